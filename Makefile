@@ -1,0 +1,66 @@
+# `make help` lists the commands.  Each builds .venv from .ci/requirements.lock first, if it must.
+
+# PYTHON builds .venv; where it is not given: python3, or the first of python3.11, python3.12 … that is new enough.
+# PYTHONS are what `make check` tries besides; where they are not given: each that is found to run.
+PYTHON ?=
+PYTHONS ?=
+
+SHELL = /bin/sh
+.DEFAULT_GOAL = help
+RUN = .venv/bin/python
+COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
+MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
+SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
+
+.PHONY: help docs test check style types package optimized pythons translate lock clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
+
+docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
+	@$(RUN) docs/build.py
+
+test: .venv/complete  ## run each test file alone; each module must be covered in full by its own
+	@$(RUN) tests/alone.py
+
+check: style types package optimized pythons  ## style, types, packages, python -O, the other Pythons found here
+	@echo "check: style, types, package, optimized, pythons: all passed"
+
+style: .venv/complete
+	@echo "check: style"
+	@$(RUN) -m ruff check --quiet src docs tests
+	@$(RUN) -m ruff format --quiet --diff src docs tests
+
+types: .venv/complete
+	@echo "check: types, of all together and of each file to copy alone"
+	@$(RUN) -m mypy
+	@set -e; for file in $(COPY_ME); do \
+		rm -rf build/alone; mkdir -p build/alone; cp $$file build/alone; cd build/alone; \
+		../../$(RUN) -m mypy --strict --config-file= $${file##*/}; cd ../..; done
+
+package: .venv/complete
+	@echo "check: sdist and wheel, built and installed"
+	@sh .ci/package
+
+optimized: .venv/complete
+	@echo "check: the tests of src under python -O"
+	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -p no:cacheprovider $(SRC_TESTS)
+
+pythons: .venv/complete
+	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
+
+translate: .venv/complete  ## renew the Chinese catalogs from the English pages
+	@$(RUN) docs/catalogs.py
+
+lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
+	@PYTHON="$(PYTHON)" sh .ci/lock
+
+clean:  ## remove all that was built
+	rm -rf .venv build dist site
+
+# a folder that was moved here holds paths of where it was
+ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))
+.PHONY: .venv/complete
+endif
+.venv/complete: .ci/requirements.lock pyproject.toml
+	@sh .ci/venv .venv "$(PYTHON)"

@@ -1,0 +1,142 @@
+"""Reads, renews and compares catalogs: one entry for each message, as the page has them.
+
+A catalog is written in one form only: no dates, no line numbers, no wrapping, nothing fuzzy and
+nothing obsolete, so that a change of a page is as small a change of its catalog.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import polib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+__all__ = [
+    "CatalogError",
+    "Fault",
+    "Message",
+    "Template",
+    "differences",
+    "duties",
+    "form",
+    "read",
+    "rendered",
+]
+
+
+class Fault(NamedTuple):
+    """What is wrong in a line of a file, in one sentence."""
+
+    file: str
+    line: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.sentence}"
+
+
+class Message(NamedTuple):
+    """A text to translate: its first line in the page, and what it is there.
+
+    `kind` is "text", "title", "comment" (of a code block), "word" (of an extension), or the
+    slug of the rule whose body holds it, behind "rule ".
+    """
+
+    text: str
+    line: int
+    kind: str = "text"
+
+
+class Template(NamedTuple):
+    """The messages of one file in its order, each once."""
+
+    file: str
+    messages: tuple[Message, ...]
+
+
+class CatalogError(ValueError):
+    """A file is no catalog; `fault` says where and why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+def read(path: Path, name: str) -> polib.POFile:
+    """Read a catalog; `name` is how a sentence calls the file."""
+    try:
+        path.read_text(encoding="utf-8")
+        return polib.pofile(str(path), wrapwidth=0, encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise CatalogError(Fault(name, line, "this is no catalog: it is not UTF-8.")) from error
+    except OSError as error:
+        found = re.search(r"\(?line (\d+)\)?(?:: (.*))?", str(error))
+        line, why = (int(found[1]), found[2]) if found else (1, str(error))
+        sentence = f"this is no catalog: {why or 'the line does not parse'}."
+        raise CatalogError(Fault(name, line, sentence)) from error
+
+
+def rendered(template: Template, known: Mapping[str, polib.POEntry]) -> str:
+    """Return the catalog of these messages, with the translations that are known."""
+    catalog = polib.POFile(wrapwidth=0)
+    catalog.header = f"{template.file} in simplified Chinese. `make translate` renews this file."
+    catalog.metadata = {
+        "Language": "zh_CN",
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=UTF-8",
+        "Content-Transfer-Encoding": "8bit",
+    }
+    for message in template.messages:
+        entry = polib.POEntry(msgid=message.text)
+        if message.kind.startswith("rule "):
+            entry.comment = message.kind
+        if old := known.get(message.text):
+            entry.msgstr, entry.tcomment = old.msgstr, old.tcomment
+        catalog.append(entry)
+    return f"{catalog}\n"
+
+
+def duties(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:
+    """Yield what a catalog may not have: entries that are untranslated, fuzzy or obsolete."""
+    for entry in catalog:
+        text = _short(entry.msgid)
+        if entry.obsolete:
+            yield Fault(name, entry.linenum, f"{text} is obsolete: delete it.")
+        elif entry.fuzzy:
+            yield Fault(name, entry.linenum, f"{text} is fuzzy: translate it, delete the mark.")
+        elif not entry.msgstr.strip():
+            yield Fault(name, entry.linenum, f"{text} is not translated.")
+
+
+def differences(catalog: polib.POFile, template: Template, name: str) -> Iterator[Fault]:
+    """Yield where a catalog is not the one `make translate` would write."""
+    wanted = {message.text: message for message in template.messages}
+    found: dict[str, polib.POEntry] = {}
+    for entry in (entry for entry in catalog if not entry.obsolete):
+        text = _short(entry.msgid)
+        if entry.msgid not in wanted:
+            sentence = f"{text} does not stand in {template.file} (any more): run `make translate`."
+            yield Fault(name, entry.linenum, sentence)
+        elif found.setdefault(entry.msgid, entry) is not entry:
+            yield Fault(name, entry.linenum, f"{text} stands twice: keep one.")
+    for text, message in wanted.items():
+        if text not in found:
+            sentence = f"{_short(text)} is missing in {name}: run `make translate`."
+            yield Fault(template.file, message.line, sentence)
+
+
+def form(text: str, template: Template, known: Mapping[str, polib.POEntry]) -> int | None:
+    """Return the first line in which a file is not what `rendered` writes; None where all are."""
+    ours, wanted = text.split("\n"), rendered(template, known).split("\n")
+    pairs = itertools.zip_longest(ours, wanted)
+    return next((n for n, (is_, should) in enumerate(pairs, 1) if is_ != should), None)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else f"{text[:59]}…")  # noqa: PLR2004 - fits a line

@@ -1,0 +1,261 @@
+"""Rules as objects of the documentation: a directive, a role, and the promises they make.
+
+The body of a rule is page text, and so is translated. What stands around it (party, level, source)
+is drawn from rules.toml. Each of these is a warning with file and line: a rule that rules.toml does
+not have, one described twice, one without a page, one that no example follows.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import rulebook
+from docutils import nodes
+from executed import is_example
+from sphinx.domains import Domain, ObjType
+from sphinx.roles import XRefRole
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+from words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
+
+    from docutils.nodes import Element
+    from rulebook import Rule, Source
+    from sphinx.addnodes import pending_xref
+    from sphinx.application import Sphinx
+    from sphinx.builders import Builder
+    from sphinx.environment import BuildEnvironment
+    from sphinx.util.typing import ExtensionMetadata
+    from sphinx.writers.html5 import HTML5Translator
+
+__all__ = [
+    "RuleDirective",
+    "RuleDomain",
+    "RuleRole",
+    "check_examples",
+    "dialect_name",
+    "rule_node",
+    "setup",
+    "source_line",
+]
+
+logger = logging.getLogger(__name__)
+
+
+class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """A rule: `slug`, `head` and `sources` are attributes, its children the body."""
+
+
+def dialect_name(dialect: str, translate: Callable[[str], str]) -> str:
+    """Name a dialect such as "asgi 2.0" as the pages do."""
+    family, _, version = dialect.partition(" ")
+    if family == "asgi":
+        return translate("lifespan %s (ASGI)") % version
+    return f"{family.upper()} {version}"
+
+
+def source_line(source: Source, translate: Callable[[str], str]) -> str:
+    """Say which texts a source stands for, and which section of theirs, if not ours."""
+    texts = translate(", ").join(dialect_name(each, translate) for each in source.dialects)
+    if not source.section:
+        return translate("Ours, where %s is silent") % texts
+    return translate("Source: %s, “%s”") % (texts, source.section)
+
+
+def level_line(rule: Rule, translate: Callable[[str], str]) -> str:
+    """Say the level, or the levels where the texts differ; and that it is ours."""
+    levels = [translate(level) for level in rule.levels]
+    if rule.ours and rule.levels != ("ours",):
+        levels.append(translate("ours"))
+    return " · ".join(levels)
+
+
+def _sources(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
+    for source in rule.sources:
+        line = source_line(source, translate)
+        if len(rule.levels) > 1:
+            line = translate("%s: %s") % (line, translate(source.level or "ours"))
+        yield line
+
+
+class RuleDirective(SphinxDirective):
+    """One rule: its argument is the slug, its content the text."""
+
+    required_arguments = 1
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the rule with its body parsed; nothing where the slug is unknown."""
+        slug = self.arguments[0]
+        domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
+        rule = domain.book.get(slug)
+        if rule is None:
+            logger.warning("rules.toml has no rule %r.", slug, location=self.get_location())
+            return []
+        domain.note(slug, self.get_location())
+        body = self.parse_content_to_nodes()
+        node = rule_node("", *body, ids=[slug], slug=slug, classes=_classes(rule))
+        self.state.document.ids.setdefault(slug, node)
+        translate = words(self.env)
+        node["head"] = (translate(rule.party), level_line(rule, translate))
+        node["sources"] = tuple(_sources(rule, translate))
+        self.set_source_info(node)
+        return [node]
+
+
+def _classes(rule: Rule) -> list[str]:
+    strongest = rule.levels[0].replace(" ", "-")
+    return ["rule", strongest, *(["ours"] if rule.ours else [])]
+
+
+class RuleRole(XRefRole):
+    """A link to a rule, with its slug as text."""
+
+    def process_link(
+        self,
+        env: BuildEnvironment,
+        refnode: Element,
+        has_explicit_title: bool,  # noqa: FBT001 - Sphinx's signature
+        title: str,
+        target: str,
+    ) -> tuple[str, str]:
+        """Send the link to our domain, though its role bears no prefix."""
+        refnode["refdomain"] = RuleDomain.name
+        return super().process_link(env, refnode, has_explicit_title, title, target)
+
+
+class RuleDomain(Domain):
+    """The rules, and the pages that hold them."""
+
+    name = "lifespec"
+    label = "lifespan rules"
+    object_types = {"rule": ObjType("rule", "rule")}  # noqa: RUF012 - so the base class has it
+    initial_data = {"rules": {}}  # noqa: RUF012 - the same
+    data_version = 1
+
+    @property
+    def book(self) -> dict[str, Rule]:
+        """The rules of rules.toml by slug."""
+        path = Path(self.env.srcdir, self.env.config.rules_file)
+        if not hasattr(self, "_book"):
+            self._book = rulebook.read(path)
+        return self._book
+
+    @property
+    def rules(self) -> dict[str, str]:
+        """Slug to docname."""
+        return self.data["rules"]  # type: ignore[no-any-return]
+
+    def note(self, slug: str, location: str) -> None:
+        """Record that the page being read holds this rule."""
+        if slug in self.rules:
+            logger.warning(
+                "The rule %r stands on page %r already.", slug, self.rules[slug], location=location
+            )
+        self.rules[slug] = self.env.docname
+
+    def clear_doc(self, docname: str) -> None:
+        """Forget the rules of a page."""
+        for slug in [slug for slug, home in self.rules.items() if home == docname]:
+            del self.rules[slug]
+
+    def merge_domaindata(
+        self, docnames: AbstractSet[str], otherdata: dict[str, dict[str, str]]
+    ) -> None:
+        """Take over the rules of pages that another process read."""
+        self.rules.update({s: home for s, home in otherdata["rules"].items() if home in docnames})
+
+    def resolve_xref(  # noqa: PLR0913, PLR0917 - Sphinx's signature
+        self,
+        env: BuildEnvironment,  # noqa: ARG002
+        fromdocname: str,
+        builder: Builder,
+        typ: str,  # noqa: ARG002 - we have one type
+        target: str,
+        node: pending_xref,  # noqa: ARG002
+        contnode: Element,
+    ) -> nodes.reference | None:
+        """Return a link to the rule, None where no page has it."""
+        if target not in self.rules:
+            return None
+        return make_refnode(builder, fromdocname, self.rules[target], target, contnode, target)
+
+    def resolve_any_xref(  # noqa: PLR0913, PLR0917 - Sphinx's signature
+        self,
+        env: BuildEnvironment,
+        fromdocname: str,
+        builder: Builder,
+        target: str,
+        node: pending_xref,
+        contnode: Element,
+    ) -> list[tuple[str, nodes.reference]]:
+        """Return the link for a reference that names no role."""
+        link = self.resolve_xref(env, fromdocname, builder, "rule", target, node, contnode)
+        return [("lifespec:rule", link)] if link else []
+
+    def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
+        """Yield each rule for the search."""
+        for slug, docname in self.rules.items():
+            yield slug, slug, "rule", docname, slug, 1
+
+    def get_type_name(self, objtype: ObjType, _primary: bool = False) -> str:  # noqa: FBT001, FBT002
+        """Name our one type in the language of the page."""
+        return words(self.env)(objtype.lname)
+
+
+def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of each rule that no example follows before the next rule or its section's end."""
+    for rule in doctree.findall(rule_node):
+        section: nodes.Element = rule
+        while not isinstance(section, nodes.section | nodes.document):
+            section = section.parent
+        after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
+        after = after[after.index(rule) + 1 :]
+        if not after or isinstance(after[0], rule_node):
+            logger.warning("No example follows the rule %r.", rule["slug"], location=rule)
+
+
+def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of each rule of rules.toml that no page describes."""
+    domain = cast("RuleDomain", env.domains[RuleDomain.name])
+    path = Path(app.srcdir, app.config.rules_file).resolve()
+    for rule in domain.book.values():
+        if rule.slug not in domain.rules:
+            logger.warning("No page has the rule %r.", rule.slug, location=f"{path}:{rule.line}")
+
+
+def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
+    """Open the box and write its heading."""
+    slug = escape(node["slug"])
+    party, level = (escape(word) for word in node["head"])
+    writer.body.append(writer.starttag(node, "div"))
+    writer.body.append(
+        f'<p class="rule-head"><a class="rule-slug" href="#{slug}"><code>{slug}</code></a> '
+        f'<span class="rule-duty"><span class="rule-party">{party}</span> '
+        f'<span class="rule-level">{level}</span></span></p>'
+    )
+
+
+def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
+    """Write the sources and close the box."""
+    for line in node["sources"]:
+        writer.body.append(f'<p class="rule-source">{escape(line)}</p>')
+    writer.body.append("</div>\n")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register domain, directive, role, node and checks."""
+    app.add_config_value("rules_file", "rules.toml", rebuild="env", types=[str])
+    app.add_domain(RuleDomain)
+    app.add_directive("rule", RuleDirective)
+    app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
+    app.add_node(rule_node, html=(visit_rule, depart_rule))
+    app.connect("doctree-read", check_examples)
+    app.connect("env-check-consistency", check_pages)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -1,0 +1,100 @@
+"""What a page draws from our tables: the state diagram, and the list of all rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from docutils import nodes
+from rules import RuleDomain, level_line, source_line
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+from words import words
+
+from lifespec import diagram, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from rulebook import Rule
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
+
+
+class rules_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+    """Stands for the table of all rules until every page has been read."""
+
+
+class StatesDirective(SphinxDirective):
+    """The state diagram, drawn from validate.TRANSITIONS."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the drawing."""
+        svg = diagram.states(validate.TRANSITIONS, words(self.env))
+        html = f'<figure class="states">{svg}</figure>'
+        return [nodes.raw("", html, format="html", classes=["no-search"])]
+
+
+class RulesDirective(SphinxDirective):
+    """All rules as a table."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a place for the table: the pages of the rules are not known yet."""
+        return [rules_node()]
+
+
+class RuleTable(SphinxPostTransform):
+    """Puts the table of all rules in its place, before the theme wraps tables."""
+
+    default_priority = 400
+
+    def run(self, **_kwargs: Any) -> None:
+        """Replace each place by a table."""
+        for place in list(self.document.findall(rules_node)):
+            place.replace_self(self._table())
+
+    def _table(self) -> nodes.table:
+        translate = words(self.env)
+        domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
+        group = nodes.tgroup(cols=4)
+        group += [nodes.colspec(colwidth=width) for width in (28, 14, 42, 16)]
+        titles = ("Rule", "Party", "Level and source", "Page")
+        head = _row(nodes.paragraph("", translate(title)) for title in titles)
+        group += nodes.thead("", head)
+        known = (rule for rule in domain.book.values() if rule.slug in domain.rules)
+        group += nodes.tbody("", *(_row(self._cells(rule, domain)) for rule in known))
+        return nodes.table("", group, classes=["rules"])
+
+    def _cells(self, rule: Rule, domain: RuleDomain) -> Iterator[nodes.Element]:
+        translate = words(self.env)
+        home = domain.rules[rule.slug]
+        yield nodes.paragraph("", "", self._link(home, rule.slug, nodes.literal("", rule.slug)))
+        yield nodes.paragraph("", translate(rule.party))
+        lines = [level_line(rule, translate), *(source_line(s, translate) for s in rule.sources)]
+        yield nodes.line_block("", *(nodes.line("", line) for line in lines))
+        title = self.env.titles[home].astext()
+        yield nodes.paragraph("", "", self._link(home, "", nodes.inline("", title)))
+
+    def _link(self, home: str, anchor: str, text: nodes.Element) -> nodes.reference:
+        return make_refnode(self.app.builder, self.env.docname, home, anchor, text)
+
+
+def _row(cells: Iterator[nodes.Element]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", cell) for cell in cells))
+
+
+def _skip(_writer: object, _node: nodes.Element) -> None:
+    """Write nothing: the place is gone when pages are written."""
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{states}` and `{rules}`."""
+    app.add_node(rules_node, html=(_skip, None))
+    app.add_directive("states", StatesDirective)
+    app.add_directive("rules", RulesDirective)
+    app.add_post_transform(RuleTable)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

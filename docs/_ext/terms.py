@@ -1,0 +1,69 @@
+"""One English term, one Chinese term: the table, and what says where it is not held."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["NEVER", "TERMS", "Term", "faults"]
+
+
+class Term(NamedTuple):
+    """A term: how English writes it, its Chinese, and what Chinese may not say in its place."""
+
+    english: str
+    chinese: str
+    never: str = ""
+
+
+TERMS = (
+    Term(r"lifespans?", "生命周期", "寿命|生存期|生命期|生存周期"),
+    Term(r"applications?", "应用程序", "应用(?!程序)|应用程式"),
+    Term(r"servers?", "服务器", "服务端|服务程序|伺服器"),
+    Term(r"scopes?", "作用域", "范围|作用范围"),
+    Term(r"events?", "事件"),
+    Term(r"messages?", "消息", "讯息"),
+    Term(r"startup|start(?:s|ed|ing)? up", "启动", "开机"),
+    Term(r"shutdown|shut(?:s|ting)? down", "关闭", "关机|停机|关停"),
+    Term(r"event loops?", "事件循环", "事件环"),
+    Term(r"callables?", "可调用对象", "可调用(?!对象)"),
+    Term(r"middlewares?", "中间件", "中介软件"),
+    Term(r"shallow cop(?:y|ies)", "浅拷贝", "浅复制|浅层拷贝|浅层复制"),
+    Term(r"namespaces?", "命名空间", "名称空间|名字空间"),
+    Term(r"states?(?! (?:that|what|how|why)\b)", "状态"),
+    Term(r"connection pools?", "连接池", "连线池|链接池"),
+    Term(r"workers?(?! threads?\b)", "工作进程", "工人|工作者"),
+    Term(r"declin(?:e|es|ed|ing)", "谢绝", "婉拒"),
+    Term(r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
+    Term(r"conformance", "符合性", "合规性|一致性"),
+    Term(r"(?<!as a )(?:rules?(?! out\b)|clauses?)", "规则", "条款"),
+    Term(r"exceptions?", "异常", "例外"),
+    Term(r"rais(?:e|es|ed|ing)", "抛出", "引发"),
+)
+NEVER = {
+    "您": "a specification does not address its reader: leave it out",
+    "引发异常": "an exception is 抛出",
+}
+
+_PATTERNS = [
+    (term, re.compile(rf"(?<![\w.-])(?:{term.english})(?![\w-]|\.\w)", re.IGNORECASE), term.never)
+    for term in TERMS
+]
+
+
+def faults(english: str, chinese: str) -> Iterator[str]:
+    """Yield a sentence for each term of the English prose that the Chinese does not keep."""
+    for term, pattern, never in _PATTERNS:
+        found = pattern.search(english)
+        if not found:
+            continue
+        if term.chinese not in chinese:
+            yield f"the English says {found[0]!r}: the Chinese must say {term.chinese}."
+        if never and (wrong := re.search(never, chinese)):
+            yield f"{wrong[0]} stands for {found[0]!r}: write {term.chinese}."
+    for wrong_word, why in NEVER.items():
+        if wrong_word in chinese:
+            yield f"{wrong_word} stands in the Chinese; {why}."

@@ -1,0 +1,86 @@
+"""The words that our own directives and templates put on a page, in the page's language.
+
+Their catalog is `locales/<language>/LC_MESSAGES/lifespec.po`; `messages()` is what belongs in it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polib
+
+from lifespec import diagram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sphinx.environment import BuildEnvironment
+
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "words"]
+
+CATALOG = "lifespec"
+
+MESSAGES = (
+    "must",
+    "must not",
+    "should",
+    "should not",
+    "may",
+    "ours",
+    "server",
+    "application",
+    "rule",
+    "Source: %s, “%s”",
+    "Ours, where %s is silent",
+    "lifespan %s (ASGI)",
+    ", ",
+    "%s: %s",
+    "Rule",
+    "Party",
+    "Level and source",
+    "Page",
+    "What was said: %s",
+    "%s message",
+    "%s messages",
+    "%s in %s s",
+    "%s conversations, %s",
+    "Conversation %s",
+    "Not run here, for want of %s. The output was recorded.",
+    "The programs of this page as one file",
+    "This page in another language",
+)
+
+
+class UnlistedWordError(LookupError):
+    """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
+
+
+def messages() -> tuple[str, ...]:
+    """All English strings of the catalog, in order, each once."""
+    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS)))
+
+
+@lru_cache(maxsize=4)
+def _translations(path: Path, _modified: int) -> dict[str, str]:
+    return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path)) if entry.msgstr}
+
+
+def words(env: BuildEnvironment) -> Callable[[str], str]:
+    """Translate a word of ours into the language of this build.
+
+    A word without a translation stays English: the check of the catalogs reports it.
+    """
+    known = dict.fromkeys(messages(), "")
+    for folder in env.config.locale_dirs:
+        path = Path(env.srcdir, folder, env.config.language, "LC_MESSAGES", f"{CATALOG}.po")
+        if path.exists():
+            known |= _translations(path, path.stat().st_mtime_ns)
+
+    def translate(message: str) -> str:
+        if message not in known:
+            raise UnlistedWordError(f"{message!r} is not listed in words.MESSAGES.")
+        return known[message] or message
+
+    return translate

@@ -1,0 +1,241 @@
+"""Builds the site: examples, catalogs and pages of both languages, or nothing at all.
+
+    python docs/build.py [--into FOLDER]
+
+Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
+2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, NamedTuple
+
+import polib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Build", "counted", "faults", "main", "root_page", "swap"]
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
+RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
+LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
+
+WARNING = re.compile(
+    r"(?:(?P<file>[^\n]*?):(?P<line>\d+)?:? )?(?:WARNING|ERROR|CRITICAL|SEVERE): (?P<text>.*)"
+)
+FAULT = re.compile(r"\S+:\d+: ")
+POLL = 0.1  # seconds
+KIND = re.compile(r" \[[\w.]+\]$")
+
+
+class Counts(NamedTuple):
+    """How many pages a language has, how many examples ran, and which did not."""
+
+    pages: int
+    run: int
+    not_run: list[str]
+
+
+class Check:
+    """The check of the catalogs, by a process of its own."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        command = [sys.executable, str(HERE / "catalogs.py"), "--check"]
+        self.process = _started(command, log)
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the catalogs."""
+        if not self.process.wait():
+            return []
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if FAULT.match(line)] or lines
+
+
+@dataclass
+class Build:
+    """One language's pages, built by a process of its own."""
+
+    language: str
+    work: Path
+
+    def __post_init__(self) -> None:
+        self.folder, self.name = LANGUAGES[self.language]
+        self.doctrees = self.work / f"doctrees-{self.folder}"
+        self.warnings = self.work / f"warnings-{self.folder}.txt"
+        self.log = self.work / f"log-{self.folder}.txt"
+        self.process = _started(self._command(), self.log)
+
+    def _command(self) -> list[str]:
+        options = ["-b", "html", "-q", "-E", "-N", "-n", "-W", "--keep-going"]
+        folders = ["-d", str(self.doctrees), "-w", str(self.warnings)]
+        target = self.work / "site" / self.folder
+        language = ["-D", f"language={self.language}"]
+        return [
+            sys.executable,
+            "-m",
+            "sphinx",
+            *options,
+            *language,
+            *folders,
+            str(HERE),
+            str(target),
+        ]
+
+    @property
+    def pages_read(self) -> int:
+        """How many pages it has read, its examples run."""
+        return sum(1 for _ in self.doctrees.rglob("*.doctree"))
+
+    def counts(self) -> Counts:
+        """Return what the examples' extension counted."""
+        return Counts(**json.loads((self.doctrees / "examples.json").read_text(encoding="utf-8")))
+
+    def faults(self) -> list[str]:
+        """Return what Sphinx found wrong; empty where it built the pages."""
+        if not self.process.wait():
+            return []
+        written = self.warnings.read_text(encoding="utf-8") if self.warnings.exists() else ""
+        return list(faults(written)) or [f"{self.name}: {_last_words(self.log.read_text())}"]
+
+
+def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        return subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT)  # noqa: S603 - our own
+
+
+def faults(warnings: str) -> Iterator[str]:
+    """Yield each warning of Sphinx as `file:line: sentence`."""
+    for text in warnings.splitlines():
+        found = WARNING.fullmatch(text)
+        if not found:
+            yield text
+            continue
+        where = [found["file"] and os.path.relpath(found["file"], ROOT), found["line"]]
+        place = "".join(f"{part}:" for part in where if part)
+        yield f"{place} {KIND.sub('', found['text'])}".strip()
+
+
+def _last_words(log: str) -> str:
+    """Return the sentence at the end of the traceback in a log of Sphinx."""
+    traceback = log.rpartition("Traceback\n")[2].partition("The full traceback")[0]
+    lines = [line.strip() for line in traceback.splitlines() if line.strip()]
+    return lines[-1] if lines else "Sphinx ended without a word."
+
+
+def counted(folder: Path) -> dict[str, int]:
+    """Count what the catalogs lack: untranslated, fuzzy and obsolete messages."""
+    files = [polib.pofile(str(path)) for path in sorted(folder.glob("*.po"))]
+    return {
+        "untranslated": sum(len(file.untranslated_entries()) for file in files),
+        "fuzzy": sum(len(file.fuzzy_entries()) for file in files),
+        "obsolete": sum(len(file.obsolete_entries()) for file in files),
+    }
+
+
+def root_page(base: str) -> str:
+    """Return the page that sends a reader to a language."""
+    text = (HERE / "_templates" / "root.html").read_text(encoding="utf-8")
+    return Template(text).substitute(base=f"{base.rstrip('/')}/" if base else "")
+
+
+def swap(new: Path, site: Path) -> None:
+    """Put the new folder where the site stands; the old one stays until the new one is there."""
+    old = new.with_name("old")
+    if site.exists():
+        site.rename(old)
+    try:
+        new.rename(site)
+    except OSError:
+        if old.exists():
+            old.rename(site)
+        raise
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the site, say what was built, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
+    parser.add_argument("--into", type=Path, default=ROOT / "site", help="the site's folder")
+    into = parser.parse_args(arguments).into.resolve()
+    into.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
+        found = list(dict.fromkeys(_build(Path(work), into)))
+    if found:
+        found.append(f"The site was not built: {_number(len(found), 'fault')}.")
+        sys.stderr.write("\n".join(found) + "\n")
+        return 1
+    seconds = time.monotonic() - began
+    _say(f"Built in {seconds:.0f} s. Open {os.path.relpath(into / 'index.html')}")
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _build(work: Path, into: Path) -> Iterator[str]:
+    """Build beside the site, and swap where nothing is wrong; yield what is."""
+    _say("Reading the pages in two languages, running their examples, checking the catalogs.")
+    catalogs = Check(work / "catalogs.txt")
+    builds = [Build(language, work) for language in LANGUAGES]
+    _wait(builds)
+    found = [*catalogs.faults(), *(fault for build in builds for fault in build.faults())]
+    if found:
+        yield from found
+        return
+    page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
+    (work / "site" / "index.html").write_text(page, encoding="utf-8")
+    swap(work / "site", into)
+    _report(builds)
+
+
+def _wait(builds: Sequence[Build]) -> None:
+    """Wait for the builds, and say now and then how far they are."""
+    total = sum(1 for suffix in ("md", "rst") for _ in HERE.rglob(f"*.{suffix}"))
+    said = ""
+    while any(build.process.poll() is None for build in builds):
+        states = ", ".join(f"{build.name} {build.pages_read}" for build in builds)
+        line = f"  pages read, of {total}: {states}"
+        if line != said and sys.stdout.isatty():
+            sys.stdout.write(f"\r{line} ")
+            sys.stdout.flush()
+            said = line
+        time.sleep(POLL)
+    if said:
+        _say("")
+
+
+def _report(builds: Sequence[Build]) -> None:
+    for build in builds:
+        counts = build.counts()
+        _say(f"  {build.name + ':':<10}{counts.pages} pages, {counts.run} examples run")
+        for each in counts.not_run:
+            _say(f"    not run: {each}")
+    rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
+    _say(f"  rules:    {len(rules)}, each on a page, each with an example")
+    _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""Sphinx's configuration, the same for both languages: `-D language=` gives the language."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
+
+project = "lifespec"
+author = "the lifespec authors"
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx_autodoc_typehints",
+    "sphinx_copybutton",
+    "comments",
+    "executed",
+    "rules",
+    "tables",
+    "shown",
+    "bigrams",
+    "chrome",
+]
+exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
+highlight_language = "text"
+nitpicky = True
+nitpick_ignore: list[tuple[str, str]] = []
+# Fuzzy entries and those without a translation are faults of the catalogs, found by their check.
+gettext_compact = False
+gettext_uuid = False
+gettext_location = False
+gettext_allow_fuzzy_translations = False
+locale_dirs = ["../locales"]
+# The file of rules, from here.
+rules_file = "../src/lifespec/conformance/rules.toml"
+
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+typehints_fully_qualified = False
+always_document_param_types = False
+
+html_theme = "furo"
+html_title = "lifespec"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_static_path = ["_static"]
+templates_path = ["_templates"]
+html_css_files = ["lifespec.css"]
+html_js_files = [("languages.js", {"defer": "defer"})]
+html_domain_indices = False
+html_use_index = False
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#0b5c68",
+        "color-brand-content": "#0b5c68",
+        "color-brand-visited": "#0b5c68",
+        "color-code-background": "#f8f9fb",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#74c5d1",
+        "color-brand-content": "#74c5d1",
+        "color-brand-visited": "#74c5d1",
+        "color-code-background": "#1a1c1e",
+    },
+}
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/languages.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+# Where the site will stand, for the absolute links that search engines ask for.
+site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
+pygments_style = "a11y-high-contrast-light"
+pygments_dark_style = "a11y-high-contrast-dark"
+
+# A copied session is its statements alone.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_selector = "div.highlight:not(.output .highlight) pre"
+copybutton_exclude = ".linenos, .gp, .go"

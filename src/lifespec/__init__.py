@@ -1,0 +1,1 @@
+"""The lifespan protocol: the server's half and the application's, and nothing else."""

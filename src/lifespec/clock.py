@@ -1,0 +1,139 @@
+"""An asyncio event loop whose clock jumps to the next timer instead of waiting for it.
+
+A limit of ten seconds costs nothing, two runs are the same run, and an application that would
+hang for ever ends in a `Deadlock` at once. In exchange nothing outside can be waited for: the
+loop has no sockets, no processes, no signals and no threads, and says so where they are asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, TypeVarTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+    from contextvars import Context
+
+__all__ = ["Deadlock", "VirtualLoop", "run"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+
+class Deadlock(RuntimeError):  # noqa: N818  what it is, not that it is an error
+    """Every task waits, and neither a callback nor a timer is left that could wake one."""
+
+
+def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
+    """Run `main` as `asyncio.run` does, on a fresh `VirtualLoop`."""
+    with asyncio.Runner(debug=debug, loop_factory=VirtualLoop) as runner:
+        return runner.run(main)
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """An event loop at whose start it is 0.0 and which never waits."""
+
+    _scheduled: list[asyncio.TimerHandle]  # private to asyncio; the tests hold what we need of it
+    _ready: list[asyncio.Handle]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._selector = self  # what BaseEventLoop asks to wait: see `select`
+        self._now = 0.0
+        self._home = threading.get_ident()
+        self._known: set[threading.Thread] = set()
+        self._stranger = ""
+
+    def run_forever(self) -> None:
+        """Run until stopped; threads that live already do not concern this loop."""
+        self._known = set(threading.enumerate())
+        super().run_forever()
+
+    def time(self) -> float:
+        """Return the seconds since the loop was made, in virtual time."""
+        return self._now
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        """Move the clock to the next timer, if nothing is ready before it."""
+        if self._stranger:
+            name, self._stranger = self._stranger, ""
+            self._refuse_threads(name)
+        if timeout == 0:
+            return ()
+        newcomers = [t.name for t in threading.enumerate() if t not in self._known]
+        if newcomers:
+            self._refuse_threads(", ".join(sorted(newcomers)))
+        if not self._scheduled or self._scheduled[0].when() == math.inf:
+            raise Deadlock(_deadlocked(asyncio.all_tasks(self)))
+        self._now = max(self._now, self._scheduled[0].when())
+        self._clock_resolution = math.ulp(self._now)  # "due" is: earlier than time plus this
+        return ()
+
+    async def settle(self) -> None:
+        """Let every other task run as far as it gets while the clock stands still."""
+        await asyncio.sleep(0)
+        while self._ready:  # noqa: ASYNC110  there is no event for that
+            await asyncio.sleep(0)
+
+    def call_soon_threadsafe(
+        self,
+        callback: Callable[[*Ts], object],
+        *args: *Ts,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        """Schedule `callback`, as `call_soon` does; another thread is refused."""
+        if threading.get_ident() != self._home:
+            self._stranger = threading.current_thread().name
+            self._refuse_threads(self._stranger)
+        return self.call_soon(callback, *args, context=context)
+
+    def _refuse_threads(self, names: str) -> NoReturn:
+        raise RuntimeError(
+            f"The virtual clock cannot wait for threads ({names}): run this on a real event loop.",
+        )
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotImplementedError(
+            "The virtual clock has no sockets, processes, signals or threads:"
+            " run this on a real event loop.",
+        )
+
+    async def _refuse_when_awaited(self, *_: Any, **__: Any) -> NoReturn:
+        self._refuse()
+
+    run_in_executor = add_signal_handler = _refuse  # type: ignore[assignment]
+    add_reader = add_writer = _refuse  # type: ignore[assignment]
+    create_connection = create_server = create_datagram_endpoint = _refuse_when_awaited
+    create_unix_connection = create_unix_server = _refuse_when_awaited
+    connect_read_pipe = connect_write_pipe = _refuse_when_awaited
+    subprocess_exec = subprocess_shell = getaddrinfo = getnameinfo = _refuse_when_awaited
+
+    def _process_events(self, event_list: tuple[()]) -> None:
+        """Do nothing: `select` never brings any."""
+
+
+def _deadlocked(tasks: set[asyncio.Task[Any]]) -> str:
+    places = Counter(" → ".join(_place(task.get_coro())) for task in tasks)
+    waits = [place + (f" ({n} tasks)" if n > 1 else "") for place, n in sorted(places.items())]
+    return (
+        "Every task waits and no timer is pending: "
+        + ("; ".join(waits) or "there is no task at all")
+        + "."
+    )
+
+
+def _place(waiting: object) -> Iterator[str]:
+    """Yield the functions from the task's own to the one of asyncio in which it waits.
+
+    A function that sets `__tracebackhide__`, as pytest has it, only passes on and is left out.
+    """
+    while (name := getattr(waiting, "__qualname__", None)) is not None:
+        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
+        if frame is None or "__tracebackhide__" not in frame.f_locals:
+            yield name.replace(".<locals>", "")
+        if frame is not None and frame.f_globals.get("__name__", "").startswith("asyncio."):
+            return
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)

@@ -1,0 +1,371 @@
+"""The server's half of the lifespan protocol.  COPY ME: a server needs this file alone.
+
+    async with Lifespan(app) as lifespan:
+        ...  # serve; give each request lifespan.with_state(scope)
+
+Theory of operation.  `Conversation` knows what happened, and by TABLE what follows; it knows
+no event loop.  `Lifespan`, below the line, is the conversation on asyncio: it runs the
+application in one task of its own, tells what happens there, and decides nothing.
+
+    waiting     startup was offered and is not answered
+    running     lifespan.startup.complete was taken
+    stopping    shutdown was offered and is not answered
+    answered    the application's last word was taken; its call still runs
+    dismissed   the call was cancelled; what the application still says counts for nothing
+    ended       the call is over, or was given up
+
+The first fact that decides the outcome latches it.  This file knows no dialect (all share one
+conduct), installs no signal handler and closes no connection: those are the server's part.  A
+word in [brackets] is the rule of the specification that the line obeys.
+"""
+
+import asyncio
+import contextvars
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from logging import DEBUG, ERROR, INFO, WARNING
+from typing import Any, Literal, Self
+
+__all__ = [
+    "Lifespan",
+    "ProtocolError",
+    "ShutdownFailed",
+    "ShutdownTimeout",
+    "StartupFailed",
+    "StartupTimeout",
+]
+
+Phase = Literal["waiting", "running", "stopping", "answered", "dismissed", "ended"]
+Outcome = Literal["complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"]
+Application = Callable[[dict[str, Any], Any, Any], Awaitable[object]]
+
+SCOPE = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
+HINT = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
+TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
+    # phase, what happens: the phase that follows, what it decides, log level, log sentence
+    ("waiting", "lifespan.startup.complete"): ("running", None, 0, ""),
+    ("waiting", "lifespan.startup.failed"): ("answered", "failed", ERROR, "failed to start"),
+    ("waiting", "returned"): ("ended", "declined", INFO, "declined lifespan: it returned"),
+    ("waiting", "raised"): ("ended", "declined", INFO, "declined lifespan"),
+    ("waiting", "expired"): ("dismissed", "timed out", ERROR, "did not answer startup"),
+    ("waiting", "cancelled"): ("dismissed", "cancelled", 0, ""),
+    ("running", "shutdown"): ("stopping", None, 0, ""),
+    ("running", "returned"): ("ended", "left", WARNING, "returned while it was served"),
+    ("running", "raised"): ("ended", "crashed", ERROR, "crashed while it was served"),
+    ("stopping", "lifespan.shutdown.complete"): ("answered", "complete", 0, ""),
+    ("stopping", "lifespan.shutdown.failed"): ("answered", "failed", ERROR, "failed to shut down"),
+    ("stopping", "returned"): ("ended", "left", WARNING, "returned before it answered shutdown"),
+    ("stopping", "raised"): ("ended", "crashed", ERROR, "crashed before it answered shutdown"),
+    ("stopping", "expired"): ("dismissed", "timed out", ERROR, "did not answer shutdown"),
+    ("stopping", "cancelled"): ("dismissed", "cancelled", 0, ""),
+    ("answered", "returned"): ("ended", None, 0, ""),
+    ("answered", "raised"): ("ended", None, ERROR, "raised after its last word"),
+    ("answered", "expired"): ("dismissed", None, 0, ""),
+    ("answered", "cancelled"): ("dismissed", None, 0, ""),
+    ("dismissed", "returned"): ("ended", None, 0, ""),
+    ("dismissed", "raised"): ("ended", None, ERROR, "raised after its last word"),
+    ("dismissed", "expired"): ("ended", None, ERROR, "did not obey its cancellation"),
+}
+ANSWERS = {what for _, what in TABLE if what.startswith("lifespan.")}
+log = logging.getLogger(__name__)
+
+
+class LifespanFailed(Exception):  # noqa: N818  named as the events are
+    """`str()` is a sentence for the log, `message` exactly the application's text."""
+
+    def __init__(self, sentence: str, message: str = "") -> None:
+        super().__init__(sentence)
+        self.message = message
+
+
+class StartupFailed(LifespanFailed):
+    """The application must not be served."""
+
+
+class StartupTimeout(StartupFailed, TimeoutError):  # noqa: N818
+    """Startup was not answered in time; the cause shows where the application was."""
+
+
+class ShutdownFailed(LifespanFailed):
+    """The application did not shut down cleanly; the server ends all the same."""
+
+
+class ShutdownTimeout(ShutdownFailed, TimeoutError):  # noqa: N818
+    """Shutdown was not answered in time; the cause shows where the application was."""
+
+
+class ProtocolError(Exception):
+    """The application sent what does not belong there; `slug` names the rule."""
+
+    def __init__(self, what: str, slug: str) -> None:
+        super().__init__(what, slug)
+        self.slug = slug
+
+    def __str__(self) -> str:
+        return "The application sent {} [{}]".format(*self.args)
+
+
+class Conversation:
+    """One lifespan: what happened so far, and what follows from it.
+
+    `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
+    `grace` are seconds, None waits for ever.  `strict` raises also where an application
+    declined, crashed or left, which lies outside the protocol.
+    """
+
+    def __init__(  # noqa: PLR0913, PLR0917  each is one decision of the server's
+        self,
+        app: Application,
+        scope: Mapping[str, Any] | None = None,
+        startup_timeout: float | None = None,
+        shutdown_timeout: float | None = None,
+        grace: float | None = 5.0,
+        strict: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        scope = SCOPE if scope is None else scope
+        if not callable(app):
+            raise TypeError(f"an application is a callable, not {app!r}")
+        if scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
+            raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
+        for limit in (startup_timeout, shutdown_timeout, grace):
+            if limit is not None and not limit >= 0:
+                raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
+        self.app, self.grace, self.strict = app, grace, strict
+        self.startup_timeout, self.shutdown_timeout = startup_timeout, shutdown_timeout
+        self.scope: dict[str, Any] = {
+            key: {**value} if isinstance(value, Mapping) else value for key, value in scope.items()
+        }
+        self.state: dict[str, Any] | None = self.scope.get("state")
+        self.phase: Phase = "waiting"
+        self.outcome: Outcome | None = None
+        self.inbox: list[dict[str, str]] = []
+        self.asked = self.doing = self.message = self.sentence = ""
+        self.raised: BaseException | None = None
+
+    @property
+    def supported(self) -> bool:
+        """False where the application declined."""
+        return self.outcome != "declined"
+
+    @property
+    def error(self) -> BaseException | None:
+        """The exception that the application declined or crashed with, or None."""
+        return self.raised if self.outcome in ("declined", "crashed") else None
+
+    def with_state(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a new scope whose state is a shallow copy of the live one."""
+        if not self.asked:
+            raise RuntimeError("with_state() comes after startup()")
+        if self.state is None:
+            return {**scope}
+        return {**scope, "state": self.state.copy()}  # [state-shallow-copy]
+
+    def offer(self, what: str) -> None:
+        """Put `startup` or `shutdown` before the application."""
+        self.asked = what
+        self.inbox.append({"type": f"lifespan.{what}"})  # [startup-sent] [shutdown-sent]
+        self.happened(what)
+
+    def received(self) -> dict[str, str] | None:
+        """Return the application's next event, or None: it has to wait."""
+        self.doing = ": it was at work" if self.inbox else ": it was waiting for another event"
+        return self.inbox.pop(0) if self.inbox else None
+
+    def sent(self, message: object) -> None:
+        """Take what the application sent, or raise ProtocolError."""
+        if self.phase in ("dismissed", "ended"):
+            return  # [send-after-end-does-nothing]
+        event = message if isinstance(message, Mapping) else {}
+        kind = event.get("type")
+        if not isinstance(kind, str) or kind not in ANSWERS:  # [send-refuses-unknown]
+            raise ProtocolError(repr(message), "events-known")
+        if (self.phase, kind) not in TABLE:
+            slug = f"{self.asked}-answered-once" if self.asked in kind else "answers-in-order"
+            raise ProtocolError(f"{kind} while {self.phase}", slug)
+        text = event.get("message", "") if kind.endswith("failed") else ""
+        self.message = text if isinstance(text, str) else repr(text)
+        self.happened(kind, f": {self.message}" if self.message else "")
+        if self.message is not text:  # it has failed all the same
+            raise ProtocolError(f"the message {text!r}", "message-is-text")
+
+    def expired(self, limit: float) -> bool:
+        """Take it that the phase has lasted `limit` seconds."""
+        doing = ": it had not received the event" if self.inbox else self.doing
+        return self.happened("expired", f" within {limit:g} s{doing}")
+
+    def over(self, error: BaseException | None, *, obeyed: bool = False) -> None:
+        """Take it that the call returned (None) or raised, perhaps only as it was told to."""
+        told = not self.inbox or isinstance(error, ProtocolError)
+        self.raised = error
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
+            self.phase, self.outcome = "ended", self.outcome or "crashed"
+        elif error is None or (obeyed and self.phase == "dismissed"):
+            self.happened("returned")
+        elif self.happened("raised", f": {error!r}", error) and not self.supported and told:
+            log.error("The application raised where it was to answer startup", exc_info=error)
+
+    def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
+        """Go where the table leads, or return False: it leads nowhere."""
+        if (self.phase, what) not in TABLE:
+            return False
+        self.phase, decided, level, words = TABLE[self.phase, what]
+        sentence = f"The application {words}{detail}"
+        if error and self.outcome == "failed":
+            level = DEBUG  # one report, not two
+        if not self.outcome:
+            self.outcome, self.sentence = decided, sentence
+        if self.phase in ("dismissed", "ended"):
+            self.inbox.clear()
+            self.doing = ""
+        if level:
+            log.log(level, sentence, exc_info=error if level != INFO else None)
+        return True
+
+    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
+        """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
+        if self.outcome in ("failed", "timed out") or (self.strict and self.outcome in no):
+            kind = late if self.outcome == "timed out" else failed
+            raise kind(self.sentence, self.message) from self.raised
+
+
+# ---- cut here: no event loop above this line, asyncio below it --------------------------------
+
+
+class Lifespan(Conversation):
+    """Start an application, run the body of `async with`, and stop the application."""
+
+    task: asyncio.Task[None] | None = None
+
+    async def startup(self) -> None:
+        """Offer startup; return where the application may be served, else raise StartupFailed."""
+        if self.asked:
+            raise RuntimeError("a Lifespan starts once: make another one")
+        self.waiters: list[asyncio.Future[None]] = []
+        self.offer("startup")
+        self._call()
+        try:
+            await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
+        except asyncio.CancelledError as cancelled:
+            await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
+            raise
+        self.judge(StartupFailed, StartupTimeout, "declined")
+
+    async def shutdown(self) -> None:
+        """Offer shutdown to an application that runs; raise ShutdownFailed where that fails."""
+        if self.phase == "waiting":
+            raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
+        if self.phase == "running":
+            self.offer("shutdown")
+            self._wake()
+        if self.asked == "shutdown" or self.outcome in ("crashed", "left"):
+            await self._settle("stopping", self.shutdown_timeout)  # [wait-for-shutdown]
+            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
+
+    async def __aenter__(self) -> Self:
+        await self.startup()
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            await self.shutdown()
+        except ShutdownFailed as failure:
+            if error is None:
+                raise
+            error.add_note(str(failure))
+
+    async def ended(self) -> None:
+        """Return when the application is gone: a server races this with its stop signal."""
+        while self.phase != "ended":
+            await self._change()
+
+    def _call(self) -> None:
+        context = contextvars.copy_context()
+        try:
+            call = context.run(self.app, self.scope, self._receive, self._send)
+        except BaseException as error:
+            error.add_note(HINT)
+            self.inbox.clear()  # nobody is there to receive it
+            self.over(error)
+            if isinstance(error, Exception):
+                return
+            raise
+        if not isinstance(call, Awaitable):
+            self.phase = "ended"
+            raise TypeError(f"a call of an application returns an awaitable, not {call!r}")
+        self.task = asyncio.get_running_loop().create_task(self._run(call), context=context)
+        self.task.add_done_callback(self._gone)
+
+    async def _run(self, call: Awaitable[object]) -> None:
+        try:
+            await call
+        except BaseException as error:
+            self.over(error, obeyed=isinstance(error, asyncio.CancelledError))
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+        else:
+            self.over(None)
+        finally:
+            self._wake()
+
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        """See what asyncio would else report: an exit; or a call that was cancelled unbegun."""
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self.phase != "ended":
+            self.over(error, obeyed=True)
+            self._wake()
+
+    async def _receive(self) -> dict[str, str]:
+        while not (event := self.received()):
+            if self.phase == "answered":
+                self._dismiss()  # nothing more will come
+            await self._change()
+        return event
+
+    async def _send(self, message: object) -> None:
+        try:
+            self.sent(message)
+        finally:
+            self._wake()
+
+    async def _settle(self, phase: Phase, limit: float | None) -> None:
+        """Wait until the application has left the phase, and its call where all is said."""
+        try:
+            await self._outlast(phase, limit)
+            await self._outlast("answered", self.grace)
+        except asyncio.CancelledError:
+            self._dismiss()
+            raise
+        finally:
+            await self._outlast("dismissed", self.grace)
+
+    async def _outlast(self, phase: Phase, limit: float | None) -> None:
+        if self.phase != phase:
+            return
+        loop = asyncio.get_running_loop()
+        timer = None if limit is None else loop.call_later(limit, self._dismiss, limit)
+        try:
+            while self.phase == phase:
+                await self._change()
+        finally:
+            if timer:
+                timer.cancel()
+
+    def _dismiss(self, limit: float | None = None) -> None:
+        """Cancel the call: its limit has passed or, without one, the server's time is over."""
+        moved = self.happened("cancelled") if limit is None else self.expired(limit)
+        if moved and self.phase == "dismissed" and self.task:
+            self.task.cancel()
+        self._wake()
+
+    async def _change(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
+        try:
+            await waiter
+        finally:
+            self.waiters.remove(waiter)
+
+    def _wake(self) -> None:
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)

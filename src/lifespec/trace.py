@@ -1,0 +1,189 @@
+"""The record of a lifespan: what was said, in order, by whom, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import json
+import reprlib
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+__all__ = ["Conversation", "Entry", "Kind", "Recorder", "collect", "record", "text", "to_json"]
+
+Kind = Literal["called", "received", "sent", "refused", "returned", "raised", "cancelled"]
+
+_collections: list[list[Conversation]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fact of a conversation.
+
+    `time` is in seconds since the call, on the clock of the loop that made it, to the millisecond.
+    `type` is the scope's type (called), the event's type (received, sent, refused), the
+    exception's class (raised), or empty. `detail` is the message of a `*.failed` event, the text
+    of the exception raised, the sentence of a refusal, or empty.
+    """
+
+    time: float
+    kind: Kind
+    type: str = ""
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One call of an application with a lifespan scope; it grows while the application runs."""
+
+    entries: list[Entry] = field(default_factory=list)
+    clock: Callable[[], float] = time.monotonic
+    began: float = 0.0
+
+    def note(self, kind: Kind, type_: str = "", detail: str = "") -> None:
+        """Add what has just happened."""
+        self.entries.append(Entry(round(self.clock() - self.began, 3), kind, type_, detail))
+
+
+class Recorder:
+    """An application that records what another one and its server say to each other.
+
+    It is no coroutine function, so that what the application's call does at once, such as
+    refusing its arguments, happens to the server at once, too.
+    """
+
+    def __init__(self, app: Callable[..., Any]) -> None:
+        self.app = app
+        self.conversations: list[Conversation] = []
+        functools.update_wrapper(self, app, updated=())
+
+    def __repr__(self) -> str:
+        return repr(self.app)
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        """Call the application; other scopes than lifespan's go through untouched."""
+        if not isinstance(scope, Mapping) or scope.get("type") != "lifespan":
+            return self.app(scope, receive, send)
+        conversation = self._begun()
+        with _ending(conversation):
+            outcome = self.app(scope, _hearing(conversation, receive), _saying(conversation, send))
+        if inspect.isawaitable(outcome):
+            return _awaited(conversation, outcome)
+        conversation.note("returned")
+        return outcome
+
+    def _begun(self) -> Conversation:
+        clock = _clock()
+        conversation = Conversation(clock=clock, began=clock())
+        conversation.note("called", "lifespan")
+        for conversations in (self.conversations, *_collections):
+            conversations.append(conversation)
+        return conversation
+
+
+def record(app: Callable[..., Any]) -> Recorder:
+    """Return an application that does what `app` does and records every lifespan of it."""
+    return Recorder(app)
+
+
+@contextmanager
+def collect() -> Iterator[list[Conversation]]:
+    """Give a list to which every conversation that begins meanwhile is added."""
+    conversations: list[Conversation] = []
+    _collections.append(conversations)
+    try:
+        yield conversations
+    finally:
+        _collections[:] = [other for other in _collections if other is not conversations]
+
+
+def _clock() -> Callable[[], float]:
+    try:
+        return asyncio.get_running_loop().time
+    except RuntimeError:  # another library's loop, or none
+        return time.monotonic
+
+
+@contextmanager
+def _ending(conversation: Conversation) -> Iterator[None]:
+    try:
+        yield
+    except asyncio.CancelledError:
+        conversation.note("cancelled")
+        raise
+    except BaseException as error:
+        conversation.note("raised", type(error).__name__, str(error))
+        raise
+
+
+async def _awaited(conversation: Conversation, call: Awaitable[object]) -> object:
+    __tracebackhide__ = True
+    with _ending(conversation):
+        value = await call
+    conversation.note("returned")
+    return value
+
+
+def _hearing(conversation: Conversation, receive: Any) -> Callable[[], Awaitable[Any]]:
+    async def recorded_receive() -> Any:
+        __tracebackhide__ = True
+        event = await receive()
+        conversation.note("received", *_said(event))
+        return event
+
+    return recorded_receive
+
+
+def _saying(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[Any]]:
+    async def recorded_send(event: Any) -> Any:
+        __tracebackhide__ = True
+        said = _said(event)  # now: the server may change it
+        try:
+            value = await send(event)
+        except Exception as error:
+            conversation.note("refused", said[0], str(error))
+            raise
+        conversation.note("sent", *said)
+        return value
+
+    return recorded_send
+
+
+def _said(event: object) -> tuple[str, str]:
+    """Return type and message of an event; of what is no event, a short repr."""
+    kind = event.get("type") if isinstance(event, Mapping) else None
+    if not isinstance(event, Mapping) or not isinstance(kind, str):
+        return reprlib.repr(event), ""
+    message = event.get("message", "") if kind.endswith(".failed") else ""
+    return kind, message if isinstance(message, str) else repr(message)
+
+
+def text(entries: Sequence[Entry]) -> str:
+    """Return a line for each entry: time in seconds, kind, type, detail; in columns."""
+    digits = max((_digits(entry.time) for entry in entries), default=0)
+    rows = [
+        (f"{e.time:.{digits}f}", e.kind, e.type, " / ".join(e.detail.splitlines())) for e in entries
+    ]
+    times, kinds, types = (
+        max((len(row[column]) for row in rows), default=0) for column in range(3)
+    )
+    return "\n".join(
+        f"{time_:>{times}}  {kind:{kinds}}  {type_:{types}}  {detail}".rstrip()
+        for time_, kind, type_, detail in rows
+    )
+
+
+def _digits(seconds: float) -> int:
+    return len(f"{seconds:.3f}".rstrip("0").partition(".")[2])
+
+
+def to_json(entries: Sequence[Entry]) -> str:
+    """Return a JSON array of objects with the fields of `Entry`."""
+    return json.dumps([asdict(entry) for entry in entries], indent=2)

@@ -1,0 +1,136 @@
+"""Runs each test file alone, and holds each module to its own test file: `make test`.
+
+A file that runs alone owes nothing to the others, and a module is known to be covered by its own
+tests: no import, cache or fixture of another file can have run its lines. As many files run at a
+time as there are processors.
+
+    python tests/alone.py [FILE...]
+
+Exit status 0: all passed, and each module of src and docs/_ext was covered in full, branches too.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+__all__ = ["Result", "files", "main", "modules_of", "run"]
+
+MODULES = "src/lifespec", "docs/_ext"
+OWN_FILE = {"__init__": "layout", "__main__": "main"}  # the others: module.py, test_module.py
+WORDS = "passed", "failed", "error", "skipped", "xfailed"
+COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
+SKIPPED = re.compile("^SKIPPED.*", re.MULTILINE)
+FOLDER = Path("build/coverage")
+
+
+class Result(NamedTuple):
+    """What became of one test file."""
+
+    file: Path
+    modules: list[Path]
+    status: int
+    output: str
+    missing: list[str]
+    seconds: float
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many passed, failed, skipped, by pytest's last line."""
+        last = "".join(self.output.strip().splitlines()[-1:])
+        return Counter({word: int(number) for number, word in COUNTS.findall(last)})
+
+    @property
+    def faults(self) -> list[str]:
+        """Sentences that begin with file and line."""
+        failed = f"{self.file}:1: pytest ended with status {self.status}: its words stand above"
+        return [failed] if self.status else self.missing
+
+
+def files() -> list[Path]:
+    """All test files; the largest first, so that the last to end is a short one."""
+    return sorted(Path("tests").rglob("test_*.py"), key=lambda file: -file.stat().st_size)
+
+
+def modules_of(file: Path) -> list[Path]:
+    """Find the modules whose own test file this is: one, or none."""
+    paths = (path for folder in MODULES for path in sorted(Path(folder).rglob("*.py")))
+    return [path for path in paths if file.stem == f"test_{OWN_FILE.get(path.stem, path.stem)}"]
+
+
+def missing(module: Path, file: Path, measured: dict[str, Any]) -> list[str]:
+    """Name each line and branch of the module that its own test file did not run."""
+    if str(module) not in measured:
+        return [f"{module}:1: {file} does not run this module"]
+    lines, branches = (measured[str(module)][f"missing_{kind}"] for kind in ("lines", "branches"))
+    return [f"{module}:{line}: {file} does not run this line" for line in lines] + [
+        f"{module}:{start}: {file} goes from here never to {end if end > 0 else 'the end'}"
+        for start, end in branches
+        if start not in lines
+    ]
+
+
+def measured(data: Path) -> dict[str, Any]:
+    """Read what coverage saw: nothing, where there was nothing to see."""
+    report = data.with_suffix(".json")
+    report.unlink(missing_ok=True)
+    write = [sys.executable, "-m", "coverage", "json", f"--data-file={data}", "-o", str(report)]
+    subprocess.run(write, check=False, capture_output=True)
+    files = json.loads(report.read_text())["files"] if report.exists() else {}
+    return cast("dict[str, Any]", files)
+
+
+def run(file: Path) -> Result:
+    """Run one test file in a process of its own; measure its module where it has one."""
+    began = time.monotonic()
+    modules, data = modules_of(file), FOLDER / file.stem
+    command = [sys.executable, "-m", "pytest", "-q", str(file)]
+    if modules:
+        include = ",".join(map(str, modules))
+        command[1:1] = f"-m coverage run --include={include} --data-file={data}".split()
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    seen = measured(data) if modules and not ran.returncode else {}
+    unseen = [fault for module in modules for fault in missing(module, file, seen)]
+    seconds = time.monotonic() - began
+    return Result(file, modules, ran.returncode, ran.stderr + ran.stdout, unseen, seconds)
+
+
+def counted(counts: Counter[str]) -> str:
+    """Put numbers in words."""
+    return ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word]) or "no tests"
+
+
+def tell(result: Result, progress: str) -> None:
+    """Show one line for a file that passed, and all that pytest said of one that did not."""
+    if result.status:
+        print(result.output)
+    covers = "" if result.faults else "  ".join(f"covers {module}" for module in result.modules)
+    line = f"{progress}  {result.file!s:30} {counted(result.counts):22} {result.seconds:5.1f} s  "
+    print(line + covers, *result.faults, sep="\n", flush=True)
+
+
+def main(names: list[str]) -> int:
+    """Run the files that are named, or all."""
+    chosen = [Path(name) for name in names] or files()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    results: list[Result] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for running in as_completed([pool.submit(run, file) for file in chosen]):
+            results.append(running.result())
+            tell(results[-1], f"{len(results):3}/{len(chosen)}")
+    skipped = [line for result in results for line in SKIPPED.findall(result.output)]
+    faults = [fault for result in results for fault in result.faults]
+    print(*skipped, *faults, sep="\n")
+    counts = sum((result.counts for result in results), Counter[str]())
+    print(f"test: {len(chosen)} files, {counted(counts)}; {len(faults)} faults")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

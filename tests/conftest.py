@@ -1,0 +1,53 @@
+"""What holds for every test: programs a test needs, and that nothing skips where nothing may.
+
+`@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
+Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
+"""
+
+import os
+import shutil
+from collections.abc import Generator
+
+import pytest
+
+from lifespec.clock import VirtualLoop
+
+__all__: list[str] = []
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose programs are not all here."""
+    for mark in item.iter_markers("needs"):
+        for program in mark.args:
+            if shutil.which(program) is None:
+                pytest.skip(f"{program} is not installed: not run")
+
+
+def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Make a skip a failure where nothing may skip; a test that is expected to fail is no skip."""
+    forbidden = os.environ.get("LIFESPEC_ALLOW_NO_SKIP")
+    if forbidden and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
+        where, line, reason = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, "")
+        report.outcome = "failed"
+        report.longrepr = f"{where}:{line}: {reason}: LIFESPEC_ALLOW_NO_SKIP is set: this must run"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Look at what became of each test."""
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Look at what became of each file: a whole module can skip."""
+    report = yield
+    refuse_skip(report)
+    return report
+
+
+def pytest_asyncio_loop_factories() -> dict[str, type[VirtualLoop]]:
+    """Run every async test on the virtual clock: limits cost nothing and a hang is a Deadlock."""
+    return {"virtual": VirtualLoop}

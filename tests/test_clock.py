@@ -1,0 +1,430 @@
+"""What the virtual clock promises."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import math
+import os
+import re
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lifespec import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+
+pytest_plugins = ("pytester",)
+
+
+async def waits_for(event: asyncio.Event) -> None:
+    """Wait one call deeper."""
+    await event.wait()
+
+
+async def forever() -> None:
+    """Wait for what nobody sets."""
+    await waits_for(asyncio.Event())
+
+
+def deadlock_of(main: Callable[[], Coroutine[object, object, object]]) -> str:
+    """Return what is said of a program that hangs."""
+    with pytest.raises(clock.Deadlock) as caught:
+        clock.run(main())
+    return str(caught.value)
+
+
+def test_result() -> None:
+    """What the coroutine returns is returned."""
+
+    async def main() -> str:
+        return "done"
+
+    assert clock.run(main()) == "done"
+
+
+def test_jump() -> None:
+    """An hour passes on the loop's clock and none on the wall's."""
+
+    async def main() -> list[float]:
+        loop = asyncio.get_running_loop()
+        times = [loop.time()]
+        await asyncio.sleep(3600)
+        times.append(loop.time())
+        await asyncio.sleep(1e9)
+        return [*times, loop.time()]
+
+    began = time.monotonic()
+    assert clock.run(main()) == [0.0, 3600.0, 1e9 + 3600]
+    assert time.monotonic() - began < 5
+
+
+def test_order() -> None:
+    """Timers end in the order of their times."""
+    order: list[str] = []
+
+    async def sleeper(name: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        order.append(name)
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for name, seconds in [("c", 0.3), ("a", 0.1), ("b", 0.3), ("first", 0.0)]:
+                group.create_task(sleeper(name, seconds))
+
+    clock.run(main())
+    assert order[:2] == ["first", "a"]
+    assert sorted(order[2:]) == ["b", "c"]
+
+
+def test_late_hour() -> None:
+    """However late it is, a timer is due at its time."""
+
+    async def main() -> float:
+        await asyncio.sleep(1e18)
+        await asyncio.sleep(1e18)
+        return asyncio.get_running_loop().time()
+
+    assert clock.run(main()) == 2e18
+
+
+def test_cancelled_timer() -> None:
+    """A timer that was cancelled does not move the clock."""
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        loop.call_later(5, print).cancel()
+        loop.call_later(7, print).cancel()
+        await asyncio.sleep(6)
+        return loop.time()
+
+    assert clock.run(main()) == 6.0
+
+
+def test_timeout() -> None:
+    """A limit passes exactly when it is due."""
+
+    async def main() -> float:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(10):
+                await forever()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(forever(), 2.5)
+        return asyncio.get_running_loop().time()
+
+    assert clock.run(main()) == 12.5
+
+
+def test_past_timer() -> None:
+    """A timer that is overdue runs now, and the clock never goes back."""
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(4)
+        due = asyncio.Event()
+        loop.call_at(1.0, due.set)
+        await due.wait()
+        return loop.time()
+
+    assert clock.run(main()) == 4.0
+
+
+def test_deadlock() -> None:
+    """A task that nothing will wake ends the run, and the sentence says where it waits."""
+    assert deadlock_of(forever) == (
+        "Every task waits and no timer is pending: forever → waits_for → Event.wait."
+    )
+
+
+def test_deadlock_of_several() -> None:
+    """Tasks that wait in the same place are counted."""
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(forever())
+            await asyncio.Future()
+
+    assert deadlock_of(main) == (
+        "Every task waits and no timer is pending: forever → waits_for → Event.wait (3 tasks);"
+        " test_deadlock_of_several.main."
+    )
+
+
+def test_deadlock_at_infinity() -> None:
+    """A timer that is never due wakes nobody."""
+
+    async def main() -> None:
+        await asyncio.sleep(math.inf)
+
+    assert "main → sleep" in deadlock_of(main)
+
+
+def test_deadlock_in_generator() -> None:
+    """A wait in an awaitable of one's own is followed, too."""
+
+    class Awaitable:
+        def __await__(self) -> object:
+            yield from asyncio.Future()
+
+    async def main() -> None:
+        await Awaitable()
+
+    assert "main → test_deadlock_in_generator.Awaitable.__await__." in deadlock_of(main)
+
+
+def test_deadlock_hides() -> None:
+    """A function that only passes on can be left out of the sentence."""
+
+    async def between() -> None:
+        __tracebackhide__ = True
+        await forever()
+
+    async def main() -> None:
+        await between()
+
+    assert "main → forever → waits_for →" in deadlock_of(main)
+
+
+def test_deadlock_without_task() -> None:
+    """A loop that runs without a task says so."""
+    loop = clock.VirtualLoop()
+    with pytest.raises(clock.Deadlock, match="there is no task at all"):
+        loop.run_forever()
+    loop.close()
+
+
+def test_deadlock_unwinds() -> None:
+    """After a deadlock the tasks are cancelled as at any end of `asyncio.run`."""
+    unwound = []
+
+    async def main() -> None:
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(1)
+            unwound.append(asyncio.get_running_loop().time())
+
+    deadlock_of(main)
+    assert unwound == [1.0]
+
+
+def test_settle() -> None:
+    """`settle` returns when every other task waits, at the same time as before."""
+    steps = []
+
+    async def worker() -> None:
+        for step in range(5):
+            await asyncio.sleep(0)
+            steps.append(step)
+        await asyncio.sleep(1)
+        steps.append(-1)
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(worker())
+        assert isinstance(loop, clock.VirtualLoop)
+        await loop.settle()
+        task.cancel()
+        return loop.time()
+
+    assert clock.run(main()) == 0.0
+    assert steps == [0, 1, 2, 3, 4]
+
+
+def test_debug() -> None:
+    """Asyncio's debug mode works."""
+
+    async def main() -> bool:
+        await asyncio.sleep(1)
+        return asyncio.get_running_loop().get_debug()
+
+    assert clock.run(main(), debug=True)
+    assert not clock.run(main(), debug=False)
+
+
+def test_pytest_asyncio(pytester: pytest.Pytester) -> None:
+    """`VirtualLoop` serves as a loop factory of pytest-asyncio."""
+    pytester.makeconftest(
+        """
+        from lifespec.clock import VirtualLoop
+
+        def pytest_asyncio_loop_factories(config, item):
+            return {"virtual": VirtualLoop}
+        """
+    )
+    pytester.makepyfile(
+        """
+        import asyncio
+
+        async def test_hour():
+            await asyncio.sleep(3600)
+            assert asyncio.get_running_loop().time() >= 3600
+        """
+    )
+    options = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+    pytester.runpytest(*options).assert_outcomes(passed=1)
+
+
+def test_interrupt() -> None:
+    """Ctrl-C cancels the task that runs and is raised again when it has unwound."""
+    seen = []
+
+    async def main() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        clock.run(main())
+    assert seen == ["cancelled"]
+
+
+THREADS = "The virtual clock cannot wait for threads"
+OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
+
+
+def test_to_thread() -> None:
+    """A call that needs a thread is refused where it is made."""
+
+    async def main() -> None:
+        await asyncio.to_thread(print)
+
+    with pytest.raises(NotImplementedError, match=OUTSIDE):
+        clock.run(main())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda loop: loop.create_connection(asyncio.Protocol, "127.0.0.1", 1),
+        lambda loop: loop.create_server(asyncio.Protocol, "127.0.0.1", 0),
+        lambda loop: loop.subprocess_exec(asyncio.SubprocessProtocol, "true"),
+        lambda _: asyncio.open_connection("127.0.0.1", 1),
+        lambda _: asyncio.start_server(print, "127.0.0.1", 0),
+        lambda _: asyncio.create_subprocess_exec("true"),
+    ],
+)
+def test_outside(call: Callable[..., Coroutine[object, object, object]]) -> None:
+    """Sockets and processes are refused with a sentence."""
+
+    async def main() -> None:
+        await call(asyncio.get_running_loop())
+
+    with pytest.raises(NotImplementedError, match=OUTSIDE):
+        clock.run(main())
+    gc.collect()
+
+
+def test_signal_handler() -> None:
+    """A signal handler of the loop is refused with a sentence."""
+
+    async def main() -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)
+
+    with pytest.raises(NotImplementedError, match=OUTSIDE):
+        clock.run(main())
+
+
+def started(target: Callable[[], object], done: threading.Event) -> threading.Thread:
+    """Return a running thread that has called `target` when `done` is set."""
+
+    def called() -> None:
+        try:
+            target()
+        except RuntimeError as error:
+            refusals.append(str(error))
+        done.set()
+
+    thread = threading.Thread(target=called, name="pump")
+    thread.start()
+    return thread
+
+
+refusals: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_refusals() -> None:
+    refusals.clear()
+
+
+@pytest.mark.parametrize("limit", [None, 10])
+def test_live_thread(limit: float | None) -> None:
+    """While a new thread lives the clock stands still: neither a deadlock nor a false timeout."""
+    release, done = threading.Event(), threading.Event()
+
+    async def main() -> None:
+        threads.append(started(release.wait, done))
+        async with asyncio.timeout(limit):
+            await asyncio.Event().wait()
+
+    threads: list[threading.Thread] = []
+    try:
+        with pytest.raises(RuntimeError, match=re.escape(f"{THREADS} (pump): run this on a real")):
+            clock.run(main())
+    finally:
+        release.set()
+        threads[0].join()
+    assert refusals == []
+
+
+def test_call_from_thread() -> None:
+    """A call from another thread is refused there and ends the run here."""
+    done = threading.Event()
+
+    async def main() -> None:
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        started(lambda: loop.call_soon_threadsafe(woken.set), done).join()
+        await woken.wait()
+
+    with pytest.raises(RuntimeError, match=re.escape(f"{THREADS} (pump)")) as caught:
+        clock.run(main())
+    assert not isinstance(caught.value, clock.Deadlock)
+    assert len(refusals) == 1
+    assert THREADS in refusals[0]
+
+
+def test_old_thread() -> None:
+    """A thread that was there before the loop does not concern it."""
+    release, done = threading.Event(), threading.Event()
+    thread = started(release.wait, done)
+
+    async def main() -> float:
+        await asyncio.sleep(1)
+        return asyncio.get_running_loop().time()
+
+    try:
+        assert clock.run(main()) == 1.0
+    finally:
+        release.set()
+        thread.join()
+
+
+def test_threadsafe_at_home() -> None:
+    """The loop's own thread may call `call_soon_threadsafe`."""
+
+    async def main() -> None:
+        woken = asyncio.Event()
+        asyncio.get_running_loop().call_soon_threadsafe(woken.set)
+        await woken.wait()
+
+    clock.run(main())
+
+
+def test_private_names() -> None:
+    """The private names of asyncio that the clock leans on are there."""
+    loop = clock.VirtualLoop()
+    assert loop._scheduled == []
+    assert len(loop._ready) == 0
+    loop._process_events(())
+    loop.close()

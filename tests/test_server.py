@@ -1,0 +1,1004 @@
+"""The server's half: every row of the decision table, and the door."""
+
+import asyncio
+import contextvars
+import copy
+import functools
+import logging
+import pickle
+import types
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from typing import Any
+
+import pytest
+
+from lifespec import clock
+from lifespec.server import (
+    Conversation,
+    Lifespan,
+    ProtocolError,
+    ShutdownFailed,
+    ShutdownTimeout,
+    StartupFailed,
+    StartupTimeout,
+)
+
+STARTED = {"type": "lifespan.startup.complete"}
+NOT_STARTED = {"type": "lifespan.startup.failed"}
+STOPPED = {"type": "lifespan.shutdown.complete"}
+NOT_STOPPED = {"type": "lifespan.shutdown.failed"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """No test leaves a record of a task destroyed, or of an exception nobody saw."""
+    caplog.set_level(logging.DEBUG, "lifespec.server")
+    yield
+    assert [r.getMessage() for r in caplog.records if r.name == "asyncio"] == []
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, bool]]:
+    """Return what the server logged: level, sentence, whether with a traceback."""
+
+    class Said(list[tuple[str, str, bool]]):
+        def __eq__(self, other: object) -> bool:
+            records = [r for r in caplog.records if r.name == "lifespec.server"]
+            return other == [(r.levelname, r.getMessage(), bool(r.exc_info)) for r in records]
+
+        __hash__ = None
+
+        def __repr__(self) -> str:
+            return repr([(r.levelname, r.getMessage(), bool(r.exc_info)) for r in caplog.records])
+
+    return Said()
+
+
+async def correct(scope: Any, receive: Any, send: Any) -> None:
+    """Answer as the texts want it."""
+    while True:
+        event = await receive()
+        if event["type"] == "lifespan.startup":
+            await send(STARTED)
+        else:
+            await send(STOPPED)
+            return
+
+
+def says(*script: Any) -> Any:
+    """Make an application of messages to send, "receive", seconds to sleep, errors to raise."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for step in script:
+            if step == "receive":
+                await receive()
+            elif isinstance(step, (int, float)):
+                await asyncio.sleep(step)
+            elif isinstance(step, BaseException):
+                raise step
+            else:
+                await send(step)
+
+    return app
+
+
+# ---- waiting --------------------------------------------------------------------------------
+
+
+async def test_complete(said: Any) -> None:
+    """An application that completes startup is served, told of shutdown, and nothing is logged."""
+    heard = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        heard.append(await receive())
+        await send(STARTED)
+        heard.append(await receive())
+        await send(STOPPED)
+
+    async with Lifespan(app) as lifespan:
+        assert (lifespan.outcome, lifespan.supported, lifespan.error) == (None, True, None)
+        assert heard == [{"type": "lifespan.startup"}]
+    assert heard == [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+    assert (lifespan.outcome, lifespan.supported, lifespan.error) == ("complete", True, None)
+    assert said == []
+
+
+async def test_wait_for_startup() -> None:
+    """The body does not run before startup was answered, however long that takes."""
+    loop = asyncio.get_running_loop()
+    async with Lifespan(says("receive", 3600, STARTED, "receive", STOPPED)):
+        assert loop.time() == 3600
+
+
+async def test_startup_failed(said: Any) -> None:
+    """startup.failed raises StartupFailed with exactly the application's text."""
+    lifespan = Lifespan(says("receive", NOT_STARTED | {"message": "no database"}))
+    with pytest.raises(StartupFailed) as caught:
+        await lifespan.startup()
+    assert caught.value.message == "no database"
+    assert str(caught.value) == "The application failed to start: no database"
+    assert caught.value.__cause__ is None
+    assert lifespan.outcome == "failed"
+    assert said == [("ERROR", "The application failed to start: no database", False)]
+
+
+async def test_startup_failed_without_message() -> None:
+    """A missing message is the empty text."""
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(says(NOT_STARTED)).startup()
+    assert caught.value.message == ""
+    assert str(caught.value) == "The application failed to start"
+
+
+@pytest.mark.parametrize("message", [None, 7, b"no"])
+async def test_startup_failed_message_is_not_text(message: object) -> None:
+    """The type is the signal: a message that is no text fails startup, and send says so too."""
+    refused = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await send(NOT_STARTED | {"message": message})
+        except ProtocolError as error:
+            refused.append(error)
+
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(app).startup()
+    assert caught.value.message == repr(message)
+    assert [error.slug for error in refused] == ["message-is-text"]
+    assert str(refused[0]) == f"The application sent the message {message!r} [message-is-text]"
+
+
+async def test_failed_and_then_raises(said: Any) -> None:
+    """What an application raises after startup.failed is the cause, and is not reported again."""
+    error = OSError("refused")
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(says(NOT_STARTED, error)).startup()
+    assert caught.value.__cause__ is error
+    assert said == [
+        ("ERROR", "The application failed to start", False),
+        ("DEBUG", "The application raised after its last word: OSError('refused')", True),
+    ]
+
+
+async def test_failed_and_then_lingers() -> None:
+    """An application that lingers after startup.failed is cancelled within the grace."""
+    loop = asyncio.get_running_loop()
+    with pytest.raises(StartupFailed):
+        await Lifespan(says(NOT_STARTED, 60), grace=2).startup()
+    assert loop.time() == 2
+
+
+async def test_failed_and_then_receives() -> None:
+    """An application that receives after startup.failed is cancelled: nothing more will come."""
+    loop = asyncio.get_running_loop()
+    with pytest.raises(StartupFailed):
+        await Lifespan(says("receive", NOT_STARTED, "receive")).startup()
+    assert loop.time() == 0
+
+
+async def test_raises_at_once(said: Any) -> None:
+    """An application that raises before it receives has declined, which is worth an info."""
+    error = ValueError("http only")
+    async with Lifespan(says(error)) as lifespan:
+        assert (lifespan.supported, lifespan.outcome) == (False, "declined")
+        assert lifespan.error is error
+    assert said == [("INFO", "The application declined lifespan: ValueError('http only')", False)]
+
+
+async def test_raises_after_startup(said: Any) -> None:
+    """An application that received startup and raised has declined, and is never swallowed."""
+    async with Lifespan(says("receive", KeyError("dsn"))) as lifespan:
+        assert lifespan.outcome == "declined"
+    assert said == [
+        ("INFO", "The application declined lifespan: KeyError('dsn')", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+    ]
+
+
+async def test_protocol_error_escapes(said: Any) -> None:
+    """A protocol error that escapes is an error in the log, though nothing was received."""
+    async with Lifespan(says({"type": "lifespan.started"})) as lifespan:
+        assert isinstance(lifespan.error, ProtocolError)
+    assert said == [
+        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+    ]
+
+
+@pytest.mark.parametrize("script", [[], ["receive"], ["receive", 5]])
+async def test_returns(script: list[Any], said: Any) -> None:
+    """An application that returns without an answer has declined: no server waits for it."""
+    async with Lifespan(says(*script)) as lifespan:
+        assert (lifespan.outcome, lifespan.error) == ("declined", None)
+    assert said == [("INFO", "The application declined lifespan: it returned", False)]
+
+
+@pytest.mark.parametrize(
+    ("script", "doing"),
+    [
+        ([60], "had not received the event"),
+        (["receive", 60], "was at work"),
+        (["receive", "receive"], "was waiting for another event"),
+    ],
+)
+async def test_startup_times_out(script: list[Any], doing: str, said: Any) -> None:
+    """An application that does not answer in time is cancelled; the message says what it did."""
+    loop = asyncio.get_running_loop()
+    sentence = f"The application did not answer startup within 2.5 s: it {doing}"
+    lifespan = Lifespan(says(*script), startup_timeout=2.5)
+    with pytest.raises(StartupTimeout) as caught:
+        await lifespan.startup()
+    assert loop.time() == 2.5
+    assert str(caught.value) == sentence
+    assert caught.value.message == ""
+    assert isinstance(caught.value, TimeoutError)
+    assert (lifespan.outcome, lifespan.error) == ("timed out", None)
+    assert said == [("ERROR", sentence, False)]
+
+
+async def test_timeout_shows_where() -> None:
+    """The cause of a timeout is the cancellation, whose traceback shows where it struck."""
+
+    async def connect() -> None:
+        await asyncio.Event().wait()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await connect()
+
+    with pytest.raises(StartupTimeout) as caught:
+        await Lifespan(app, startup_timeout=1).startup()
+    cause = caught.value.__cause__
+    assert isinstance(cause, asyncio.CancelledError)
+    names = []
+    trace = cause.__traceback__
+    while trace:
+        names.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    assert "connect" in names
+
+
+async def test_late_answer() -> None:
+    """An answer that comes after the limit changes nothing, and send does nothing."""
+    after = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            await send(STARTED)
+            after.append("sent")
+
+    lifespan = Lifespan(app, startup_timeout=1)
+    with pytest.raises(StartupTimeout):
+        await lifespan.startup()
+    assert (after, lifespan.outcome) == (["sent"], "timed out")
+
+
+async def test_raises_when_cancelled(said: Any) -> None:
+    """What an application raises instead of obeying its cancellation is in the log."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(10)
+        finally:
+            raise OSError("pool is stuck")
+
+    with pytest.raises(StartupTimeout):
+        await Lifespan(app, startup_timeout=1).startup()
+    assert said == [
+        (
+            "ERROR",
+            "The application did not answer startup within 1 s: it had not received the event",
+            False,
+        ),
+        ("ERROR", "The application raised after its last word: OSError('pool is stuck')", True),
+    ]
+
+
+async def test_ignores_cancellation(said: Any) -> None:
+    """An application that ignores its cancellation is given up after the grace."""
+    loop = asyncio.get_running_loop()
+    released = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    lifespan = Lifespan(app, startup_timeout=1, grace=2)
+    with pytest.raises(StartupTimeout):
+        await lifespan.startup()
+    assert loop.time() == 3
+    await lifespan.ended()
+    assert said == [
+        (
+            "ERROR",
+            "The application did not answer startup within 1 s: it had not received the event",
+            False,
+        ),
+        ("ERROR", "The application did not obey its cancellation within 2 s", False),
+    ]
+    released.set()
+    await asyncio.sleep(0)
+
+
+async def test_cancelled_while_waiting() -> None:
+    """A server that is cancelled in startup cancels the application, awaits it and goes on."""
+    loop = asyncio.get_running_loop()
+    ended = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await receive()
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(1)
+            ended.append(loop.time())
+
+    lifespan = Lifespan(app)
+    server = asyncio.create_task(lifespan.startup())
+    loop.call_later(5, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert (ended, lifespan.outcome) == ([6], "cancelled")
+    await lifespan.shutdown()
+
+
+async def test_cancelled_twice() -> None:
+    """A second cancellation is obeyed: the server does not wait for the application any more."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(10)
+
+    server = asyncio.create_task(Lifespan(app, grace=None).startup())
+    loop.call_later(5, server.cancel)
+    loop.call_later(6, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert loop.time() == 6
+    await asyncio.sleep(60)
+
+
+async def test_cancelled_as_it_starts() -> None:
+    """A server that is cancelled just as the application has started shuts it down in order."""
+    heard: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        server.cancel()
+        heard.append(await receive())
+        await send(NOT_STOPPED | {"message": "late"})
+
+    lifespan = Lifespan(app)
+    server = asyncio.create_task(lifespan.startup())
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await server
+    assert heard == [{"type": "lifespan.shutdown"}]
+    assert lifespan.outcome == "failed"
+    assert caught.value.__notes__ == ["The application failed to shut down: late"]
+
+
+# ---- running --------------------------------------------------------------------------------
+
+
+async def test_crashes_while_served(said: Any) -> None:
+    """An application that crashes is not told of shutdown; the body goes on; ended() tells."""
+    loop = asyncio.get_running_loop()
+    error = RuntimeError("worker died")
+    async with Lifespan(says("receive", STARTED, 5, error)) as lifespan:
+        await lifespan.ended()
+        assert loop.time() == 5
+        assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+    assert said == [
+        (
+            "ERROR",
+            "The application crashed while it was served: RuntimeError('worker died')",
+            True,
+        )
+    ]
+
+
+async def test_completes_and_crashes_at_once() -> None:
+    """An application that completes and crashes before the server wakes up did start."""
+    async with Lifespan(says("receive", STARTED, OSError())) as lifespan:
+        assert (lifespan.supported, lifespan.outcome) == (True, "crashed")
+
+
+async def test_returns_while_served(said: Any) -> None:
+    """An application that returns while it is served has left, which is worth a warning."""
+    async with Lifespan(says("receive", STARTED)) as lifespan:
+        await lifespan.ended()
+    assert (lifespan.outcome, lifespan.error) == ("left", None)
+    assert said == [("WARNING", "The application returned while it was served", False)]
+
+
+@pytest.mark.parametrize("error", [ValueError("body"), asyncio.CancelledError(), SystemExit(3)])
+async def test_body_raises(error: BaseException) -> None:
+    """However the body ends, shutdown is offered and the body's exception goes on."""
+    with pytest.raises(type(error)) as caught:
+        async with Lifespan(correct) as lifespan:
+            raise error
+    assert caught.value is error
+    assert lifespan.outcome == "complete"
+
+
+async def test_body_is_cancelled() -> None:
+    """A server that is cancelled while it serves offers shutdown."""
+    lifespan = Lifespan(correct)
+
+    async def serve() -> None:
+        async with lifespan:
+            await asyncio.Event().wait()
+
+    server = asyncio.create_task(serve())
+    asyncio.get_running_loop().call_later(1, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert lifespan.outcome == "complete"
+
+
+# ---- stopping -------------------------------------------------------------------------------
+
+
+async def test_shutdown_failed(said: Any) -> None:
+    """shutdown.failed raises ShutdownFailed with exactly the application's text."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", NOT_STOPPED | {"message": "lost 3"}))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert caught.value.message == "lost 3"
+    assert str(caught.value) == "The application failed to shut down: lost 3"
+    assert lifespan.outcome == "failed"
+    assert said == [("ERROR", "The application failed to shut down: lost 3", False)]
+
+
+async def test_body_raises_and_shutdown_fails() -> None:
+    """Where the body raised too, its exception wins and carries a note."""
+    with pytest.raises(ValueError, match="body") as caught:
+        async with Lifespan(says("receive", STARTED, "receive", NOT_STOPPED)):
+            raise ValueError("body")
+    assert caught.value.__notes__ == ["The application failed to shut down"]
+
+
+async def test_shutdown_fails_after_the_body() -> None:
+    """Where only shutdown failed, `async with` raises ShutdownFailed."""
+    with pytest.raises(ShutdownFailed):
+        async with Lifespan(says("receive", STARTED, "receive", NOT_STOPPED)):
+            pass
+
+
+async def test_raises_at_shutdown(said: Any) -> None:
+    """An application that raises instead of answering shutdown has crashed; nothing hangs."""
+    error = OSError("disk")
+    async with Lifespan(says("receive", STARTED, "receive", error)) as lifespan:
+        pass
+    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+    assert said == [
+        ("ERROR", "The application crashed before it answered shutdown: OSError('disk')", True)
+    ]
+
+
+async def test_returns_at_shutdown(said: Any) -> None:
+    """An application that returns without an answer to shutdown has left; nothing hangs."""
+    async with Lifespan(says("receive", STARTED, "receive")) as lifespan:
+        pass
+    assert lifespan.outcome == "left"
+    assert said == [("WARNING", "The application returned before it answered shutdown", False)]
+
+
+@pytest.mark.parametrize(
+    ("script", "doing"),
+    [
+        (["receive", STARTED, 60], "had not received the event"),
+        (["receive", STARTED, "receive", 60], "was at work"),
+        (["receive", STARTED, "receive", "receive"], "was waiting for another event"),
+    ],
+)
+async def test_shutdown_times_out(script: list[Any], doing: str, said: Any) -> None:
+    """An application that does not answer shutdown in time is cancelled."""
+    lifespan = Lifespan(says(*script), shutdown_timeout=3)
+    await lifespan.startup()
+    with pytest.raises(ShutdownTimeout) as caught:
+        await lifespan.shutdown()
+    assert asyncio.get_running_loop().time() == 3
+    assert isinstance(caught.value, TimeoutError)
+    assert lifespan.outcome == "timed out"
+    sentence = f"The application did not answer shutdown within 3 s: it {doing}"
+    assert said == [("ERROR", sentence, False)]
+
+
+async def test_cancelled_while_stopping() -> None:
+    """A server that is cancelled in shutdown cancels the application and goes on cancelling."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", 60))
+    await lifespan.startup()
+    server = asyncio.create_task(lifespan.shutdown())
+    asyncio.get_running_loop().call_later(2, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert lifespan.outcome == "cancelled"
+    assert asyncio.get_running_loop().time() == 2
+
+
+async def test_two_wait_for_shutdown() -> None:
+    """Two callers of shutdown() wait for one answer."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", 1, STOPPED))
+    await lifespan.startup()
+    await asyncio.gather(lifespan.shutdown(), lifespan.shutdown(), lifespan.ended())
+    assert lifespan.outcome == "complete"
+    assert asyncio.get_running_loop().time() == 1
+
+
+# ---- answered -------------------------------------------------------------------------------
+
+
+async def test_raises_after_shutdown_complete(said: Any) -> None:
+    """What an application raises after shutdown.complete is an error in the log, no more."""
+    async with Lifespan(says("receive", STARTED, "receive", STOPPED, OSError("late"))) as lifespan:
+        pass
+    assert (lifespan.outcome, lifespan.error) == ("complete", None)
+    assert said == [("ERROR", "The application raised after its last word: OSError('late')", True)]
+
+
+async def test_works_after_shutdown_complete() -> None:
+    """An application may work on after shutdown.complete, for as long as the grace."""
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await correct(scope, receive, send)
+        await asyncio.sleep(4)
+        done.append(True)
+
+    async with Lifespan(app):
+        pass
+    assert done == [True]
+
+
+async def test_lingers_after_shutdown_complete(said: Any) -> None:
+    """An application that lingers beyond the grace is cancelled; it has completed all the same."""
+    async with Lifespan(says("receive", STARTED, "receive", STOPPED, 60), grace=2) as lifespan:
+        pass
+    assert asyncio.get_running_loop().time() == 2
+    assert lifespan.outcome == "complete"
+    assert said == []
+
+
+async def test_receives_after_shutdown_complete(said: Any) -> None:
+    """An application that receives once more after its last answer is cancelled at once."""
+    script = ["receive", STARTED, "receive", STOPPED, "receive"]
+    async with Lifespan(says(*script)) as lifespan:
+        pass
+    assert asyncio.get_running_loop().time() == 0
+    assert lifespan.outcome == "complete"
+    assert said == []
+
+
+async def test_cancelled_after_shutdown_complete() -> None:
+    """A server that is cancelled after the last answer leaves the outcome as it is."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", STOPPED, 60))
+    await lifespan.startup()
+    server = asyncio.create_task(lifespan.shutdown())
+    asyncio.get_running_loop().call_later(1, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert lifespan.outcome == "complete"
+
+
+async def test_child_receives_after_the_end() -> None:
+    """After the end a child task's send does nothing, and its receive never returns an event."""
+    heard: list[Any] = []
+    children = []
+
+    async def child(receive: Any, send: Any) -> None:
+        await asyncio.sleep(1)
+        await send({"type": "nonsense"})
+        heard.append("sent")
+        heard.append(await receive())
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        children.append(asyncio.create_task(child(receive, send)))
+
+    async with Lifespan(app) as lifespan:
+        await asyncio.sleep(2)
+    assert (heard, lifespan.outcome) == (["sent"], "declined")
+    children[0].cancel()
+
+
+# ---- what is sent ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "slug"),
+    [
+        ([], {"type": "lifespan.started"}, "events-known"),
+        ([], {"type": "lifespan.startup"}, "events-known"),
+        ([], {"type": 1}, "events-known"),
+        ([], {"type": []}, "events-known"),
+        ([], {}, "events-known"),
+        ([], "lifespan.startup.complete", "events-known"),
+        ([], None, "events-known"),
+        ([], STOPPED, "answers-in-order"),
+        ([STARTED], STOPPED, "answers-in-order"),
+        ([STARTED], NOT_STOPPED, "answers-in-order"),
+        ([STARTED], STARTED, "startup-answered-once"),
+        ([STARTED], NOT_STARTED, "startup-answered-once"),
+        ([NOT_STARTED], STARTED, "startup-answered-once"),
+        ([NOT_STARTED], STOPPED, "answers-in-order"),
+        ([STARTED, "stop"], STARTED, "answers-in-order"),
+        ([STARTED, "stop", STOPPED], STOPPED, "shutdown-answered-once"),
+        ([STARTED, "stop", STOPPED], NOT_STOPPED, "shutdown-answered-once"),
+    ],
+)
+def test_refused(before: list[Any], message: Any, slug: str) -> None:
+    """What does not belong there is refused, names its rule, and leaves all as it was."""
+    talk = Conversation(correct)
+    talk.offer("startup")
+    for step in before:
+        if step == "stop":
+            talk.offer("shutdown")
+        else:
+            talk.sent(step)
+    as_it_was = dict(vars(talk))
+    with pytest.raises(ProtocolError) as caught:
+        talk.sent(message)
+    assert caught.value.slug == slug
+    assert str(caught.value).endswith(f" [{slug}]")
+    assert vars(talk) == as_it_was
+
+
+async def test_refusal_swallowed() -> None:
+    """An application that swallows a refusal has spoilt nothing."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for wrong in ({"type": "?"}, STOPPED):
+            with pytest.raises(ProtocolError):
+                await send(wrong)
+        await correct(scope, receive, send)
+
+    async with Lifespan(app) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
+
+
+async def test_complete_before_receive() -> None:
+    """The texts are silent on startup.complete before any receive: it is taken."""
+    async with Lifespan(says(STARTED, "receive", "receive", STOPPED)) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
+
+
+async def test_extra_keys() -> None:
+    """Extra keys are no error, and any mapping is a message."""
+    started = types.MappingProxyType(STARTED | {"took": 3})
+    async with Lifespan(says("receive", started, "receive", STOPPED | {"bye": 1})) as lifespan:
+        pass
+    assert lifespan.outcome == "complete"
+
+
+async def test_another_task_answers() -> None:
+    """A second receive waits, for another of the application's tasks may answer."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        asyncio.get_running_loop().call_later(
+            5, lambda: answers.append(loop.create_task(send(STARTED)))
+        )
+        await receive()
+        await send(STOPPED)
+
+    answers: list[Any] = []
+    loop = asyncio.get_running_loop()
+    async with Lifespan(app, startup_timeout=10) as lifespan:
+        assert loop.time() == 5
+    assert lifespan.outcome == "complete"
+
+
+# ---- state, scope, context ------------------------------------------------------------------
+
+
+async def test_state() -> None:
+    """Each request gets a shallow copy of the live state; it is never cleared."""
+    shared: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["shared"] = shared
+        await correct(scope, receive, send)
+        scope["state"]["late"] = True
+
+    request = {"type": "http", "path": "/"}
+    async with Lifespan(app) as lifespan:
+        one, two = lifespan.with_state(request), lifespan.with_state(request)
+        one["state"]["mine"] = 1
+        one["state"]["shared"].append(2)
+        assert two == {"type": "http", "path": "/", "state": {"shared": [2]}}
+        assert request == {"type": "http", "path": "/"}
+    assert lifespan.state == {"shared": [2], "late": True}
+
+
+async def test_state_rebound() -> None:
+    """An application that rebinds scope["state"] changes nothing for requests."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["kept"] = 1
+        scope["state"] = {"lost": 2}
+        await correct(scope, receive, send)
+
+    async with Lifespan(app) as lifespan:
+        assert lifespan.with_state({"type": "http"})["state"] == {"kept": 1}
+
+
+async def test_state_of_one_that_declined() -> None:
+    """What an application put into state before it declined is copied all the same."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["kept"] = 1
+
+    async with Lifespan(app) as lifespan:
+        assert lifespan.with_state({})["state"] == {"kept": 1}
+
+
+async def test_no_state() -> None:
+    """Where state was not offered, nothing is added to requests."""
+    request = {"type": "http"}
+    async with Lifespan(correct, {"type": "lifespan"}) as lifespan:
+        assert lifespan.state is None
+        scope = lifespan.with_state(request)
+        assert scope == {"type": "http"}
+        assert scope is not request
+
+
+async def test_scope_is_copied() -> None:
+    """The scope that is handed in is copied, and each lifespan has a state of its own."""
+    mine: dict[str, Any] = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["asgi"]["version"] = "0"
+        scope["state"]["key"] = scope["more"] = 1
+        await correct(scope, receive, send)
+
+    for _ in range(2):
+        async with Lifespan(app, mine):
+            pass
+    assert mine == {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+
+
+async def test_default_scope() -> None:
+    """By default lifespan 2.0 is offered, in a scope that no other lifespan shares."""
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(copy.deepcopy(scope))
+        scope["asgi"].clear()
+
+    for _ in range(2):
+        async with Lifespan(app):
+            pass
+    versions = {"version": "3.0", "spec_version": "2.0"}
+    assert seen == [{"type": "lifespan", "asgi": versions, "state": {}}] * 2
+
+
+async def test_one_task_and_a_context_of_its_own() -> None:
+    """The application runs in one task from start to end, in a copy of the server's context."""
+    name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
+    name.set("server")
+    tasks, names = [], []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for answer in (STARTED, STOPPED):
+            await receive()
+            names.append(name.get())
+            tasks.append(asyncio.current_task())
+            name.set("application")
+            await send(answer)
+
+    async with Lifespan(app):
+        assert name.get() == "server"
+        name.set("body")
+    assert names == ["server", "application"]
+    assert tasks[0] is tasks[1] is not asyncio.current_task()
+
+
+# ---- at the door ----------------------------------------------------------------------------
+
+
+async def test_two_callable(said: Any) -> None:
+    """A call that raises has declined; the record hints at the adapter."""
+
+    class App:
+        def __init__(self, scope: Any) -> None:
+            raise NotImplementedError
+
+    async with Lifespan(App) as lifespan:  # type: ignore[arg-type]
+        assert lifespan.outcome == "declined"
+    assert isinstance(lifespan.error, TypeError)
+    assert "single_callable" in lifespan.error.__notes__[0]
+    assert said == [
+        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+    ]
+
+
+async def test_call_exits() -> None:
+    """A call that exits ends the server, and nothing waits for the application."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise SystemExit(3)
+
+    lifespan = Lifespan(app)
+    with pytest.raises(SystemExit):
+        await lifespan.startup()
+    await lifespan.ended()
+    assert lifespan.outcome == "crashed"
+
+
+async def test_no_awaitable() -> None:
+    """A call that returns no awaitable is refused with a sentence: that is no application."""
+
+    async def generator(scope: Any, receive: Any, send: Any) -> AsyncIterator[None]:
+        yield
+
+    for app in (lambda *_: None, generator):
+        lifespan = Lifespan(app)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="returns an awaitable, not"):
+            await lifespan.startup()
+        assert lifespan.outcome is None
+        await lifespan.ended()
+
+
+async def test_plain_function() -> None:
+    """A plain function that returns an awaitable is a legal application."""
+
+    class Later:
+        def __init__(self, *args: Any) -> None:
+            self.args = args
+
+        def __await__(self) -> Any:
+            return correct(*self.args).__await__()
+
+    for app in (functools.partial(correct), Later):
+        async with Lifespan(app) as lifespan:
+            assert lifespan.supported
+        assert lifespan.outcome == "complete"
+
+
+def test_not_callable() -> None:
+    """What cannot be called is refused at once."""
+    with pytest.raises(TypeError, match="an application is a callable, not 'main:app'"):
+        Lifespan("main:app")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
+def test_wrong_scope(scope: dict[str, Any]) -> None:
+    """A scope of another type, or with a state that is not empty, is refused."""
+    with pytest.raises(ValueError, match="a scope has the type 'lifespan' and no state yet, not"):
+        Lifespan(correct, scope)
+
+
+@pytest.mark.parametrize("limit", ["startup_timeout", "shutdown_timeout", "grace"])
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_wrong_limit(limit: str, value: float) -> None:
+    """A limit below 0 is refused with a sentence."""
+    with pytest.raises(ValueError, match="a limit is None or seconds from 0 on, not"):
+        Lifespan(correct, **{limit: value})  # type: ignore[arg-type]
+
+
+async def test_started_twice() -> None:
+    """A Lifespan starts once."""
+    lifespan = Lifespan(correct)
+    async with lifespan:
+        with pytest.raises(RuntimeError, match="starts once"):
+            await lifespan.startup()
+
+
+async def test_before_startup() -> None:
+    """Neither shutdown() nor with_state() nor ended() comes before startup()."""
+    lifespan = Lifespan(correct)
+    with pytest.raises(RuntimeError, match="after startup"):
+        await lifespan.shutdown()
+    with pytest.raises(RuntimeError, match="after startup"):
+        lifespan.with_state({"type": "http"})
+
+
+async def test_shutdown_after_a_failed_start() -> None:
+    """shutdown() after a start that failed has nothing to do."""
+    for app in (says(NOT_STARTED), says(ValueError())):
+        lifespan = Lifespan(app, strict=True)
+        with pytest.raises(StartupFailed):
+            await lifespan.startup()
+        await lifespan.shutdown()
+
+
+# ---- exceptions of every kind ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "error",
+    [asyncio.CancelledError("mine"), ExceptionGroup("two", [ValueError()]), GeneratorExit()],
+)
+async def test_any_exception(error: BaseException) -> None:
+    """An application's own CancelledError, or a group, is an exception as any other."""
+    async with Lifespan(says("receive", error)) as lifespan:
+        assert lifespan.outcome == "declined"
+    async with Lifespan(says("receive", STARTED, error)) as lifespan:
+        await lifespan.ended()
+    assert lifespan.outcome == "crashed"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+@pytest.mark.parametrize("script", [[], ["receive", STARTED, 1], ["receive", STARTED, "receive"]])
+def test_exits(script: list[Any], error: BaseException) -> None:
+    """SystemExit and KeyboardInterrupt of an application reach whoever runs the loop."""
+    lifespan = Lifespan(says(*script, error))
+
+    async def serve() -> None:
+        async with lifespan:
+            await asyncio.sleep(2)
+
+    with pytest.raises(type(error)):
+        clock.run(serve())
+    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+
+
+@pytest.mark.filterwarnings("ignore:coroutine 'correct' was never awaited")  # that is the case
+@pytest.mark.parametrize("limit", [None, 1])
+async def test_cancelled_unbegun(limit: float | None) -> None:
+    """A call that was cancelled before it began has declined, or obeyed: nothing waits for it."""
+    lifespan = Lifespan(correct, startup_timeout=limit, grace=None)
+    server = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
+        task.cancel()
+    if limit:
+        server.cancel()
+    await asyncio.wait({server})
+    assert lifespan.outcome == ("cancelled" if limit else "declined")
+
+
+def test_errors_travel() -> None:
+    """The exceptions can be pickled, as a process pool does."""
+    failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))  # noqa: S301
+    assert (str(failed), failed.message) == ("It failed", "text")
+    refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "slug")))  # noqa: S301
+    assert (str(refused), refused.slug) == ("The application sent nothing [slug]", "slug")
+
+
+# ---- strict ---------------------------------------------------------------------------------
+
+
+async def test_strict_declined() -> None:
+    """strict: an application that declined is not served; the cause says why."""
+    error = ValueError("http only")
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(says(error), strict=True).startup()
+    assert str(caught.value) == "The application declined lifespan: ValueError('http only')"
+    assert (caught.value.message, caught.value.__cause__) == ("", error)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["receive", STARTED],
+        ["receive", STARTED, OSError()],
+        ["receive", STARTED, "receive"],
+        ["receive", STARTED, "receive", OSError()],
+    ],
+)
+async def test_strict_ends_badly(script: list[Any]) -> None:
+    """strict: an application that crashed, left, or left shutdown unanswered fails shutdown."""
+    lifespan = Lifespan(says(*script), strict=True)
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed):
+        await lifespan.shutdown()
+
+
+async def test_strict_complete() -> None:
+    """strict: an application that completes is as it should be."""
+    async with Lifespan(correct, strict=True) as lifespan:
+        pass
+    assert lifespan.outcome == "complete"
