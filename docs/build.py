@@ -20,7 +20,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polib
 
@@ -41,14 +41,6 @@ WARNING = re.compile(
 FAULT = re.compile(r"\S+:\d+: ")
 POLL = 0.1  # seconds
 KIND = re.compile(r" \[[\w.]+\]$")
-
-
-class Counts(NamedTuple):
-    """How many pages a language has, how many examples ran, and which did not."""
-
-    pages: int
-    run: int
-    not_run: list[str]
 
 
 class Check:
@@ -102,9 +94,13 @@ class Build:
         """How many pages it has read, its examples run."""
         return sum(1 for _ in self.doctrees.rglob("*.doctree"))
 
-    def counts(self) -> Counts:
-        """Return what the examples' extension counted."""
-        return Counts(**json.loads((self.doctrees / "examples.json").read_text(encoding="utf-8")))
+    def report(self) -> Iterator[str]:
+        """Say how many pages there are, how many examples ran, and which did not."""
+        known = json.loads((self.doctrees / "examples.json").read_text(encoding="utf-8"))
+        run = sum(page["run"] for page in known.values())
+        yield f"{self.name + ':':<10}{len(known)} pages, {run} examples run"
+        for page in known.values():
+            yield from (f"  not run: {each}" for each in page["not_run"])
 
     def faults(self) -> list[str]:
         """Return what Sphinx found wrong; empty where it built the pages."""
@@ -223,11 +219,8 @@ def _wait(builds: Sequence[Build]) -> None:
 
 
 def _report(builds: Sequence[Build]) -> None:
-    for build in builds:
-        counts = build.counts()
-        _say(f"  {build.name + ':':<10}{counts.pages} pages, {counts.run} examples run")
-        for each in counts.not_run:
-            _say(f"    not run: {each}")
+    for line in (line for build in builds for line in build.report()):
+        _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
     _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))

@@ -1,7 +1,7 @@
-"""Renews the Chinese catalogs from the English pages, or checks them.
+"""Renews the Chinese catalogs from the English pages, or checks what there is.
 
-python docs/catalogs.py            renew; says what is new and what is gone
-python docs/catalogs.py --check    say with file and line what is wrong; status 1
+Without an option it says what is new and what is gone, with one what is wrong: file, line, why.
+Exit status: 0 all is well; 1 something is wrong; 2 the input cannot be read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs" / "_ext")]
 import catalogue  # noqa: E402 - stands beside the pages, not in a package
 import parity  # noqa: E402
 import templates  # noqa: E402
+import trees  # noqa: E402
 from catalogue import CatalogError, Fault  # noqa: E402
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def renew(root: Path, pages: Templates) -> list[str]:
     anywhere = {entry.msgid: entry for name in names for entry in old[name] if _kept(entry)}
     lines: list[str] = []
     for domain, template in pages.by_catalog.items():
-        catalog = old.pop(domain, [])
+        catalog: list[polib.POEntry] = old.pop(domain, [])
         own = {entry.msgid: entry for entry in catalog if _kept(entry)}
         lines += _changes(_name(domain), template, catalog)
         _write(root / _name(domain), catalogue.rendered(template, anywhere | own))
@@ -111,11 +112,12 @@ def _kept(entry: polib.POEntry) -> bool:
 
 
 def _changes(name: str, template: Template, catalog: Sequence[polib.POEntry]) -> Iterator[str]:
-    before = {entry.msgid: entry for entry in catalog}
+    before = {entry.msgid: entry.msgstr for entry in catalog}
     after = [message.text for message in template.messages]
     yield from (f"{name}: new: {text}" for text in after if text not in before)
-    for text in before.keys() - set(after):
-        yield f"{name}: gone: {text}\n    {before[text].msgstr}"
+    for text, translated in before.items():
+        if text not in after:
+            yield f"{name}: gone: {text}" + (f"\n    {translated}" if translated else "")
 
 
 def _write(path: Path, text: str) -> None:
@@ -129,22 +131,42 @@ def _write(path: Path, text: str) -> None:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Renew or check; return the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; say what is wrong")
-    check = parser.parse_args(arguments).check
+    """Renew, check or compare; return the exit status."""
+    given = _parser().parse_args(arguments)
     try:
+        if given.trees:
+            english, chinese = given.trees
+            return _say(*map(str, trees.stored(english, chinese, root)), wrong=True)
         pages = templates.fresh(root / "docs")
-        lines = list(map(str, faults(root, pages))) if check else renew(root, pages)
+        count = sum(len(template.messages) for template in pages.by_catalog.values())
+        end = f"{len(pages.by_catalog)} catalogs, {count} messages"
+        if given.check:
+            return _say(*map(str, faults(root, pages)), end=end, wrong=True)
+        return _say(*renew(root, pages), end=end)
     except (SphinxError, CatalogError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    for line in lines:
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--check", action="store_true", help="write nothing; say what is wrong")
+    which.add_argument(
+        "--trees",
+        nargs=2,
+        type=Path,
+        metavar=("ENGLISH", "CHINESE"),
+        help="compare the doctrees that two builds left in these folders",
+    )
+    return parser
+
+
+def _say(*lines: str, end: str = "", wrong: bool = False) -> int:
+    """Write the lines; return the exit status."""
+    for line in filter(None, (*lines, end)):
         sys.stdout.write(f"{line}\n")
-    count = sum(len(template.messages) for template in pages.by_catalog.values())
-    end = f"{len(lines)} faults" if check else f"{len(lines)} changes"
-    sys.stdout.write(f"{len(pages.by_catalog)} catalogs, {count} messages, {end}\n")
-    return int(check and bool(lines))
+    return int(wrong and bool(lines))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ MODULES = "src/lifespec", "docs/_ext"
 OWN_FILE = {"__init__": "layout", "__main__": "main"}  # the others: module.py, test_module.py
 WORDS = "passed", "failed", "error", "skipped", "xfailed"
 COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
-SKIPPED = re.compile("^SKIPPED.*", re.MULTILINE)
+TOLD = re.compile("^(?:SKIPPED|FAILED|ERROR) .*", re.MULTILINE)
 FOLDER = Path("build/coverage")
 
 
@@ -48,8 +48,8 @@ class Result(NamedTuple):
 
     @property
     def faults(self) -> list[str]:
-        """Sentences that begin with file and line."""
-        failed = f"{self.file}:1: pytest ended with status {self.status}: its words stand above"
+        """Sentences that begin with the file, and the line where there is one."""
+        failed = f"{self.file}: pytest ended with status {self.status}; what it said stands above"
         return [failed] if self.status else self.missing
 
 
@@ -95,8 +95,9 @@ def run(file: Path) -> Result:
         include = ",".join(map(str, modules))
         command[1:1] = f"-m coverage run --include={include} --data-file={data}".split()
     ran = subprocess.run(command, check=False, capture_output=True, text=True)
-    seen = measured(data) if modules and not ran.returncode else {}
-    unseen = [fault for module in modules for fault in missing(module, file, seen)]
+    covered = [] if ran.returncode else modules
+    seen = measured(data) if covered else {}
+    unseen = [fault for module in covered for fault in missing(module, file, seen)]
     seconds = time.monotonic() - began
     return Result(file, modules, ran.returncode, ran.stderr + ran.stdout, unseen, seconds)
 
@@ -112,7 +113,7 @@ def tell(result: Result, progress: str) -> None:
         print(result.output)
     covers = "" if result.faults else "  ".join(f"covers {module}" for module in result.modules)
     line = f"{progress}  {result.file!s:30} {counted(result.counts):22} {result.seconds:5.1f} s  "
-    print(line + covers, *result.faults, sep="\n", flush=True)
+    print(line + covers, *result.missing, sep="\n", flush=True)
 
 
 def main(names: list[str]) -> int:
@@ -124,9 +125,9 @@ def main(names: list[str]) -> int:
         for running in as_completed([pool.submit(run, file) for file in chosen]):
             results.append(running.result())
             tell(results[-1], f"{len(results):3}/{len(chosen)}")
-    skipped = [line for result in results for line in SKIPPED.findall(result.output)]
+    told = [line for result in results for line in TOLD.findall(result.output)]
     faults = [fault for result in results for fault in result.faults]
-    print(*skipped, *faults, sep="\n")
+    print(*told, *faults, sep="\n")
     counts = sum((result.counts for result in results), Counter[str]())
     print(f"test: {len(chosen)} files, {counted(counts)}; {len(faults)} faults")
     return bool(faults)

@@ -4,15 +4,19 @@
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
 """
 
+import asyncio
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from pathlib import Path
 
 import pytest
 
 from lifespec.clock import VirtualLoop
 
 __all__: list[str] = []
+
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -48,6 +52,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
-def pytest_asyncio_loop_factories() -> dict[str, type[VirtualLoop]]:
-    """Run every async test on the virtual clock: limits cost nothing and a hang is a Deadlock."""
-    return {"virtual": VirtualLoop}
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:
+    """Run async tests on the virtual clock: a hang is a Deadlock; those in real, on a real one."""
+    real = Path(__file__).with_name("real") in item.path.parents
+    return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 
+__all__: list[str] = []
+
 pytest_plugins = ("pytester",)
 
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -39,7 +40,7 @@ def test_every_command_that_is_told_of_exists(path: Path) -> None:
 
 def test_help_lists_the_commands() -> None:
     """`make help` tells of each command that a reader needs."""
-    listed = subprocess.check_output(["make", "help"], cwd=ROOT, text=True)
+    listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
     assert names == ["help", "docs", "test", "check", "translate", "lock", "clean"]
 
@@ -89,6 +90,16 @@ def test_no_file_names_a_package_index(path: Path) -> None:
 def test_the_package_itself_needs_nothing() -> None:
     """`import lifespec` has no dependencies to install."""
     assert PYPROJECT["project"]["dependencies"] == []
+
+
+@pytest.mark.parametrize(("claim", "status"), [("True", 0), ("False", 1)])
+def test_assertions_of_tests_hold_under_optimization(
+    tmp_path: Path, claim: str, status: int
+) -> None:
+    """`python -O -m pytest` fails where a test's assertion does: a trial under -O is one."""
+    (tmp_path / "test_it.py").write_text(f"def test_it():\n    assert {claim}\n")
+    command = [sys.executable, "-O", "-m", "pytest", "-c", "pyproject.toml", str(tmp_path)]
+    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == status
 
 
 # Pythons as a shell sees them

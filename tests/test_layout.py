@@ -189,3 +189,5 @@ def test_each_module_has_its_own_test_file(path: Path) -> None:
     """server.py has test_server.py, in one place below tests."""
     own = [file for file in alone.files() if path.relative_to(ROOT) in alone.modules_of(file)]
     assert len(own) == 1, f"{show(path)} has {len(own)} test files of its own: {own}"
+    if path in MODULES.values():  # `make check` finds them there for -O and the other Pythons
+        assert own[0].parent.name == "tests"

@@ -945,11 +945,11 @@ def test_exits(script: list[Any], error: BaseException) -> None:
     assert (lifespan.outcome, lifespan.error) == ("crashed", error)
 
 
-@pytest.mark.filterwarnings("ignore:coroutine 'correct' was never awaited")  # that is the case
 @pytest.mark.parametrize("limit", [None, 1])
 async def test_cancelled_unbegun(limit: float | None) -> None:
     """A call that was cancelled before it began has declined, or obeyed: nothing waits for it."""
-    lifespan = Lifespan(correct, startup_timeout=limit, grace=None)
+    future = asyncio.get_running_loop().create_future()
+    lifespan = Lifespan(lambda *_: future, startup_timeout=limit, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
     for task in asyncio.all_tasks() - {asyncio.current_task(), server}:

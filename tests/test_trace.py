@@ -14,6 +14,8 @@ from lifespec.trace import Entry
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+__all__: list[str] = []
+
 LIFESPAN = {"type": "lifespan"}
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 UP, DOWN = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}

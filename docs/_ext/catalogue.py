@@ -107,11 +107,13 @@ def duties(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:
     for entry in catalog:
         text = _short(entry.msgid)
         if entry.obsolete:
-            yield Fault(name, entry.linenum, f"{text} is obsolete: delete it.")
+            yield Fault(name, entry.linenum or 1, f"{text} is obsolete: delete it.")
         elif entry.fuzzy:
-            yield Fault(name, entry.linenum, f"{text} is fuzzy: translate it, delete the mark.")
+            yield Fault(
+                name, entry.linenum or 1, f"{text} is fuzzy: translate it, delete the mark."
+            )
         elif not entry.msgstr.strip():
-            yield Fault(name, entry.linenum, f"{text} is not translated.")
+            yield Fault(name, entry.linenum or 1, f"{text} is not translated.")
 
 
 def differences(catalog: polib.POFile, template: Template, name: str) -> Iterator[Fault]:
@@ -122,9 +124,9 @@ def differences(catalog: polib.POFile, template: Template, name: str) -> Iterato
         text = _short(entry.msgid)
         if entry.msgid not in wanted:
             sentence = f"{text} does not stand in {template.file} (any more): run `make translate`."
-            yield Fault(name, entry.linenum, sentence)
+            yield Fault(name, entry.linenum or 1, sentence)
         elif found.setdefault(entry.msgid, entry) is not entry:
-            yield Fault(name, entry.linenum, f"{text} stands twice: keep one.")
+            yield Fault(name, entry.linenum or 1, f"{text} stands twice: keep one.")
     for text, message in wanted.items():
         if text not in found:
             sentence = f"{_short(text)} is missing in {name}: run `make translate`."

@@ -11,7 +11,7 @@ What a block prints stands in an `{output}` block directly below it and is compa
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -218,21 +218,20 @@ def merge(
 
 
 def write_programs(app: Sphinx, exception: Exception | None) -> None:
-    """Write each page's joined program into the site, and the counts beside the doctrees."""
-    if exception or app.builder.format != "html":
+    """Write each page's program into the site, and what is known of the examples to a file.
+
+    That file, `examples.json` beside the doctrees, is read by the build and by the tests.
+    """
+    if exception:
         return
-    for docname, page_blocks in blocks(app.env).items():
-        if programs(page_blocks):
+    found = pages(app.env)
+    known = {docname: asdict(page) for docname, page in found.items()}
+    Path(app.doctreedir, "examples.json").write_text(json.dumps(known), encoding="utf-8")
+    for docname, page in found.items():
+        if programs(page.blocks) and app.builder.format == "html":
             target = Path(app.outdir, "_programs", f"{docname}.py")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(examples.joined(programs(page_blocks)), encoding="utf-8")
-    found = pages(app.env).values()
-    counts = {
-        "pages": len(app.env.found_docs),
-        "run": sum(page.run for page in found),
-        "not_run": [each for page in found for each in page.not_run],
-    }
-    Path(app.doctreedir, "examples.json").write_text(json.dumps(counts), encoding="utf-8")
+            target.write_text(examples.joined(programs(page.blocks)), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

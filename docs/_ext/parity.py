@@ -11,10 +11,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import comments
+import duties
 import terms
 import typography
 from catalogue import Fault
-from markup import Parts, parse
+from markup import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,41 +23,20 @@ if TYPE_CHECKING:
     import polib
 
     from catalogue import Template
+    from markup import Parts
 
-__all__ = ["Pair", "duties", "faults", "pairs", "sentences"]
-
-# English word, Chinese word. The Chinese of a longer row is not counted for a shorter one.
-DUTIES = {
-    "must not": ("must (?:not|never)|mustn't|mustn’t", "(?<!不)不得(?!不|已)"),
-    "should not": ("should (?:not|never)|shouldn't|shouldn’t", "不应当|不应该|不应(?![用答])"),
-    "must": ("must", "必须"),
-    "should": ("should", "应当|应该|(?<![响对相反适供效回感顺呼照])应(?![用答变急付邀声])"),
-    "may": (r"may(?! \d)", "可以"),
-}
-CHINESE = {
-    "must": "必须",
-    "must not": "不得",
-    "should": "应",
-    "should not": "不应",
-    "may": "可以",
-}
-# What English may say instead, in prose that is no rule, where Chinese says the word.
-INSTEAD = {
-    "must not": r"cannot|can't|can’t|never|forbid\w*|not allowed|may not",
-    "should not": r"ought not|had better not",
-    "must": r"ha(?:s|ve|d) to|needs?(?: to)?|needed|required?|requires|necessary",
-    "should": r"ought to|supposed to",
-    "may": r"can|could|able|allow\w*|might|permit\w*|free to|possible",
-}
-POSSIBLY = "可能|也许|或许|会"
+__all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 
 NUMBER = re.compile(r"\d+(?:\.\d+)*")
-NAMES = "zero one two three four five six seven eight nine ten eleven twelve".split()
+NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
     "first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3",
 }  # fmt: skip
-ENDS = dict(zip(".?!:", "。？！：", strict=True))  # noqa: RUF001 - they are the subject
-CLOSING = "”’）》)\"' *_"  # noqa: RUF001
+ENDS = ".?!:"
+CHINESE_ENDS = "。？！：；…"  # noqa: RUF001 - they are the subject
+CLOSING = "”’）》)\"' "  # noqa: RUF001
+PROPER_NAMES = {"Daphne", "Django", "Hypercorn", "Python", "Starlette", "Uvicorn"}
+KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
 class Pair(NamedTuple):
@@ -87,16 +67,54 @@ def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fau
 
 def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[str]:
     """Yield a sentence for each fault of a translation."""
-    english, chinese = (
-        parse(text, pair.kind, pair.suffix, extensions) for text in (pair.english, pair.chinese)
-    )
+    english = parse(pair.english, pair.kind, pair.suffix, extensions)
+    chinese = parse(pair.chinese, pair.kind, pair.suffix, extensions)
     if pair.kind == "comment" and (why := comments.objection(pair.english, pair.chinese)):
         yield f"{pair.chinese!r} cannot translate the comment {pair.english!r}: {why}."
-    if chinese.blocks != ["paragraph"] != english.blocks:
-        return
+    if chinese.blocks != ["paragraph"]:
+        blocks = " and ".join(chinese.blocks) or "nothing"
+        yield f"the Chinese is read as {blocks}, not as one paragraph: Sphinx would drop it."
     yield from _markup(english, chinese)
     yield from _numbers(english.prose, chinese.prose)
-    yield from duties(english.prose, chinese.prose, strict=pair.kind.startswith("rule "))
-    yield from _words(english.prose, chinese.prose)
+    rule = pair.kind.removeprefix("rule ") if pair.kind.startswith("rule ") else ""
+    yield from duties.faults(english.prose, chinese.prose, rule=rule)
     yield from terms.faults(english.prose, chinese.prose)
     yield from typography.faults(chinese.prose)
+    yield from _reading(english.prose, chinese.prose)
+
+
+def _markup(english: Parts, chinese: Parts) -> Iterator[str]:
+    for name, noun in KINDS.items():
+        ours: Counter[str] = getattr(english, name)
+        theirs: Counter[str] = getattr(chinese, name)
+        hint = ": it must end before a full-width mark" if name == "emphasis" else ""
+        for what in (ours - theirs).elements():
+            yield f"the Chinese lacks {noun} {_quoted(what, name)} of the English{hint}."
+        for what in (theirs - ours).elements():
+            yield f"the Chinese has {noun} {_quoted(what, name)}, which the English has not."
+
+
+def _quoted(text: str, name: str) -> str:
+    return {"literals": f"`{text}`", "emphasis": f"{text} text"}.get(name, text)
+
+
+def _numbers(english: str, chinese: str) -> Iterator[str]:
+    """Compare figures; Chinese may write a figure where English spells the number."""
+    ours, theirs = Counter(NUMBER.findall(english)), Counter(NUMBER.findall(chinese))
+    words = re.findall(r"[a-z]+", english.lower())
+    spelled = Counter(SPELLED[word] for word in words if word in SPELLED)
+    for number in (ours - theirs).elements():
+        yield f"the Chinese lacks the number {number} of the English: write it in figures."
+    for number in (theirs - ours - spelled).elements():
+        yield f"the Chinese has the number {number}, which the English has not."
+
+
+def _reading(english: str, chinese: str) -> Iterator[str]:
+    """Say where a text is not translated at all, or its last sentence has no end."""
+    words = set(re.findall(r"[A-Za-z][a-z]{2,}", english)) - PROPER_NAMES
+    if words and not typography.is_chinese(chinese):
+        yield "this has no Chinese word: translate it."
+    ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
+    if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):
+        verb = "lacks the mark" if ours in ENDS else "has a mark"
+        yield f"the Chinese {verb} at its end: the English ends with {ours!r}."

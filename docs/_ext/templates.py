@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.util.console import nocolor
 from sphinx.util.nodes import extract_messages
 
 import comments
@@ -34,6 +35,7 @@ class Templates(NamedTuple):
 
 def fresh(source: Path) -> Templates:
     """Read the pages anew, without running their examples."""
+    nocolor()
     with tempfile.TemporaryDirectory() as folder:
         app = Sphinx(
             source,

@@ -22,8 +22,11 @@ FULL = str.maketrans(",;:?!().", "，；：？！（）。")  # noqa: RUF001
 # In a sentence, {0} is what was found, {1} the same in full width, {2} what stands twice.
 RULES = (
     (
-        rf"(?<![{WORD}])[,;:?!]|[,;:?!](?![{WORD}])|[()]"
-        rf"|(?<=[{HAN}”）])\.|(?<=[{LATIN}])\.(?=[ ]?[{HAN}]|$)",  # noqa: RUF001
+        rf"(?<![{WORD}])[,;:?!]|[,;:?!](?![{WORD}])|[()]",
+        "the half-width {0} stands in Chinese: write {1}",
+    ),
+    (
+        rf"(?<=[{HAN}”）])\.|(?<=[{LATIN}])\.(?=[ ]?[{HAN}]|$)",  # noqa: RUF001
         "the half-width {0} stands in Chinese: write {1}",
     ),
     (r"\.\.\.", "three dots stand in Chinese: write ……"),

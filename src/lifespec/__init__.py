@@ -1,1 +1,27 @@
-"""The lifespan protocol: the server's half and the application's, and nothing else."""
+"""The lifespan protocol: the server's half and the application's.
+
+This module collects the public names and does nothing else.
+"""
+
+from lifespec.application import single_callable, with_lifespan
+from lifespec.server import (
+    Lifespan,
+    ProtocolError,
+    ShutdownFailed,
+    ShutdownTimeout,
+    StartupFailed,
+    StartupTimeout,
+)
+from lifespec.validate import scope
+
+__all__ = [
+    "Lifespan",
+    "ProtocolError",
+    "ShutdownFailed",
+    "ShutdownTimeout",
+    "StartupFailed",
+    "StartupTimeout",
+    "scope",
+    "single_callable",
+    "with_lifespan",
+]

@@ -1,0 +1,70 @@
+"""The words of RFC 2119 in both languages: *must* that became 应 is another protocol."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CHINESE", "counted", "faults"]
+
+CHINESE = {
+    "must": "必须",
+    "must not": "不得",
+    "should": "应",
+    "should not": "不应",
+    "may": "可以",
+}
+ENGLISH_WORDS = re.compile(
+    r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"  # noqa: RUF001
+    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"  # noqa: RUF001
+    r"|(?P<may>may)(?! \d))\b",
+    re.IGNORECASE,
+)
+# Words that have 应 or 不得 in them and lay no duty on anybody come first.
+CHINESE_WORDS = re.compile(
+    "应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]|(?P<must>必须)|(?P<must_not>不得)"
+    "|(?P<should_not>不应[当该]?)|(?P<should>应[当该]?)|(?P<may>可以)"
+)
+# What English may say instead outside of rules, where Chinese has the word of the duty.
+INSTEAD = {
+    "must": r"(?:has|have|had|having) to|need(?:s|ed)?|requir\w+|necessary|only (?:if|when|after)",
+    "must not": r"cannot|can['’]t|never|forbid\w*|not allowed|may not",  # noqa: RUF001
+    "should": r"ought to|(?:is|are) to|supposed to",
+    "should not": r"ought not|better not",
+}
+POSSIBLY = re.compile("可能|也许|或许")
+
+
+def counted(pattern: re.Pattern[str], text: str) -> Counter[str]:
+    """Count the duties of a text by their English names."""
+    found = (match.lastgroup for match in pattern.finditer(text))
+    return Counter(name.replace("_", " ") for name in found if name)
+
+
+def faults(english: str, chinese: str, *, rule: str = "") -> Iterator[str]:
+    """Yield a sentence for each duty that is not the same in both texts.
+
+    In a rule every word must have its counterpart.  Elsewhere Chinese may say a word of duty
+    where English says *has to* or *cannot*, and 可能 for *may*; it may never say a weaker one.
+    """
+    ours, theirs = counted(ENGLISH_WORDS, english), counted(CHINESE_WORDS, chinese)
+    for name, word in CHINESE.items():
+        least = most = ours[name]
+        if not rule and name == "may":
+            least, most = least - len(POSSIBLY.findall(chinese)), theirs[name]
+        elif not rule:
+            most += len(re.findall(rf"\b(?:{INSTEAD[name]})\b", english, re.IGNORECASE))
+        if not least <= theirs[name] <= most:
+            where = f"in the rule {rule} " if rule else ""
+            yield (
+                f"{where}the English says “{name}” {_times(ours[name])}, the Chinese {word} "
+                f"{_times(theirs[name])}: a translation keeps every duty."
+            )
+
+
+def _times(count: int) -> str:
+    return {0: "not once", 1: "once"}.get(count, f"{count} times")

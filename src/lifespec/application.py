@@ -1,0 +1,92 @@
+"""The application's half of the lifespan protocol.  COPY ME: an application needs this file alone.
+
+    @contextlib.asynccontextmanager
+    async def pool():
+        async with connect() as connection:
+            yield {"connection": connection}
+
+    app = with_lifespan(pool, app)
+
+Theory of operation.  A context manager says all that an application has to say: what comes
+before `yield` is startup, what comes after it is shutdown, and what it yields is the state of
+the requests.  `with_lifespan` says it in the protocol's words, in one task from start to end.
+It knows no server.  The context is made anew for every lifespan, so that the same application
+can start in two event loops.
+
+An exception on the way up is startup.failed and on the way down shutdown.failed, each with the
+exception's text; then it goes on, so that the server can show its traceback.  An exception in
+between was not asked for: nothing is sent, the application has crashed.  A word in [brackets]
+is the rule of the specification that the line obeys.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+__all__ = ["single_callable", "with_lifespan"]
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Application = Callable[[Any, Receive, Send], Awaitable[object]]
+Context = Callable[[], AbstractAsyncContextManager[Mapping[str, Any] | None]]
+
+
+def with_lifespan(context: Context, app: Application | None = None) -> Application:
+    """Return an application that starts and stops `context()`, and is `app` for other scopes.
+
+    `context` returns an async context manager, which may yield a mapping: the state of the
+    requests.  Raises TypeError where either cannot be called.
+    """
+    if not callable(context):
+        raise TypeError(f"with_lifespan wants a callable that makes a context, not {context!r}")
+    if app is not None and not callable(app):
+        raise TypeError(f"an application is a callable, not {app!r}")
+
+    async def application(scope: Any, receive: Receive, send: Send) -> object:
+        if scope["type"] == "lifespan":
+            await _live(context, scope, receive, send)
+            return None
+        if app is None:
+            raise ValueError(f"this application has a lifespan and no {scope['type']!r}")
+        return await app(scope, receive, send)
+
+    return application
+
+
+async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> None:
+    await receive()
+    asked: str | None = "startup"
+    try:
+        async with context() as state:
+            if state:
+                _share(state, scope)
+            await send({"type": "lifespan.startup.complete"})  # [startup-answered-when-done]
+            asked = None
+            await receive()
+            asked = "shutdown"
+    except Exception as error:
+        if asked:  # [failed-to-prevent-start]
+            text = str(error) or repr(error)
+            await send({"type": f"lifespan.{asked}.failed", "message": text})
+        raise
+    await send({"type": "lifespan.shutdown.complete"})  # [shutdown-answered]
+
+
+def _share(state: Mapping[str, Any], scope: Any) -> None:
+    if not isinstance(state, Mapping):
+        raise TypeError(f"a lifespan context yields None or a mapping of state, not {state!r}")
+    if "state" not in scope:
+        keys = ", ".join(map(str, state))
+        raise RuntimeError(f"the context yields state ({keys}), and the server offers none")
+    scope["state"].update(state)
+
+
+def single_callable(
+    app: Callable[[Any], Callable[[Receive, Send], Awaitable[object]]],
+) -> Application:
+    """Return a two-callable (legacy) application, `app(scope)(receive, send)`, as a single one."""
+
+    async def application(scope: Any, receive: Receive, send: Send) -> object:
+        return await app(scope)(receive, send)
+
+    return application

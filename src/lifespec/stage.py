@@ -1,0 +1,226 @@
+"""Where an example runs: here, in the place of the main program, or beside, in its own process."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from ctypes import c_ulong, py_object, pythonapi
+from pathlib import Path
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
+
+from lifespec import clock, server, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["LimitPassed", "Namespace", "beside", "limited"]
+
+Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
+FRESH: Settings = (logging.NOTSET, [], [], True, False)
+
+
+class LimitPassed(KeyboardInterrupt):
+    """The program ran too long: asyncio lets a KeyboardInterrupt through, whatever task runs."""
+
+
+class Namespace:
+    """What the blocks of a page share: names, standard output, logging, a session's loop."""
+
+    def __init__(self) -> None:
+        self.main = ModuleType("__main__")
+        self.names: dict[str, Any] = vars(self.main)
+        self.stdout = io.StringIO()
+        self.conversations: list[trace.Conversation] = []
+        self._loggers = {**_loggers(), logging.root: (logging.WARNING, *FRESH[1:])}
+        self._runner: asyncio.Runner | None = None
+
+    @contextmanager
+    def staged(self) -> Iterator[None]:
+        """Put this page in the place of the main program, on a virtual clock, and record it."""
+        with ExitStack() as stack:
+            enter = stack.enter_context
+            enter(_replaced(sys, "displayhook", self._display))
+            enter(_replaced(asyncio, "new_event_loop", clock.VirtualLoop))
+            enter(_replaced(asyncio.events, "new_event_loop", clock.VirtualLoop))  # asyncio.run's
+            enter(_replaced(server.Lifespan, "__init__", _recording(server.Lifespan.__init__)))
+            stack.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+            sys.modules["__main__"] = self.main
+            enter(self._logged())
+            enter(redirect_stdout(self.stdout))
+            stack.callback(self.conversations.extend, enter(trace.collect()))
+            yield
+
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        outside = _loggers()
+        _set_loggers(self._loggers)
+        try:
+            yield
+        finally:
+            self._loggers = _loggers()
+            _set_loggers(outside)
+
+    def _display(self, value: object) -> None:
+        if value is not None:
+            self.names["_"] = value
+            print(repr(value))  # noqa: T201  what a session shows
+
+    def session(self) -> asyncio.Runner:
+        """Return the runner of the page's session, which knows asyncio as `python -m asyncio`."""
+        if self._runner is None:
+            self._runner = asyncio.Runner(loop_factory=clock.VirtualLoop)
+            self.names.setdefault("asyncio", asyncio)
+        return self._runner
+
+    def close(self) -> None:
+        """Cancel what the session left running."""
+        if self._runner is not None:
+            with self.staged():
+                self._runner.close()
+
+
+@contextmanager
+def _replaced(owner: object, name: str, value: object) -> Iterator[None]:
+    own, before = name in vars(owner), getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        if own:
+            setattr(owner, name, before)
+        else:
+            delattr(owner, name)
+
+
+def _recording(construct: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(construct)
+    def constructed(self: object, app: object, *args: object, **options: object) -> None:
+        if callable(app) and not isinstance(app, trace.Recorder):
+            app = trace.record(app)
+        construct(self, app, *args, **options)
+
+    return constructed
+
+
+def _loggers() -> dict[logging.Logger, Settings]:
+    """Return how each logger is set."""
+    named = logging.root.manager.loggerDict.values()
+    loggers = [logging.root, *(each for each in named if isinstance(each, logging.Logger))]
+    return {
+        each: (each.level, each.handlers[:], each.filters[:], each.propagate, each.disabled)
+        for each in loggers
+    }
+
+
+def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
+    """Set the loggers so; those that are not named are as if they were new."""
+    for logger in _loggers():
+        level, handlers, filters, logger.propagate, logger.disabled = settings.get(logger, FRESH)
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+        logger.filters[:] = filters
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise LimitPassed in what runs longer, and again each second should it be swallowed."""
+    main = threading.current_thread() is threading.main_thread()
+    with _alarm(seconds) if main and hasattr(signal, "setitimer") else _watchdog(seconds):
+        yield
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    def ring(*_: object) -> None:
+        raise LimitPassed
+
+    began = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, ring)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:  # somebody else, pytest-timeout say, waits for the same bell
+            left -= time.monotonic() - began
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), interval)
+
+
+@contextmanager
+def _watchdog(seconds: float) -> Iterator[None]:
+    """Do the same from another thread, where no signal arrives; it cannot end a blocking call."""
+    target, over = c_ulong(threading.get_ident()), threading.Event()
+
+    def watch() -> None:
+        wait = seconds
+        while not over.wait(wait):
+            pythonapi.PyThreadState_SetAsyncExc(target, py_object(LimitPassed))
+            wait = 1.0
+
+    watcher = threading.Thread(target=watch, name="watchdog", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        pythonapi.PyThreadState_SetAsyncExc(target, None)
+
+
+def beside(source: str, seconds: float) -> tuple[int | None, str, str]:
+    """Run a program as example.py in an empty folder; return exit status, output and errors.
+
+    The status is None where the limit passed. Nothing that the program started outlives it.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        Path(folder, "example.py").write_text(source, encoding="utf-8")
+        process = subprocess.Popen(
+            [sys.executable, "example.py"],
+            cwd=folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        return _status(process, seconds), _text(out), _text(err)
+
+
+def _environment() -> dict[str, str]:
+    """Return ours, but with asserts, and with this very package."""
+    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONOPTIMIZE"}
+    set_ = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
+    return kept | set_
+
+
+def _status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -1,0 +1,135 @@
+"""A headless Chromium, spoken to through two pipes: DevTools' protocol, and nothing installed."""
+
+import json
+import os
+import select
+import subprocess
+import tempfile
+import time
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["Browser"]
+
+COMMAND = (
+    "chromium",
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--remote-debugging-pipe",
+)
+LIMIT = 30.0  # seconds
+
+
+class Browser:
+    """One page of one browser; `requests` are the addresses it asked for, `failures` the lost."""
+
+    def __enter__(self) -> Self:
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        theirs, self._to = os.pipe()
+        self._from, their_answers = os.pipe()
+        # Chromium reads commands from descriptor 3 and answers on 4.
+        shell = f'exec "$@" 3<&{theirs} 4>&{their_answers}'
+        self.process = subprocess.Popen(
+            ["sh", "-c", shell, "sh", *COMMAND, f"--user-data-dir={self.profile.name}"],
+            pass_fds=(theirs, their_answers),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs)
+        os.close(their_answers)
+        self._rest = b""
+        self._number = 0
+        self._session: str | None = None
+        self.requests: list[str] = []
+        self.failures: list[str] = []
+        self.events: list[str] = []
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.send("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Network", "Runtime"):
+            self.send(f"{domain}.enable")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._to)
+        os.close(self._from)
+        self.profile.cleanup()
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command and return its result."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        while (answer := self._read()).get("id") != self._number:
+            self._note(answer)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        return answer["result"]  # type: ignore[no-any-return]
+
+    def _read(self) -> dict[str, Any]:
+        until = time.monotonic() + LIMIT
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._from], [], [], until - time.monotonic())
+            if not ready:
+                raise TimeoutError("the browser does not answer")
+            if not (more := os.read(self._from, 1 << 16)):
+                raise ConnectionError("the browser has ended")
+            self._rest += more
+        text, _, self._rest = self._rest.partition(b"\0")
+        return json.loads(text)  # type: ignore[no-any-return]
+
+    def _note(self, event: dict[str, Any]) -> None:
+        self.events.append(event.get("method", ""))
+        about = event.get("params", {})
+        if event.get("method") == "Network.requestWillBeSent":
+            self.requests.append(about["request"]["url"])
+        if event.get("method") == "Network.responseReceived" and about["response"]["status"] >= 400:
+            self.failures.append(about["response"]["url"])
+
+    def width(self, pixels: int) -> None:
+        """Make the window this wide."""
+        self.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=pixels,
+            height=800,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def open(self, address: str) -> None:
+        """Go to a page, and wait until all of it is there."""
+        self.events.clear()
+        self.send("Page.navigate", url=address)
+        while "Page.loadEventFired" not in self.events:
+            self._note(self._read())
+
+    def run(self, script: str) -> Any:
+        """Run an expression in the page; a promise is awaited; return its value."""
+        result = self.send(
+            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+        )
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
+        return result["result"].get("value")
+
+    def until(self, script: str) -> Any:
+        """Run an expression until it is true; return its value."""
+        end = time.monotonic() + LIMIT
+        while not (value := self.run(script)):
+            if time.monotonic() > end:
+                raise TimeoutError(f"not true in {LIMIT:g} s: {script}")
+            time.sleep(0.05)
+        return value

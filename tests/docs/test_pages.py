@@ -1,0 +1,66 @@
+"""The examples of every page, in both languages; the items themselves are made by `conftest`."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, of_readme, published
+
+from lifespec import examples
+
+__all__: list[str] = []
+
+PYTEST = re.compile(r"docs/\w+\.(md|rst):\d+ \[(en|zh)\]")
+
+
+def test_readme_blocks_know_their_line_and_their_output() -> None:
+    """A `text` block directly below an example is what it prints."""
+    text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
+    assert of_readme(text) == [
+        examples.Block("README.md", 4, "python", "print(1)\n", "1\n"),
+        examples.Block("README.md", 16, "pycon", ">>> 1\n1\n", None),
+    ]
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    """What it tells a reader to make, make knows."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    targets = re.findall(r"^\$? ?make ([a-z ]+?)(?: *#.*)?$", text, re.MULTILINE)
+    assert targets
+    for target in targets:
+        subprocess.run(["make", "-n", *target.split()], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_both_languages_have_the_same_examples() -> None:
+    """As many on each page, in the same lines."""
+    places = {
+        language: [(block.page, block.line) for page in pages.values() for block in page]
+        for language, pages in published().items()
+    }
+    assert places["en"] == places["zh"]
+    assert places["en"]
+
+
+def test_every_block_of_a_page_is_an_example_or_says_why_not() -> None:
+    """The blocks that are shown only are few: this is their list."""
+    found = [
+        f"{path.name}:{number}"
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        if re.match(r"\{[^}]*\.not-run", line)
+    ]
+    assert len(found) <= MOST_NOT_RUN
+
+
+MOST_NOT_RUN = 0
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_programs_of_a_page_run_as_one_file(language: str, tmp_path: Path) -> None:
+    """A reader who takes the file sees all that the page shows."""
+    for page in published()[language].values():
+        programs = [block for block in page if block.language == "python"]
+        if programs:
+            whole = examples.joined(programs)
+            compile(whole, programs[0].page, "exec")

@@ -1,0 +1,211 @@
+"""The site as a browser shows it: both languages, a phone's width, and no word to another host."""
+
+import fcntl
+import functools
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from browser import Browser
+from bs4 import BeautifulSoup, Tag
+from conftest import ROOT, content
+
+__all__: list[str] = []
+
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.xdist_group("site"),
+    pytest.mark.timeout(300),
+]
+
+PREFIX = "some/prefix"
+QUERIES = {
+    "en": [
+        "startup",
+        "shutdown",
+        "state",
+        "shallow copy",
+        "timeout",
+        "decline",
+        "lifespan.startup.complete",
+        "startup-sent",
+    ],
+    "zh-cn": [
+        "启动",
+        "关闭",
+        "状态",
+        "浅拷贝",
+        "服务器",
+        "谢绝",
+        "lifespan.startup.complete",
+        "startup-sent",
+    ],
+}
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """Build the site as `make docs` does, once for each state of its files."""
+    folder = ROOT / "build" / "tested"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = folder / content() / PREFIX
+        if not (built / "index.html").exists():
+            command = [sys.executable, ROOT / "docs" / "build.py", "--into", built]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            assert not done.returncode, done.stderr
+    return built
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> list[str]:
+    """Return the pages' paths, both languages."""
+    return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and does not talk about it."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site below a prefix."""
+    root = site.parents[len(Path(PREFIX).parts) - 1]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/{PREFIX}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start one browser for all of it."""
+    with Browser() as started:
+        yield started
+
+
+WIDE = """
+    document.querySelectorAll("details").forEach((each) => { each.open = true; });
+    document.documentElement.scrollWidth > innerWidth
+      ? [...document.querySelectorAll("article *")]
+          .filter((each) => each.getBoundingClientRect().right > innerWidth
+            && !each.closest("pre, .table-wrapper"))
+          .map((each) => each.outerHTML.slice(0, 80))
+      : []
+"""
+
+
+def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, pages: list[str]) -> None:
+    """At 400 px nothing overflows to the right, also where all details are open."""
+    browser.width(400)
+    wide = {}
+    for page in pages:
+        browser.open(f"{site.as_uri()}/{page}")
+        if found := browser.run(WIDE):
+            wide[page] = found
+    assert not wide
+
+
+def test_no_page_asks_another_host(browser: Browser, address: str, pages: list[str]) -> None:
+    """Every request goes to the site, below its prefix, and is answered."""
+    browser.requests.clear()
+    browser.failures.clear()
+    for page in pages:
+        browser.open(f"{address}/{page}")
+    asked = [each for each in browser.requests if urlsplit(each).scheme != "data"]
+    assert len(asked) > len(pages)
+    assert [each for each in asked if not each.startswith(f"{address}/")] == []
+    assert browser.failures == []
+
+
+@pytest.mark.parametrize(("folder", "query"), [(k, q) for k, v in QUERIES.items() for q in v])
+def test_the_search_answers(browser: Browser, address: str, folder: str, query: str) -> None:
+    """Each query finds a page that holds its words."""
+    browser.open(f"{address}/{folder}/search.html?q={query}")
+    done = "document.querySelector('#search-results .search-summary, #search-summary')?.innerText"
+    found = "[...document.querySelectorAll('#search-results li a')].map((each) => each.href)"
+    browser.until(f"!Search.isRunning?.() && {done}")
+    assert browser.until(found)
+
+
+def test_the_search_cuts_a_chinese_query_into_pairs(browser: Browser, address: str) -> None:
+    """The browser's side asks for what the builder's side has written."""
+    browser.open(f"{address}/zh-cn/search.html")
+    assert browser.run("splitQuery('浅拷贝，池 lifespan.startup')") == [
+        "浅拷",
+        "拷贝",
+        "池",
+        "lifespan",
+        "startup",
+    ]
+
+
+@pytest.mark.parametrize(("here", "there"), [("en", "zh-cn"), ("zh-cn", "en")])
+def test_the_other_language_is_at_the_same_place(
+    browser: Browser, address: str, here: str, there: str
+) -> None:
+    """The switch keeps page and heading, and that heading is there."""
+    browser.open(f"{address}/{here}/startup.html#startup-sent")
+    browser.run("document.querySelector('.languages a').click()")
+    browser.until(f"location.pathname.endsWith('/{there}/startup.html') && document.readyState")
+    assert browser.run("location.hash") == "#startup-sent"
+    assert browser.until("!!document.querySelector(':target')")
+
+
+def test_the_first_page_leads_to_a_language(browser: Browser, site: Path) -> None:
+    """From the file system, too; without JavaScript there are two links."""
+    browser.open(f"{site.as_uri()}/index.html")
+    browser.until("location.pathname.endsWith('/en/index.html')")
+    page = BeautifulSoup((site / "index.html").read_text(), "html.parser")
+    assert [link["href"] for link in page.find_all("a")] == ["en/index.html", "zh-cn/index.html"]
+
+
+def test_alternates_name_both_languages(site: Path, pages: list[str]) -> None:
+    """Every page says where its other language stands, and it stands there."""
+    for page in pages:
+        soup = BeautifulSoup((site / page).read_text(), "html.parser")
+        links = {link["hreflang"]: link["href"] for link in soup.select("link[hreflang]")}
+        assert links.keys() == {"en", "zh-CN", "x-default"}, page
+        assert all(((site / page).parent / href).exists() for href in links.values()), page
+
+
+PROSE = "p, li, dt, dd, th, td, summary, figcaption, h1, h2, h3, h4, h5, h6, title, label"
+
+
+def latin_only(text: Tag) -> bool:
+    """Whether a text has English words and no Chinese ones; code and names of files are neither."""
+    words = "".join(
+        piece
+        for piece in text.find_all(string=True)
+        if not piece.find_parent(["code", "pre", "svg", "script"])
+        and not piece.find_parent(lang="en")
+    )
+    return any(map(str.isascii, filter(str.isalpha, words))) and not any(
+        "\u3400" <= letter <= "\u9fff" for letter in words
+    )
+
+
+def test_a_chinese_page_is_chinese(site: Path, pages: list[str]) -> None:
+    """No paragraph, heading, label or link of a Chinese page is in Latin letters alone."""
+    found = []
+    for page in (page for page in pages if page.startswith("zh-cn/")):
+        soup = BeautifulSoup((site / page).read_text(), "html.parser")
+        prose = [each for each in soup.select(PROSE) if not each.select_one(PROSE)]
+        found += [f"{page}: {each.get_text(' ', strip=True)}" for each in prose if latin_only(each)]
+        labels = [
+            each[key] for key in ("aria-label", "title", "alt") for each in soup.select(f"[{key}]")
+        ]
+        found += [f"{page}: label {text}" for text in labels if text.isascii() and " " in text]
+    assert found == []

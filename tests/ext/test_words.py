@@ -1,0 +1,52 @@
+"""Our own words on a page."""
+
+from pathlib import Path
+
+import pytest
+
+from trial import Trial
+from words import MESSAGES, UnlistedWordError, messages, words
+
+from lifespec import diagram
+
+__all__: list[str] = []
+
+PAGES = {"index": "# A page\n"}
+
+
+def test_the_catalog_holds_our_words_and_the_diagrams(tmp_path: Path) -> None:
+    """Each message once, ours first."""
+    assert messages()[: len(MESSAGES)] == MESSAGES
+    assert set(diagram.LABELS) <= set(messages())
+    assert len(set(messages())) == len(messages())
+
+
+def test_a_word_is_english_on_an_english_page(tmp_path: Path) -> None:
+    """Where there is no catalog, a word stays what it is."""
+    with Trial(tmp_path, PAGES, builder="dummy") as trial:
+        assert words(trial.app.env)("must") == "must"
+
+
+def test_a_word_is_chinese_on_a_chinese_page(tmp_path: Path) -> None:
+    """The catalog is that of the page's language."""
+    trial = Trial(tmp_path, PAGES, builder="dummy", language="zh_CN")
+    trial.translate("lifespec", {"must": "必须", "may": ""})
+    with trial:
+        assert words(trial.app.env)("must") == "必须"
+
+
+def test_a_word_without_a_translation_stays_english(tmp_path: Path) -> None:
+    """The check of the catalogs reports it; the page is built."""
+    trial = Trial(tmp_path, PAGES, builder="dummy", language="zh_CN")
+    trial.translate("lifespec", {"must": "必须", "may": ""})
+    with trial:
+        assert words(trial.app.env)("may") == "may"
+
+
+def test_a_word_that_is_not_listed_is_refused(tmp_path: Path) -> None:
+    """What is not listed could stand in no catalog."""
+    with (
+        Trial(tmp_path, PAGES, builder="dummy") as trial,
+        pytest.raises(UnlistedWordError, match="'perhaps' is not listed"),
+    ):
+        words(trial.app.env)("perhaps")

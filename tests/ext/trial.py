@@ -1,0 +1,96 @@
+"""A few pages in a temporary folder, built to try an extension of the documentation on."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from bs4 import BeautifulSoup
+from sphinx.testing.util import SphinxTestApp
+
+__all__ = ["RULES", "Trial"]
+
+RULES = """\
+[startup-sent]
+party = "server"
+[[startup-sent.source]]
+dialects = ["asgi 2.0"]
+level = "must"
+section = "Startup"
+
+[answered-once]
+party = "application"
+[[answered-once.source]]
+dialects = ["asgi 2.0"]
+level = "must not"
+ours = true
+"""
+
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+class Trial:
+    """Pages by name, built on entering; `warnings` are lines, their paths relative to it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        pages: Mapping[str, str],
+        *extensions: str,
+        builder: str = "html",
+        rules: str = RULES,
+        **configuration: Any,
+    ) -> None:
+        self.folder = folder
+        self.docs = folder / "docs"
+        self.docs.mkdir(exist_ok=True)
+        (self.docs / "conf.py").write_text("")
+        (self.docs / "rules.toml").write_text(rules)
+        for name, text in pages.items():
+            page = self.docs / (name if "." in name else f"{name}.md")
+            page.parent.mkdir(parents=True, exist_ok=True)
+            page.write_text(text)
+        self.builder = builder
+        self.configuration = {
+            "extensions": ["myst_parser", *extensions],
+            "html_theme": "basic",
+            "locale_dirs": ["../locales"],
+            "myst_enable_extensions": ["attrs_block", "colon_fence"],
+            "suppress_warnings": ["toc.not_included"],
+            **configuration,
+        }
+
+    def __enter__(self) -> Self:
+        self.app = SphinxTestApp(
+            self.builder, srcdir=self.docs, confoverrides=self.configuration, freshenv=True
+        )
+        self.app.build()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self.app.cleanup()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What Sphinx complained of."""
+        text = COLOUR.sub("", self.app.warning.getvalue())
+        return text.replace(f"{self.folder}/", "").splitlines()
+
+    def page(self, name: str = "index") -> BeautifulSoup:
+        """Return a page as it is published."""
+        path = Path(self.app.outdir, f"{name}.html")
+        return BeautifulSoup(path.read_text(), "html.parser")
+
+    def translate(self, catalog: str, messages: Mapping[str, str]) -> None:
+        """Write a Chinese catalog, before the pages are built."""
+        folder = self.folder / "locales" / "zh_CN" / "LC_MESSAGES"
+        folder.mkdir(parents=True, exist_ok=True)
+        head = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
+        rows = [f'\nmsgid "{text}"\nmsgstr "{chinese}"\n' for text, chinese in messages.items()]
+        (folder / f"{catalog}.po").write_text(head + "".join(rows))

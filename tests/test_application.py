@@ -1,0 +1,201 @@
+"""The application's half: a context manager that speaks lifespan."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from lifespec.application import single_callable, with_lifespan
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+
+
+def steps(log: list[str], state: Any = None, fail: str = "", error: Exception | None = None) -> Any:
+    """Make a context that notes its start and stop, yields state, and fails where it is told."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[Mapping[str, Any] | None]:
+        if fail == "start":
+            raise error or OSError("no database")
+        log.append("started")
+        yield state
+        if fail == "stop":
+            raise error or OSError("no flush")
+        log.append("stopped")
+
+    return context
+
+
+async def test_starts_and_stops() -> None:
+    """What comes before `yield` is startup, what comes after it is shutdown."""
+    log: list[str] = []
+    async with Lifespan(with_lifespan(steps(log))) as lifespan:
+        assert log == ["started"]
+    assert log == ["started", "stopped"]
+    assert lifespan.outcome == "complete"
+
+
+async def test_state() -> None:
+    """What the context yields is the state of the requests."""
+    async with Lifespan(with_lifespan(steps([], {"pool": 1}))) as lifespan:
+        assert lifespan.with_state({})["state"] == {"pool": 1}
+
+
+async def test_state_not_offered() -> None:
+    """State that was not offered is refused, and the sentence says so."""
+    app = with_lifespan(steps([], {"pool": 1, "cache": 2}))
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(app, {"type": "lifespan"}).startup()
+    expected = "the context yields state (pool, cache), and the server offers none"
+    assert caught.value.message == expected
+
+
+async def test_no_state_not_offered() -> None:
+    """A context without state needs no offer of it."""
+    nothing: list[Any] = [None, {}]
+    for state in nothing:
+        async with Lifespan(with_lifespan(steps([], state)), {"type": "lifespan"}) as lifespan:
+            assert lifespan.supported
+
+
+async def test_state_is_no_mapping() -> None:
+    """A context that yields something else is told what was wanted."""
+    with pytest.raises(StartupFailed, match="yields None or a mapping of state, not 'pool'"):
+        await Lifespan(with_lifespan(steps([], "pool"))).startup()
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), [(OSError("refused"), "refused"), (ValueError(), "ValueError()")]
+)
+async def test_start_fails(error: Exception, text: str) -> None:
+    """A failure on the way up is startup.failed with its text, and the exception is the cause."""
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(with_lifespan(steps([], fail="start", error=error))).startup()
+    assert (caught.value.message, caught.value.__cause__) == (text, error)
+
+
+async def test_stop_fails() -> None:
+    """A failure on the way down is shutdown.failed with its text."""
+    lifespan = Lifespan(with_lifespan(steps([], fail="stop")))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert caught.value.message == "no flush"
+
+
+async def test_fails_in_between() -> None:
+    """A context whose task fails while it is served has crashed: it sends nothing unasked."""
+    sent = []
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+            yield
+
+    async def fails() -> None:
+        await asyncio.sleep(1)
+        raise OSError("worker died")
+
+    app = with_lifespan(context)
+
+    async def spy(scope: Any, receive: Any, send: Any) -> None:
+        async def recorded(message: Any) -> None:
+            sent.append(message["type"])
+            await send(message)
+
+        await app(scope, receive, recorded)
+
+    async with Lifespan(spy) as lifespan:
+        await lifespan.ended()
+    assert (lifespan.outcome, sent) == ("crashed", ["lifespan.startup.complete"])
+    assert isinstance(lifespan.error, ExceptionGroup)
+
+
+async def test_cancelled() -> None:
+    """A server that gives up lets the context stop, and nothing is sent."""
+    log = []
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        try:
+            await asyncio.sleep(60)
+            yield
+        finally:
+            log.append("stopped")
+
+    with pytest.raises(StartupFailed):
+        await Lifespan(with_lifespan(context), startup_timeout=1).startup()
+    assert log == ["stopped"]
+
+
+async def test_same_task() -> None:
+    """The context starts and stops in one task."""
+    tasks = []
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        tasks.append(asyncio.current_task())
+        yield
+        tasks.append(asyncio.current_task())
+
+    async with Lifespan(with_lifespan(context)):
+        pass
+    assert tasks[0] is tasks[1]
+
+
+async def test_each_start_its_own() -> None:
+    """The same application starts again, with a context made anew."""
+    log: list[str] = []
+    app = with_lifespan(steps(log))
+    for _ in range(2):
+        async with Lifespan(app):
+            pass
+    assert log == ["started", "stopped"] * 2
+
+
+async def test_other_scopes() -> None:
+    """Every other scope goes to the application untouched, and what it returns comes back."""
+    seen = []
+
+    async def app(*call: Any) -> str:
+        seen.append(call)
+        return "returned"
+
+    scope, receive, send = {"type": "http"}, object(), object()
+    both = with_lifespan(steps([]), app)
+    assert await both(scope, receive, send) == "returned"  # type: ignore[arg-type]
+    assert seen[0][0] is scope
+    assert seen == [(scope, receive, send)]
+
+
+async def test_no_other_scopes() -> None:
+    """Without an application every other scope raises, as the core text asks."""
+    with pytest.raises(ValueError, match="this application has a lifespan and no 'http'"):
+        await with_lifespan(steps([]))({"type": "http"}, None, None)  # type: ignore[arg-type]
+
+
+def test_not_callable() -> None:
+    """What cannot be called is refused at once, with what was wanted."""
+    with pytest.raises(TypeError, match="wants a callable that makes a context, not 'pool'"):
+        with_lifespan("pool")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="an application is a callable, not 'app'"):
+        with_lifespan(steps([]), "app")  # type: ignore[arg-type]
+
+
+async def test_single_callable() -> None:
+    """A two-callable application speaks lifespan through the adapter."""
+
+    class App:
+        def __init__(self, scope: Any) -> None:
+            self.scope = scope
+
+        async def __call__(self, receive: Any, send: Any) -> None:
+            for answer in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{answer}.complete"})
+
+    async with Lifespan(single_callable(App)) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
