@@ -24,20 +24,26 @@ from typing import TYPE_CHECKING
 
 import polib
 
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path[:0] = [str(ROOT / "src"), str(HERE / "_ext")]
+
+import trees  # noqa: E402 - stands beside the pages, not in a package
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = ["Build", "counted", "faults", "main", "root_page", "swap"]
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 
 WARNING = re.compile(
-    r"(?:(?P<file>[^\n]*?):(?P<line>\d+)?:? )?(?:WARNING|ERROR|CRITICAL|SEVERE): (?P<text>.*)"
+    r"^(?:(?P<file>.+?):(?:(?P<line>\d+):)? )?(?:WARNING|ERROR|CRITICAL): (?P<text>.*)$",
+    re.MULTILINE,
 )
+CRASH = "\nVersions\n========\n"  # how Sphinx begins to tell of its own end
 FAULT = re.compile(r"\S+:\d+: ")
 POLL = 0.1  # seconds
 KIND = re.compile(r" \[[\w.]+\]$")
@@ -56,7 +62,7 @@ class Check:
         if not self.process.wait():
             return []
         lines = self.log.read_text(encoding="utf-8").splitlines()
-        return [line for line in lines if FAULT.match(line)] or lines
+        return [_near(line) for line in lines if FAULT.match(line)] or [_last_words(self.log)]
 
 
 @dataclass
@@ -107,7 +113,9 @@ class Build:
         if not self.process.wait():
             return []
         written = self.warnings.read_text(encoding="utf-8") if self.warnings.exists() else ""
-        return list(faults(written)) or [f"{self.name}: {_last_words(self.log.read_text())}"]
+        crashed = self.warnings if CRASH in written else self.log
+        found = list(faults(written.partition(CRASH)[0]))
+        return found if found and CRASH not in written else [*found, _last_words(crashed)]
 
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
@@ -117,21 +125,22 @@ def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
 
 def faults(warnings: str) -> Iterator[str]:
     """Yield each warning of Sphinx as `file:line: sentence`."""
-    for text in warnings.splitlines():
-        found = WARNING.fullmatch(text)
-        if not found:
-            yield text
-            continue
+    for found in WARNING.finditer(warnings):
         where = [found["file"] and os.path.relpath(found["file"], ROOT), found["line"]]
         place = "".join(f"{part}:" for part in where if part)
         yield f"{place} {KIND.sub('', found['text'])}".strip()
 
 
-def _last_words(log: str) -> str:
-    """Return the sentence at the end of the traceback in a log of Sphinx."""
-    traceback = log.rpartition("Traceback\n")[2].partition("The full traceback")[0]
-    lines = [line.strip() for line in traceback.splitlines() if line.strip()]
-    return lines[-1] if lines else "Sphinx ended without a word."
+def _last_words(log: Path) -> str:
+    """Return the sentence a program ended with: of a traceback, the exception's."""
+    text = log.read_text(encoding="utf-8").partition("The full traceback")[0]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return re.sub(r"^[\w.]+: ", "", _near(lines[-1])) if lines else "A program ended in silence."
+
+
+def _near(text: str) -> str:
+    """Name files from the project's folder."""
+    return text.replace(f"{ROOT}/", "")
 
 
 def counted(folder: Path) -> dict[str, int]:
@@ -193,6 +202,9 @@ def _build(work: Path, into: Path) -> Iterator[str]:
     builds = [Build(language, work) for language in LANGUAGES]
     _wait(builds)
     found = [*catalogs.faults(), *(fault for build in builds for fault in build.faults())]
+    if not found:
+        english, chinese = (build.doctrees for build in builds)
+        found = [str(fault) for fault in trees.stored(english, chinese, ROOT)]
     if found:
         yield from found
         return

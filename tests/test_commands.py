@@ -17,7 +17,7 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINS = dict(line.split("==") for line in LOCK.read_text().splitlines() if line[0] != "#")
+PINS = dict(re.findall(r"^([\w.-]+)==(.+)$", LOCK.read_text(), re.MULTILINE))
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))

@@ -28,6 +28,10 @@ __all__ = [
     "rendered",
 ]
 
+NO_CATALOG = "this is no catalog:"
+# polib reads what is not closed, and loses its last letter.
+LINE = re.compile(r'(?:#.*|(?:(?:msgctxt|msgid|msgstr)\s*)?"(?:[^"\\]|\\.)*"|)\s*')
+
 
 class Fault(NamedTuple):
     """What is wrong in a line of a file, in one sentence."""
@@ -70,16 +74,19 @@ class CatalogError(ValueError):
 def read(path: Path, name: str) -> polib.POFile:
     """Read a catalog; `name` is how a sentence calls the file."""
     try:
-        path.read_text(encoding="utf-8")
+        lines = path.read_text(encoding="utf-8").split("\n")
+        wrong = next((n for n, line in enumerate(lines, 1) if not LINE.fullmatch(line)), 0)
+        if wrong:
+            raise CatalogError(Fault(name, wrong, f"{NO_CATALOG} this line is not of one."))
         return polib.pofile(str(path), wrapwidth=0, encoding="utf-8")
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
-        raise CatalogError(Fault(name, line, "this is no catalog: it is not UTF-8.")) from error
+        raise CatalogError(Fault(name, line, f"{NO_CATALOG} it is not UTF-8.")) from error
     except OSError as error:
-        found = re.search(r"\(?line (\d+)\)?(?:: (.*))?", str(error))
-        line, why = (int(found[1]), found[2]) if found else (1, str(error))
-        sentence = f"this is no catalog: {why or 'the line does not parse'}."
-        raise CatalogError(Fault(name, line, sentence)) from error
+        found = re.search(r"\(line (\d+)\)", str(error))
+        why = "this line does not follow from those before" if found else str(error)
+        fault = Fault(name, int(found[1]) if found else 1, f"{NO_CATALOG} {why}.")
+        raise CatalogError(fault) from error
 
 
 def rendered(template: Template, known: Mapping[str, polib.POEntry]) -> str:
@@ -99,7 +106,7 @@ def rendered(template: Template, known: Mapping[str, polib.POEntry]) -> str:
         if old := known.get(message.text):
             entry.msgstr, entry.tcomment = old.msgstr, old.tcomment
         catalog.append(entry)
-    return f"{catalog}\n"
+    return str(catalog)
 
 
 def duties(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:

@@ -76,7 +76,7 @@ def comments(source: str, language: str) -> list[Comment]:
     return [
         Comment(start, prose)
         for start, text in _tokens(source, language)
-        if any(map(str.isalpha, prose := DIRECTIVE.split(text, maxsplit=1)[0].rstrip()))
+        if _has_word(prose := DIRECTIVE.split(text, maxsplit=1)[0].rstrip())
     ]
 
 
@@ -96,13 +96,17 @@ def bare(source: str, language: str) -> str:
 
 def objection(original: str, translated: str) -> str | None:
     """Say why a text cannot stand in the place of a comment; None where it can."""
-    if not translated.isprintable():
-        return "it must be one line of printable characters"
+    if not translated.isprintable() or not _has_word(translated):
+        return "it must be one line of printable characters, with a word"
     if _beginning(translated) != (wanted := _beginning(original)):
         return f"it must begin with {wanted!r}, as the comment does"
     if found := DIRECTIVE.search(translated):
         return f"{found[0]!r} reads as an order to a tool"
     return None
+
+
+def _has_word(text: str) -> bool:
+    return any(map(str.isalpha, text))
 
 
 def _beginning(text: str) -> str:
@@ -119,14 +123,15 @@ def _tokens(source: str, language: str) -> Iterator[Comment]:
 
 def _python(source: str) -> Iterator[Comment]:
     """Yield a Python source's comments; one inside an f-string is part of that string."""
+    # Python ends a line there, its tokenizer does not: code would be taken for a comment.
+    if re.search("\r(?!\n)", source):
+        raise ValueError("it is no Python: a carriage return stands alone")
     starts = [0, *itertools.accumulate(map(len, io.StringIO(source)))]
     depth = 0
     try:
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             name = tokenize.tok_name[token.type]
             depth += name.endswith("STRING_START") - name.endswith("STRING_END")
-            if name == "ERRORTOKEN":
-                raise ValueError(f"it is no Python: its line {token.start[0]} does not parse")
             if name == "COMMENT" and not depth:
                 yield Comment(starts[token.start[0] - 1] + token.start[1], token.string)
     except (tokenize.TokenError, SyntaxError) as error:
@@ -191,7 +196,7 @@ class literal_block(nodes.literal_block, addnodes.translatable):  # noqa: N801
         if objection(original_message, translated_message):
             self["refused"][original_message] = translated_message
             return
-        self["translations"][original_message] = translated_message
+        self["translations"][original_message] = translated_message.rstrip()
         self.rawsource = spliced(self["untranslated"], self["language"], self["translations"])
         self.children = []
         self += nodes.Text(self.rawsource)

@@ -7,6 +7,8 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sphinx.errors import SphinxError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Rule", "RulebookError", "Source", "read"]
 
 
-class RulebookError(ValueError):
+class RulebookError(SphinxError):
     """The file of rules cannot be read; the text is a sentence with file and line."""
 
 
@@ -54,7 +56,9 @@ def read(path: Path) -> dict[str, Rule]:
     try:
         rows = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise RulebookError(f"{path}: {error}.") from error
+        line = re.search(r"at line (\d+)", str(error))
+        where = f"{path.resolve()}:{line[1] if line else text.count(chr(10)) + 1}"
+        raise RulebookError(f"{where}: {error}.") from error
     return {slug: _rule(path, slug, row, _line(text, slug)) for slug, row in rows.items()}
 
 
@@ -72,4 +76,4 @@ def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
         )
         return Rule(slug, row["party"], sources, line)
     except (KeyError, TypeError) as error:
-        raise RulebookError(f"{path}:{line}: {slug} lacks {error}.") from error
+        raise RulebookError(f"{path.resolve()}:{line}: {slug} lacks {error}.") from error

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from rules import RuleDomain, level_line, source_line
+from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.nodes import make_refnode
 from words import words
 
 from lifespec import diagram, validate
@@ -47,9 +47,9 @@ class RulesDirective(SphinxDirective):
 
 
 class RuleTable(SphinxPostTransform):
-    """Puts the table of all rules in its place, before the theme wraps tables."""
+    """Puts the table of all rules in its place, before links are resolved."""
 
-    default_priority = 400
+    default_priority = 5
 
     def run(self, **_kwargs: Any) -> None:
         """Replace each place by a table."""
@@ -71,29 +71,25 @@ class RuleTable(SphinxPostTransform):
     def _cells(self, rule: Rule, domain: RuleDomain) -> Iterator[nodes.Element]:
         translate = words(self.env)
         home = domain.rules[rule.slug]
-        yield nodes.paragraph("", "", self._link(home, rule.slug, nodes.literal("", rule.slug)))
+        slug = nodes.literal("", rule.slug)
+        yield nodes.paragraph("", "", self._link(RuleDomain.name, "rule", rule.slug, slug))
         yield nodes.paragraph("", translate(rule.party))
         lines = [level_line(rule, translate), *(source_line(s, translate) for s in rule.sources)]
         yield nodes.line_block("", *(nodes.line("", line) for line in lines))
-        title = self.env.titles[home].astext()
-        yield nodes.paragraph("", "", self._link(home, "", nodes.inline("", title)))
+        title = nodes.inline("", self.env.titles[home].astext())
+        yield nodes.paragraph("", "", self._link("std", "doc", f"/{home}", title))
 
-    def _link(self, home: str, anchor: str, text: nodes.Element) -> nodes.reference:
-        return make_refnode(self.app.builder, self.env.docname, home, anchor, text)
+    def _link(self, domain: str, kind: str, target: str, text: nodes.Element) -> pending_xref:
+        place = {"refdomain": domain, "reftype": kind, "reftarget": target, "refexplicit": True}
+        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
 
 
 def _row(cells: Iterator[nodes.Element]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", cell) for cell in cells))
 
 
-def _skip(_writer: object, _node: nodes.Element) -> None:
-    """Write nothing: the place is gone when pages are written."""
-    raise nodes.SkipNode
-
-
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register `{states}` and `{rules}`."""
-    app.add_node(rules_node, html=(_skip, None))
     app.add_directive("states", StatesDirective)
     app.add_directive("rules", RulesDirective)
     app.add_post_transform(RuleTable)

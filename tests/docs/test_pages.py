@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, of_readme, published
+from published import ROOT, of_readme, published
 
 from lifespec import examples
 
@@ -16,7 +16,8 @@ PYTEST = re.compile(r"docs/\w+\.(md|rst):\d+ \[(en|zh)\]")
 
 def test_readme_blocks_know_their_line_and_their_output() -> None:
     """A `text` block directly below an example is what it prints."""
-    text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
+    text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
+    text += "```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
     assert of_readme(text) == [
         examples.Block("README.md", 4, "python", "print(1)\n", "1\n"),
         examples.Block("README.md", 16, "pycon", ">>> 1\n1\n", None),

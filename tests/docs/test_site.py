@@ -13,15 +13,12 @@ from urllib.parse import urlsplit
 import pytest
 from browser import Browser
 from bs4 import BeautifulSoup, Tag
-from conftest import ROOT, content
+from published import ROOT, content
 
 __all__: list[str] = []
 
-pytestmark = [
-    pytest.mark.needs("chromium"),
-    pytest.mark.xdist_group("site"),
-    pytest.mark.timeout(300),
-]
+pytestmark = pytest.mark.timeout(300)  # the first test builds the site
+looked_at = pytest.mark.needs("chromium")
 
 PREFIX = "some/prefix"
 QUERIES = {
@@ -107,6 +104,7 @@ WIDE = """
 """
 
 
+@looked_at
 def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, pages: list[str]) -> None:
     """At 400 px nothing overflows to the right, also where all details are open."""
     browser.width(400)
@@ -118,6 +116,7 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, pages: list
     assert not wide
 
 
+@looked_at
 def test_no_page_asks_another_host(browser: Browser, address: str, pages: list[str]) -> None:
     """Every request goes to the site, below its prefix, and is answered."""
     browser.requests.clear()
@@ -130,6 +129,7 @@ def test_no_page_asks_another_host(browser: Browser, address: str, pages: list[s
     assert browser.failures == []
 
 
+@looked_at
 @pytest.mark.parametrize(("folder", "query"), [(k, q) for k, v in QUERIES.items() for q in v])
 def test_the_search_answers(browser: Browser, address: str, folder: str, query: str) -> None:
     """Each query finds a page that holds its words."""
@@ -140,10 +140,11 @@ def test_the_search_answers(browser: Browser, address: str, folder: str, query: 
     assert browser.until(found)
 
 
+@looked_at
 def test_the_search_cuts_a_chinese_query_into_pairs(browser: Browser, address: str) -> None:
     """The browser's side asks for what the builder's side has written."""
     browser.open(f"{address}/zh-cn/search.html")
-    assert browser.run("splitQuery('浅拷贝，池 lifespan.startup')") == [
+    assert browser.run("splitQuery('浅拷贝。池 lifespan.startup')") == [
         "浅拷",
         "拷贝",
         "池",
@@ -152,6 +153,7 @@ def test_the_search_cuts_a_chinese_query_into_pairs(browser: Browser, address: s
     ]
 
 
+@looked_at
 @pytest.mark.parametrize(("here", "there"), [("en", "zh-cn"), ("zh-cn", "en")])
 def test_the_other_language_is_at_the_same_place(
     browser: Browser, address: str, here: str, there: str
@@ -164,6 +166,7 @@ def test_the_other_language_is_at_the_same_place(
     assert browser.until("!!document.querySelector(':target')")
 
 
+@looked_at
 def test_the_first_page_leads_to_a_language(browser: Browser, site: Path) -> None:
     """From the file system, too; without JavaScript there are two links."""
     browser.open(f"{site.as_uri()}/index.html")

@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from trial import Trial
-
 from bigrams import HAN, RUN, Bigrams
+from trial import Trial
 
 __all__: list[str] = []
 
 PAGES = {
-    "index": "# 启动\n\n服务器发送 `lifespan.startup`，应用程序答复。每个请求得到一份浅拷贝。\n",
+    "index": "# 启动\n\n服务器发送 `lifespan.startup`。应用程序答复。每个请求得到一份浅拷贝。\n",
     "other": "# 关闭\n\n服务器关闭连接池。The timeout is 10 s.\n",
 }
 QUERIES = ["服务器", "浅拷贝", "连接池", "池", "启动 lifespan", "timeout", "答复", "关闭连接"]
@@ -33,7 +32,7 @@ def asked(query: str) -> list[str]:
 
 def test_chinese_is_indexed_by_pairs_and_single_characters() -> None:
     """Neighbours make a pair; a mark between them parts them."""
-    assert Bigrams({}).split("浅拷贝，池") == ["浅拷", "拷贝", "浅", "拷", "贝", "池"]
+    assert Bigrams({}).split("浅拷贝。池") == ["浅拷", "拷贝", "浅", "拷", "贝", "池"]
 
 
 def test_other_words_are_indexed_whole() -> None:

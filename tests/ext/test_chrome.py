@@ -3,17 +3,18 @@
 from pathlib import Path
 
 import pytest
+from chrome import alternates, translated_chrome
 from sphinx.locale import init
 from trial import Trial
-
-from chrome import alternates, translated_chrome
 
 __all__: list[str] = []
 
 TEMPLATE = """\
 {%- extends "!page.html" %}
 {%- block body %}
-{% for page in alternates %}<a class="{{ page.tag }}" href="{{ page.far }}">{{ page.name }}</a>{% endfor %}
+{% for page in alternates %}
+<a class="{{ page.tag }}" href="{{ page.far }}">{{ page.name }}</a>
+{% endfor %}
 {% for page in others %}<a class="other" href="{{ page.near }}">{{ word("rule") }}</a>{% endfor %}
 <a class="root" href="{{ root_page }}"></a><a class="program" href="{{ program }}"></a>
 {% filter translated_chrome %}<a aria-label="Search"></a>{% endfilter %}

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import executed
 import pytest
 from trial import Trial
 
-import executed
 from lifespec.examples import Block
 
 __all__: list[str] = []
@@ -201,7 +201,8 @@ def test_examples_can_be_read_without_running(tmp_path: Path) -> None:
 
 def test_a_page_offers_its_programs_as_one_file(tmp_path: Path) -> None:
     """Sessions are no part of it."""
-    page = "```python\nx = 1\n```\n\n```pycon\n>>> x\n1\n```\n\n```python\nprint(x)\n```\n```{output}\n1\n```\n"
+    first, session = "```python\nx = 1\n```\n\n", "```pycon\n>>> x\n1\n```\n\n"
+    page = first + session + "```python\nprint(x)\n```\n```{output}\n1\n```\n"
     with trial(tmp_path, page) as built:
         text = Path(built.app.outdir, "_programs", "index.py").read_text()
         assert "x = 1" in text

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from rulebook import Rule, RulebookError, Source, read
 from trial import RULES
 
@@ -50,10 +49,11 @@ def test_levels_are_named_once_in_order(tmp_path: Path) -> None:
     assert rule.line == 1
 
 
-def test_what_is_no_toml_is_told_with_the_file(tmp_path: Path) -> None:
-    """The sentence names the file; TOML's names the line."""
-    with pytest.raises(RulebookError, match=r"rules\.toml: .*line 1"):
-        read(written(tmp_path, "[startup-sent\n"))
+@pytest.mark.parametrize("text", ["a = 1\n[startup-sent\n", "a = 1\nb = "])
+def test_what_is_no_toml_is_told_with_file_and_line(tmp_path: Path, text: str) -> None:
+    """TOML names no line where the file ends too early: then it is the last."""
+    with pytest.raises(RulebookError, match=r"rules\.toml:2: "):
+        read(written(tmp_path, text))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from trial import Trial
 from words import MESSAGES, UnlistedWordError, messages, words
 

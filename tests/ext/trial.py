@@ -65,7 +65,11 @@ class Trial:
         self.app = SphinxTestApp(
             self.builder, srcdir=self.docs, confoverrides=self.configuration, freshenv=True
         )
-        self.app.build()
+        try:
+            self.app.build()
+        except BaseException:
+            self.app.cleanup()
+            raise
         return self
 
     def __exit__(
