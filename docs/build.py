@@ -62,7 +62,8 @@ class Check:
         if not self.process.wait():
             return []
         lines = self.log.read_text(encoding="utf-8").splitlines()
-        return [_near(line) for line in lines if FAULT.match(line)] or [_last_words(self.log)]
+        own = [line for line in lines if FAULT.match(line) and not WARNING.match(line)]
+        return [_near(line) for line in own] or [_last_words(self.log)]
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -29,7 +30,12 @@ extensions = [
 exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
 highlight_language = "text"
 nitpicky = True
-nitpick_ignore: list[tuple[str, str]] = []
+nitpick_ignore_regex = [
+    # Python's own names: their inventory would have to be fetched, and a build asks no other host.
+    ("py:.*", r"(asyncio|collections\.abc|contextlib|typing)\..*"),
+]
+# sphinx-autodoc-typehints uses a method that Sphinx 10 will drop.
+warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
 # Fuzzy entries and those without a translation are faults of the catalogs, found by their check.
 gettext_compact = False
 gettext_uuid = False
@@ -47,6 +53,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 typehints_fully_qualified = False
 always_document_param_types = False
+typehints_document_rtype_none = False
 
 html_theme = "furo"
 html_title = "lifespec"
@@ -65,13 +72,15 @@ html_theme_options = {
         "color-brand-primary": "#0b5c68",
         "color-brand-content": "#0b5c68",
         "color-brand-visited": "#0b5c68",
-        "color-code-background": "#f8f9fb",
+        "color-api-name": "#0b5c68",
+        "color-api-pre-name": "#5a5c63",
     },
     "dark_css_variables": {
         "color-brand-primary": "#74c5d1",
         "color-brand-content": "#74c5d1",
         "color-brand-visited": "#74c5d1",
-        "color-code-background": "#1a1c1e",
+        "color-api-name": "#74c5d1",
+        "color-api-pre-name": "#9ca0a5",
     },
 }
 html_sidebars = {
@@ -86,8 +95,8 @@ html_sidebars = {
 }
 # Where the site will stand, for the absolute links that search engines ask for.
 site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+pygments_style = "ink.Light"
+pygments_dark_style = "ink.Dark"
 
 # A copied session is its statements alone.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

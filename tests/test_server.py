@@ -945,19 +945,28 @@ def test_exits(script: list[Any], error: BaseException) -> None:
     assert (lifespan.outcome, lifespan.error) == ("crashed", error)
 
 
-@pytest.mark.parametrize("limit", [None, 1])
-async def test_cancelled_unbegun(limit: float | None) -> None:
-    """A call that was cancelled before it began has declined, or obeyed: nothing waits for it."""
+async def test_cancelled_unbegun() -> None:
+    """Where everything is cancelled before the call began, nobody waits for its end."""
     future = asyncio.get_running_loop().create_future()
-    lifespan = Lifespan(lambda *_: future, startup_timeout=limit, grace=None)
+    lifespan = Lifespan(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
         task.cancel()
-    if limit:
-        server.cancel()
-    await asyncio.wait({server})
-    assert lifespan.outcome == ("cancelled" if limit else "declined")
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
+
+
+async def test_asked_again_and_again() -> None:
+    """A server may ask again and again whether the application is gone; nothing piles up."""
+    lifespan = Lifespan(correct)
+    await lifespan.startup()
+    for _ in range(100):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(lifespan.ended(), 1)
+    assert len(lifespan.waiters) < 5
+    await lifespan.shutdown()
 
 
 def test_errors_travel() -> None:

@@ -1,6 +1,6 @@
-"""Translates the comments of code blocks, and nothing else of them.
+"""Translates the comments of code blocks, and nothing else of them: a catalog holds no code.
 
-A catalog holds no code.  A block that has comments becomes a node whose messages are these
+A block that has comments becomes a node whose messages are these
 comments; a translation is spliced back into the one source where the comment stood.
 Whatever the catalog says, the program stays the same: a translation that is not one comment
 on one line, or that a tool would obey, is refused with a warning.
@@ -34,6 +34,7 @@ __all__ = [
     "Comment",
     "RefusedComments",
     "TranslatableComments",
+    "UntranslatableTypes",
     "bare",
     "comments",
     "literal_block",
@@ -56,6 +57,9 @@ DIRECTIVE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+# A rule by its slug, or a name with dots.
+NAME = re.compile(r"\[[a-z0-9-]+\]|\b[a-z_]\w*(?:\.\w+)+", re.ASCII | re.IGNORECASE)
+TYPE = ":sphinx_autodoc_typehints_type:"
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +74,8 @@ class Comment(NamedTuple):
 def comments(source: str, language: str) -> list[Comment]:
     """Return the comments that are written for readers, in order.
 
-    Directives (`noqa`, `type:` …) are none, also behind another comment, and neither is a
-    comment without a letter.  ValueError: the source does not parse in its language.
+    Directives (`noqa`, `type:` …) are none, also behind another comment, and neither is what
+    has no word but names of rules and events.  ValueError: the source does not parse.
     """
     return [
         Comment(start, prose)
@@ -106,7 +110,7 @@ def objection(original: str, translated: str) -> str | None:
 
 
 def _has_word(text: str) -> bool:
-    return any(map(str.isalpha, text))
+    return any(map(str.isalpha, NAME.sub("", text)))
 
 
 def _beginning(text: str) -> str:
@@ -250,8 +254,22 @@ class RefusedComments(SphinxTransform):
         return None
 
 
+class UntranslatableTypes(SphinxTransform):
+    """Keeps types out of the catalogs: they are code, under names that Sphinx translates."""
+
+    default_priority = 9
+
+    def apply(self, **_: object) -> None:
+        """Mark the names of fields, and the types that sphinx-autodoc-typehints wrote."""
+        for content in self.document.findall(addnodes.desc_content):
+            for node in content.findall(nodes.TextElement):
+                if isinstance(node, nodes.field_name) or node.rawsource.startswith(TYPE):
+                    node["translatable"] = False
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the two transforms."""
+    """Register the transforms."""
     app.add_transform(TranslatableComments)
     app.add_transform(RefusedComments)
+    app.add_transform(UntranslatableTypes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,7 +35,7 @@ WORDS = frozenset({"abbr", "std:term", "term"})
 # What is code in a comment, and what is filled in in a word of ours.
 BARE_CODE = re.compile(
     r"""`[^`]*` | "[^"]*" | (?!e\.g|i\.e)\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+ (?:\(\))?
-    | \b\w*_\w* | \b[A-Za-z]\w*(?:\(\)|\[[^\]]*\])""",
+    | \[[a-z]+(?:-[a-z]+)+\] | \b\w*_\w* | \b[A-Za-z]\w*(?:\(\)|\[[^\]]*\])""",
     re.VERBOSE | re.ASCII,
 )
 EMPHASIS = {"em_open": "italic", "emphasis": "italic", "strong": "bold", "strong_open": "bold"}
@@ -151,8 +151,6 @@ def _restructured(text: str) -> Parts:
 
 def _restructured_inline(node: nodes.Node, parts: Parts) -> None:
     match node:
-        case nodes.Text():
-            parts.prose += node.astext()
         case nodes.literal():
             parts.add_literal(node.astext())
         case nodes.inline():
@@ -166,3 +164,5 @@ def _restructured_inline(node: nodes.Node, parts: Parts) -> None:
             parts.emphasis.update(filter(None, [EMPHASIS.get(node.tagname)]))
             for child in node.children:
                 _restructured_inline(child, parts)
+        case _:
+            parts.prose += node.astext()

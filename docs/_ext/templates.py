@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
 from sphinx.util.console import nocolor
 from sphinx.util.nodes import extract_messages
 
@@ -36,7 +39,10 @@ class Templates(NamedTuple):
 def fresh(source: Path) -> Templates:
     """Read the pages anew, without running their examples."""
     nocolor()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        # sphinx-autodoc-typehints 3.6 calls what later versions of Sphinx will not have.
+        for kind in (RemovedInSphinx10Warning, RemovedInSphinx11Warning):
+            warnings.simplefilter("ignore", kind)
         app = Sphinx(
             source,
             source,
@@ -59,7 +65,7 @@ def collected(env: BuildEnvironment) -> Templates:
 
 
 def _name(env: BuildEnvironment, path: Path) -> str:
-    return path.resolve().relative_to(Path(env.srcdir).resolve().parent).as_posix()
+    return Path(os.path.relpath(path, Path(env.srcdir).parent)).as_posix()
 
 
 def _template(env: BuildEnvironment, docname: str) -> Template:

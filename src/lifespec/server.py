@@ -133,7 +133,7 @@ class Conversation:
         self.app, self.grace, self.strict = app, grace, strict
         self.startup_timeout, self.shutdown_timeout = startup_timeout, shutdown_timeout
         self.scope: dict[str, Any] = {
-            key: {**value} if isinstance(value, Mapping) else value for key, value in scope.items()
+            key: {**value} if isinstance(value, dict) else value for key, value in scope.items()
         }
         self.state: dict[str, Any] | None = self.scope.get("state")
         self.phase: Phase = "waiting"
@@ -175,14 +175,19 @@ class Conversation:
         """Take what the application sent, or raise ProtocolError."""
         if self.phase in ("dismissed", "ended"):
             return  # [send-after-end-does-nothing]
-        event = message if isinstance(message, Mapping) else {}
+        event = message if isinstance(message, (dict, Mapping)) else {}
         kind = event.get("type")
         if not isinstance(kind, str) or kind not in ANSWERS:  # [send-refuses-unknown]
             raise ProtocolError(repr(message), "events-known")
         if (self.phase, kind) not in TABLE:
             slug = f"{self.asked}-answered-once" if self.asked in kind else "answers-in-order"
             raise ProtocolError(f"{kind} while {self.phase}", slug)
-        text = event.get("message", "") if kind.endswith("failed") else ""
+        if kind.endswith("complete"):
+            self.happened(kind)
+        else:
+            self._failed(kind, event.get("message", ""))  # [failed-message-default]
+
+    def _failed(self, kind: str, text: object) -> None:
         self.message = text if isinstance(text, str) else repr(text)
         self.happened(kind, f": {self.message}" if self.message else "")
         if self.message is not text:  # it has failed all the same
@@ -206,19 +211,19 @@ class Conversation:
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Go where the table leads, or return False: it leads nowhere."""
-        if (self.phase, what) not in TABLE:
+        row = TABLE.get((self.phase, what))
+        if not row:
             return False
-        self.phase, decided, level, words = TABLE[self.phase, what]
-        sentence = f"The application {words}{detail}"
-        if error and self.outcome == "failed":
-            level = DEBUG  # one report, not two
-        if not self.outcome:
-            self.outcome, self.sentence = decided, sentence
+        self.phase, decided, level, words = row
         if self.phase in ("dismissed", "ended"):
             self.inbox.clear()
             self.doing = ""
         if level:
+            sentence = f"The application {words}{detail}"
+            self.sentence = self.sentence or sentence
+            level = DEBUG if error and self.outcome == "failed" else level  # one report, not two
             log.log(level, sentence, exc_info=error if level != INFO else None)
+        self.outcome = self.outcome or decided
         return True
 
     def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
@@ -234,13 +239,14 @@ class Conversation:
 class Lifespan(Conversation):
     """Start an application, run the body of `async with`, and stop the application."""
 
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[None]
+    waiters: list[asyncio.Future[None]]
 
     async def startup(self) -> None:
         """Offer startup; return where the application may be served, else raise StartupFailed."""
         if self.asked:
             raise RuntimeError("a Lifespan starts once: make another one")
-        self.waiters: list[asyncio.Future[None]] = []
+        self.waiters = []
         self.offer("startup")
         self._call()
         try:
@@ -293,7 +299,6 @@ class Lifespan(Conversation):
             self.phase = "ended"
             raise TypeError(f"a call of an application returns an awaitable, not {call!r}")
         self.task = asyncio.get_running_loop().create_task(self._run(call), context=context)
-        self.task.add_done_callback(self._gone)
 
     async def _run(self, call: Awaitable[object]) -> None:
         try:
@@ -301,17 +306,11 @@ class Lifespan(Conversation):
         except BaseException as error:
             self.over(error, obeyed=isinstance(error, asyncio.CancelledError))
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                self.task.add_done_callback(asyncio.Task.exception)  # it was seen
                 raise
         else:
             self.over(None)
         finally:
-            self._wake()
-
-    def _gone(self, task: asyncio.Task[None]) -> None:
-        """See what asyncio would else report: an exit; or a call that was cancelled unbegun."""
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if self.phase != "ended":
-            self.over(error, obeyed=True)
             self._wake()
 
     async def _receive(self) -> dict[str, str]:
@@ -330,17 +329,18 @@ class Lifespan(Conversation):
     async def _settle(self, phase: Phase, limit: float | None) -> None:
         """Wait until the application has left the phase, and its call where all is said."""
         try:
-            await self._outlast(phase, limit)
-            await self._outlast("answered", self.grace)
+            await self._leaving(phase, limit)
+            if self.phase == "answered":
+                await self._leaving("answered", self.grace)
         except asyncio.CancelledError:
             self._dismiss()
             raise
         finally:
-            await self._outlast("dismissed", self.grace)
+            if self.phase == "dismissed":
+                done, _ = await asyncio.wait({self.task}, timeout=self.grace)
+                self.happened("returned") if done else self.expired(self.grace or 0)
 
-    async def _outlast(self, phase: Phase, limit: float | None) -> None:
-        if self.phase != phase:
-            return
+    async def _leaving(self, phase: Phase, limit: float | None) -> None:
         loop = asyncio.get_running_loop()
         timer = None if limit is None else loop.call_later(limit, self._dismiss, limit)
         try:
@@ -353,19 +353,18 @@ class Lifespan(Conversation):
     def _dismiss(self, limit: float | None = None) -> None:
         """Cancel the call: its limit has passed or, without one, the server's time is over."""
         moved = self.happened("cancelled") if limit is None else self.expired(limit)
-        if moved and self.phase == "dismissed" and self.task:
+        if moved and self.phase == "dismissed":
             self.task.cancel()
         self._wake()
 
-    async def _change(self) -> None:
-        waiter = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        try:
-            await waiter
-        finally:
-            self.waiters.remove(waiter)
+    def _change(self) -> asyncio.Future[None]:
+        """Return a future that is done when something has happened."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.waiters = [waiter, *(other for other in self.waiters if not other.done())]
+        return waiter
 
     def _wake(self) -> None:
         for waiter in self.waiters:
             if not waiter.done():
                 waiter.set_result(None)
+        self.waiters.clear()

@@ -3,6 +3,7 @@
 import ast
 import pickle
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -140,10 +141,12 @@ def test_a_translation_that_is_one_comment_is_accepted() -> None:
         "# ----",
         "#",
         "# 1.",
+        "# [state-shallow-copy] [startup-sent]",
+        "# lifespan.startup, lifespan.startup.complete",
     ],
 )
 def test_what_is_written_for_tools_is_no_message(text: str) -> None:
-    """Directives are not translated, and neither is what has no letter."""
+    """Directives are not translated, and neither is what has no word but names."""
     assert texts(f"a = 1  {text}\n") == []
 
 
@@ -303,6 +306,23 @@ def test_a_block_that_does_not_parse_is_a_warning(chinese: Trial) -> None:
     """It names page and line."""
     begin = "docs/broken.md:3: WARNING: the comments of this block cannot be read: it is no Python"
     assert [line for line in chinese.warnings if line.startswith(begin)]
+
+
+def test_types_are_no_messages(tmp_path: Path) -> None:
+    """Neither are the names of their fields, which Sphinx translates; the docstring is one."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "trial_module.py").write_text(
+        'def f() -> "dict[str, int]":\n    """Return it."""\n'
+    )
+    conf = ["sphinx.ext.autodoc", "sphinx_autodoc_typehints", "comments"]
+    pages = {"index.rst": "Page\n====\n\n.. autofunction:: trial_module.f\n\n:field: body\n"}
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        patch.syspath_prepend(tmp_path / "docs")
+        with Trial(tmp_path, pages, *conf, builder="gettext", gettext_compact=False) as trial:
+            found = polib.pofile(str(trial.app.outdir / "index.pot"))
+    assert [entry.msgid for entry in found] == ["Page", "Return it.", "field", "body"]
 
 
 def test_a_refusal_without_a_catalog_names_the_page(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The words of RFC 2119: a duty is the same in both languages."""
 
+# ruff: noqa: RUF001 - Chinese marks are what is tested
+
 import pytest
 
 import duties
@@ -13,7 +15,7 @@ __all__: list[str] = []
         ("It must run.", "它必须运行。"),
         ("It must not run, must never run and mustn’t run.", "它不得运行，不得运行，也不得运行。"),
         ("It should run. It should run.", "它应运行。它应当运行。"),
-        ("It should run, and should not stop.", "它应该运行，不应停止；也不应答。"[:13] + "。"),
+        ("It should run, and should not stop.", "它应该运行，不应停止。"),
         ("It may run in May 2019.", "它可以在 2019 年 5 月运行。"),
         ("The application responds.", "应用程序响应，相应地适应、反应、回应。"),
         ("It has no choice.", "它不得不运行。"),

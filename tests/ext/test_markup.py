@@ -1,5 +1,7 @@
 """A message, taken apart as Sphinx will: what it marks up, and the prose a reader sees."""
 
+# ruff: noqa: RUF001 - Chinese marks are what is tested
+
 from collections import Counter
 
 import pytest
@@ -86,11 +88,15 @@ def test_bold_that_ends_behind_a_full_width_mark_is_no_bold() -> None:
     ("text", "literals", "prose"),
     [
         ("# open it, e.g. now", [], "open it, e.g. now"),
-        ('# a.b "c d" `e` f() g[1] h_i a.b()', ["a.b", '"c d"', "`e`", "f()", "g[1]", "h_i", "a.b()"],
-         " ".join([CODE] * 7)),
+        (
+            '# a.b "c d" `e` f() g[1] h_i a.b()',
+            ["a.b", '"c d"', "`e`", "f()", "g[1]", "h_i", "a.b()"],
+            " ".join([CODE] * 7),
+        ),
         ("#: in 3.11", [], "in 3.11"),
+        ("# [state-shallow-copy] again", ["[state-shallow-copy]"], f"{CODE} again"),
     ],
-)  # fmt: skip
+)
 def test_a_comment_is_no_markdown(text: str, literals: list[str], prose: str) -> None:
     """What looks like code in it is code."""
     parts = parse(text, "comment", ".md")

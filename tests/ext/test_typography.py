@@ -1,5 +1,7 @@
 """How Chinese is set."""
 
+# ruff: noqa: RUF001 - Chinese marks are what is tested
+
 import pytest
 
 import typography
@@ -38,8 +40,7 @@ def test_good_chinese_has_no_faults(prose: str) -> None:
         ("启动）关闭)", "the half-width ) stands in Chinese: write ） (in “启动）关闭)”)."),
         ("启动.", "the half-width . stands in Chinese: write 。 (in “启动.”)."),
         (f"启动 {CODE}.", "the half-width . stands in Chinese: write 。 (in “启动 `…`.”)."),
-        ("启动 asyncio. 关闭", "the half-width . stands in Chinese: write 。 (in “yncio. 关闭”)."),
-        ("启动“完成”", ""),
+        ("启动 asyncio. 关闭", "the half-width . stands in Chinese: write 。 (in “syncio. 关闭”)."),
         ("启动「完成", "「 stands in Chinese: write “ ” (in “启动「完成”)."),
         ("启动 'x", "' stands in Chinese: write “ ” (in “启动 'x”)."),
         (
@@ -63,7 +64,7 @@ def test_good_chinese_has_no_faults(prose: str) -> None:
 )
 def test_each_fault_is_named_with_its_place(prose: str, sentence: str) -> None:
     """One sentence says what is there, and what to write."""
-    assert list(typography.faults(prose)) == ([sentence] if sentence else [])
+    assert list(typography.faults(prose)) == [sentence]
 
 
 def test_three_dots_are_a_fault() -> None:

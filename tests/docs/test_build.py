@@ -1,0 +1,146 @@
+"""The command that builds the site: what it says, and what it leaves alone."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from published import ROOT
+
+from build import counted, faults, main, root_page, swap
+
+__all__: list[str] = []
+
+INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a copy of the project with one page and no rules."""
+    for folder in ("docs", "src"):
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.md", "*.rst")
+        )
+    (tmp_path / "docs" / "index.md").write_text(INDEX)
+    (tmp_path / "src" / "lifespec" / "conformance" / "rules.toml").write_text("")
+    catalogs = tmp_path / "locales" / "zh_CN" / "LC_MESSAGES"
+    catalogs.mkdir(parents=True)
+    for name in ("lifespec", "sphinx"):
+        shutil.copy(ROOT / "locales" / "zh_CN" / "LC_MESSAGES" / f"{name}.po", catalogs)
+    built(tmp_path, "catalogs.py")
+    index = catalogs / "index.po"
+    index.write_text(index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"'))
+    return tmp_path
+
+
+def built(project: Path, program: str = "build.py") -> subprocess.CompletedProcess[str]:
+    """Run a command of the project's documents."""
+    command = [sys.executable, project / "docs" / program]
+    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=project)
+
+
+def test_a_site_is_built_and_told(project: Path) -> None:
+    """It says pages, examples in each language, rules, messages, and what to open."""
+    done = built(project)
+    assert done.stderr == ""
+    assert done.returncode == 0
+    said = done.stdout.splitlines()
+    assert said[1:3] == [
+        "  English:  1 pages, 1 examples run",
+        "  Chinese:  1 pages, 1 examples run",
+    ]
+    assert said[-2].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
+    assert said[-1].endswith("Open site/index.html")
+    assert (project / "site" / "zh-cn" / "index.html").exists()
+
+
+def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path) -> None:
+    """The site that stood there still stands; nothing else is left."""
+    (project / "site").mkdir()
+    (project / "site" / "old").write_text("")
+    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", "print(2)"))
+    before = sorted(project.iterdir())
+    done = built(project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("docs/index.md:4: ")
+    assert done.stderr.endswith("The site was not built: 1 fault.\n")
+    assert [path.name for path in (project / "site").iterdir()] == ["old"]
+    assert sorted(project.iterdir()) == before
+
+
+def test_what_ends_sphinx_is_told_once(project: Path) -> None:
+    """A file of rules that does not parse is one fault of one file."""
+    (project / "src" / "lifespec" / "conformance" / "rules.toml").write_text("[a\n")
+    (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\nText.\n:::\n")
+    done = built(project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("src/lifespec/conformance/rules.toml:1: ")
+    assert done.stderr.endswith("The site was not built: 1 fault.\n")
+
+
+def test_a_wrong_command_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    """It says how it is used."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--unknown"])
+    assert ended.value.code == 2
+    assert "usage: docs/build.py" in capsys.readouterr().err
+
+
+def test_warnings_become_faults_with_file_and_line() -> None:
+    """Sphinx's own words around them are left out."""
+    text = (
+        f"{ROOT}/docs/startup.md:41: WARNING: No such thing. [a.b]\n"
+        f"{ROOT}/docs/state.md: WARNING: No title.\n"
+        "WARNING: No file at all.\n"
+        "something else\n"
+    )
+    assert list(faults(text)) == [
+        "docs/startup.md:41: No such thing.",
+        "docs/state.md: No title.",
+        "No file at all.",
+    ]
+
+
+def test_a_new_site_takes_the_place_of_the_old(tmp_path: Path) -> None:
+    """The old one is put beside the new one's folder."""
+    (tmp_path / "work" / "site").mkdir(parents=True)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "old").write_text("")
+    swap(tmp_path / "work" / "site", tmp_path / "site")
+    assert not (tmp_path / "site" / "old").exists()
+    assert (tmp_path / "work" / "old" / "old").exists()
+
+
+@pytest.mark.parametrize("stood", [True, False])
+def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """Nothing is half done."""
+    (tmp_path / "work").mkdir()
+    if stood:
+        (tmp_path / "site").mkdir()
+    with pytest.raises(OSError, match="No such file"):
+        swap(tmp_path / "work" / "site", tmp_path / "site")
+    assert (tmp_path / "site").exists() == stood
+
+
+@pytest.mark.parametrize(
+    ("base", "link"),
+    [
+        ("", 'href="zh-cn/index.html"'),
+        ("https://example.org/spec", 'hreflang="zh-CN" href="https://example.org/spec/zh-cn/'),
+    ],
+)
+def test_the_first_page_links_to_both_languages(base: str, link: str) -> None:
+    """Alternates are absolute where the site has an address; the reader's links never are."""
+    page = root_page(base)
+    assert link in page
+    assert '<a href="en/index.html"' in page
+
+
+def test_what_catalogs_lack_is_counted(tmp_path: Path) -> None:
+    """Untranslated, fuzzy, obsolete."""
+    text = (
+        'msgid "a"\nmsgstr ""\n\n#, fuzzy\nmsgid "b"\nmsgstr "x"\n\n#~ msgid "c"\n#~ msgstr "x"\n'
+    )
+    (tmp_path / "a.po").write_text(text)
+    assert counted(tmp_path) == {"untranslated": 1, "fuzzy": 1, "obsolete": 1}
