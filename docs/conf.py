@@ -57,6 +57,7 @@ typehints_document_rtype_none = False
 
 html_theme = "furo"
 html_title = "lifespec"
+html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -98,8 +99,6 @@ site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
 pygments_style = "ink.Light"
 pygments_dark_style = "ink.Dark"
 
-# A copied session is its statements alone.
-copybutton_prompt_text = r">>> |\.\.\. |\$ "
-copybutton_prompt_is_regexp = True
-copybutton_selector = "div.highlight:not(.output .highlight) pre"
-copybutton_exclude = ".linenos, .gp, .go"
+# A copied session is its statements alone; what a program prints is nothing to copy.
+copybutton_exclude = ".linenos, .gp, .go, .gt, .gr"
+copybutton_selector = "div:not(.output) > div.highlight > pre"

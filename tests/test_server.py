@@ -308,10 +308,12 @@ async def test_ignores_cancellation(said: Any) -> None:
                 continue
 
     lifespan = Lifespan(app, startup_timeout=1, grace=2)
-    with pytest.raises(StartupTimeout):
-        await lifespan.startup()
-    assert loop.time() == 3
+    starting = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(0)
     await lifespan.ended()
+    with pytest.raises(StartupTimeout):
+        await starting
+    assert loop.time() == 3
     assert said == [
         (
             "ERROR",
@@ -903,6 +905,8 @@ async def test_before_startup() -> None:
         await lifespan.shutdown()
     with pytest.raises(RuntimeError, match="after startup"):
         lifespan.with_state({"type": "http"})
+    with pytest.raises(RuntimeError, match="after startup"):
+        await lifespan.ended()
 
 
 async def test_shutdown_after_a_failed_start() -> None:

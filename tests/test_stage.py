@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import closing, nullcontext
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import pytest
 from lifespec import clock, server, stage, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Coroutine, Iterator
 
 __all__: list[str] = []
 
@@ -42,8 +43,8 @@ def test_output(namespace: stage.Namespace, capsys: pytest.CaptureFixture[str]) 
     """What is printed on the stage is kept there, from one time to the next."""
     for number in (1, 2):
         with namespace.staged():
-            print(number)
-    print("outside")
+            sys.stdout.write(f"{number}\n")
+    sys.stdout.write("outside\n")
     assert namespace.stdout.getvalue() == "1\n2\n"
     assert capsys.readouterr().out == "outside\n"
 
@@ -57,18 +58,20 @@ def test_main_module(namespace: stage.Namespace) -> None:
     assert sys.modules["__main__"] is outside
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        asyncio.run,
-        lambda main: asyncio.Runner().run(main),
-        lambda main: asyncio.new_event_loop().run_until_complete(main),
-    ],
-)
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_virtual_clock(
-    namespace: stage.Namespace, start: Callable[..., type[asyncio.AbstractEventLoop]]
-) -> None:
+def in_runner(main: Coroutine[object, object, object]) -> object:
+    """Run in a runner of asyncio's own making."""
+    with asyncio.Runner() as runner:
+        return runner.run(main)
+
+
+def in_loop(main: Coroutine[object, object, object]) -> object:
+    """Run in a new loop, as it was done of old."""
+    with closing(asyncio.new_event_loop()) as loop:
+        return loop.run_until_complete(main)
+
+
+@pytest.mark.parametrize("start", [asyncio.run, in_runner, in_loop])
+def test_virtual_clock(namespace: stage.Namespace, start: Callable[..., object]) -> None:
     """Every way to a new event loop leads to a virtual one, on the stage alone."""
 
     async def main() -> type[asyncio.AbstractEventLoop]:
@@ -102,7 +105,7 @@ def test_recorded(namespace: stage.Namespace) -> None:
 def test_not_callable(namespace: stage.Namespace) -> None:
     """What is not callable is given to Lifespan as it is."""
     sentences = []
-    for place in (namespace.staged(), stage.suppress()):
+    for place in (namespace.staged(), nullcontext()):
         with place, pytest.raises(TypeError) as caught:
             server.Lifespan(42)
         sentences.append(str(caught.value))
@@ -144,7 +147,7 @@ def test_session(namespace: stage.Namespace) -> None:
             try:
                 await asyncio.Event().wait()
             finally:
-                print("cancelled")
+                sys.stdout.write("cancelled\n")
 
         await asyncio.sleep(5)
         task = asyncio.create_task(forever())
@@ -200,7 +203,7 @@ def test_limit() -> None:
 def test_limit_of_blocking_call() -> None:
     """So is one that blocks."""
     with pytest.raises(stage.LimitPassed):
-        limited(threading.Lock().__enter__ and (lambda: time.sleep(60)))
+        limited(lambda: time.sleep(60))
 
 
 def test_limit_in_task() -> None:

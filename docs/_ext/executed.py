@@ -37,6 +37,7 @@ __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup
 logger = logging.getLogger(__name__)
 
 LANGUAGES = ("python", "pycon")
+JOINED = ("python", "virtual")
 MESSAGE_KINDS = ("received", "sent", "refused")
 
 
@@ -84,8 +85,11 @@ def is_example(node: nodes.Node) -> bool:
 
 
 def programs(page_blocks: list[examples.Block]) -> list[examples.Block]:
-    """Return the blocks that are joined as the one file a page offers."""
-    return [block for block in page_blocks if block.language == "python"]
+    """Return the blocks that are joined as the one file a page offers.
+
+    A real block is a program by itself.
+    """
+    return [block for block in page_blocks if (block.language, block.kind) == JOINED]
 
 
 def _beside(node: nodes.Node, step: int) -> nodes.Node | None:

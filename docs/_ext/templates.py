@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -13,6 +14,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
 from sphinx.util.console import nocolor
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 from sphinx.util.nodes import extract_messages
 
 import comments
@@ -39,7 +41,12 @@ class Templates(NamedTuple):
 def fresh(source: Path) -> Templates:
     """Read the pages anew, without running their examples."""
     nocolor()
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(),
+        patch_docutils(source),
+        docutils_namespace(),
+    ):
         # sphinx-autodoc-typehints 3.6 calls what later versions of Sphinx will not have.
         for kind in (RemovedInSphinx10Warning, RemovedInSphinx11Warning):
             warnings.simplefilter("ignore", kind)
@@ -51,6 +58,7 @@ def fresh(source: Path) -> Templates:
             "gettext",
             confoverrides={"examples_run": False, "language": "en"},
             status=None,
+            warning=sys.stderr,
         )
         app.builder.read()
         return collected(app.env)

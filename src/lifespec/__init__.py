@@ -4,6 +4,7 @@ This module collects the public names and does nothing else.
 """
 
 from lifespec.application import single_callable, with_lifespan
+from lifespec.composition import compose
 from lifespec.server import (
     Lifespan,
     ProtocolError,
@@ -21,6 +22,7 @@ __all__ = [
     "ShutdownTimeout",
     "StartupFailed",
     "StartupTimeout",
+    "compose",
     "scope",
     "single_callable",
     "with_lifespan",

@@ -207,7 +207,7 @@ class Conversation:
         elif error is None or (obeyed and self.phase == "dismissed"):
             self.happened("returned")
         elif self.happened("raised", f": {error!r}", error) and not self.supported and told:
-            log.error("The application raised where it was to answer startup", exc_info=error)
+            self.note(ERROR, "The application raised where it was to answer startup", error)
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Go where the table leads, or return False: it leads nowhere."""
@@ -222,9 +222,13 @@ class Conversation:
             sentence = f"The application {words}{detail}"
             self.sentence = self.sentence or sentence
             level = DEBUG if error and self.outcome == "failed" else level  # one report, not two
-            log.log(level, sentence, exc_info=error if level != INFO else None)
+            self.note(level, sentence, error if level != INFO else None)
         self.outcome = self.outcome or decided
         return True
+
+    def note(self, level: int, sentence: str, error: BaseException | None) -> None:
+        """Log what a server's operator has to know."""
+        log.log(level, sentence, exc_info=error)
 
     def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
         """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
@@ -281,6 +285,8 @@ class Lifespan(Conversation):
 
     async def ended(self) -> None:
         """Return when the application is gone: a server races this with its stop signal."""
+        if not self.asked:
+            raise RuntimeError("ended() comes after startup()")
         while self.phase != "ended":
             await self._change()
 
@@ -339,6 +345,7 @@ class Lifespan(Conversation):
             if self.phase == "dismissed":
                 done, _ = await asyncio.wait({self.task}, timeout=self.grace)
                 self.happened("returned") if done else self.expired(self.grace or 0)
+                self._wake()
 
     async def _leaving(self, phase: Phase, limit: float | None) -> None:
         loop = asyncio.get_running_loop()

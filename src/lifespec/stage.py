@@ -151,8 +151,11 @@ def _alarm(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        finally:  # even if it rang just now
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
         if left:  # somebody else, pytest-timeout say, waits for the same bell
             left -= time.monotonic() - began
             signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), interval)
@@ -174,9 +177,11 @@ def _watchdog(seconds: float) -> Iterator[None]:
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
-        pythonapi.PyThreadState_SetAsyncExc(target, None)
+        try:
+            over.set()
+        finally:  # even if it barked just now
+            over.set()
+            watcher.join()
 
 
 def beside(source: str, seconds: float) -> tuple[int | None, str, str]:

@@ -1,5 +1,6 @@
 """A headless Chromium, spoken to through two pipes: DevTools' protocol, and nothing installed."""
 
+import fcntl
 import json
 import os
 import select
@@ -29,18 +30,19 @@ class Browser:
 
     def __enter__(self) -> Self:
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        theirs, self._to = os.pipe()
-        self._from, their_answers = os.pipe()
-        # Chromium reads commands from descriptor 3 and answers on 4.
-        shell = f'exec "$@" 3<&{theirs} 4>&{their_answers}'
+        commands, self._to = os.pipe()
+        self._from, answers = os.pipe()
+        # Chromium reads commands from descriptor 3 and answers on 4: ours stand out of the way.
+        theirs = [fcntl.fcntl(each, fcntl.F_DUPFD, 10) for each in (commands, answers)]
+        shell = 'exec "$@" 3<&{} 4>&{}'.format(*theirs)
         self.process = subprocess.Popen(
-            ["sh", "-c", shell, "sh", *COMMAND, f"--user-data-dir={self.profile.name}"],
-            pass_fds=(theirs, their_answers),
+            ["bash", "-c", shell, "bash", *COMMAND, f"--user-data-dir={self.profile.name}"],
+            pass_fds=theirs,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(theirs)
-        os.close(their_answers)
+        for each in (commands, answers, *theirs):
+            os.close(each)
         self._rest = b""
         self._number = 0
         self._session: str | None = None
@@ -112,8 +114,9 @@ class Browser:
     def open(self, address: str) -> None:
         """Go to a page, and wait until all of it is there."""
         self.events.clear()
-        self.send("Page.navigate", url=address)
-        while "Page.loadEventFired" not in self.events:
+        went = self.send("Page.navigate", url=address)
+        # Without a loader it is the same page, at another heading.
+        while "loaderId" in went and "Page.loadEventFired" not in self.events:
             self._note(self._read())
 
     def run(self, script: str) -> Any:
@@ -128,8 +131,17 @@ class Browser:
     def until(self, script: str) -> Any:
         """Run an expression until it is true; return its value."""
         end = time.monotonic() + LIMIT
-        while not (value := self.run(script)):
+        while not (value := self._now(script)):
             if time.monotonic() > end:
                 raise TimeoutError(f"not true in {LIMIT:g} s: {script}")
             time.sleep(0.05)
         return value
+
+    def _now(self, script: str) -> Any:
+        """Run an expression; it has no value while the page makes way for another."""
+        try:
+            return self.run(script)
+        except RuntimeError as error:
+            if "navigated" not in str(error):
+                raise
+            return None

@@ -2,16 +2,16 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from executed import programs
 from published import ROOT, of_readme, published
 
 from lifespec import examples
 
 __all__: list[str] = []
 
-PYTEST = re.compile(r"docs/\w+\.(md|rst):\d+ \[(en|zh)\]")
+TRACEBACK = "Traceback (most recent call last):"
 
 
 def test_readme_blocks_know_their_line_and_their_output() -> None:
@@ -58,10 +58,12 @@ MOST_NOT_RUN = 0
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_programs_of_a_page_run_as_one_file(language: str, tmp_path: Path) -> None:
-    """A reader who takes the file sees all that the page shows."""
+def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
+    """Who takes the file sees all that the page shows; tracebacks go to standard error."""
     for page in published()[language].values():
-        programs = [block for block in page if block.language == "python"]
-        if programs:
-            whole = examples.joined(programs)
-            compile(whole, programs[0].page, "exec")
+        if found := programs(page):
+            shown = "\n".join((each.expected or "").partition(TRACEBACK)[0] for each in found)
+            name = f"{found[0].page} as one file"
+            whole = examples.Block(name, 1, "python", examples.joined(found), shown or None)
+            with examples.Session([whole]) as session:
+                session.run(0)

@@ -40,7 +40,7 @@ b = 2  # two
 ```{shown} ../file.py
 ```
 """
-OTHER = "# Another page\n\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n"
+OTHER = "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n"
 EXTENSIONS = ["comments", "executed", "rules", "shown"]
 
 
@@ -65,7 +65,7 @@ def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> No
     assert index.messages == (
         Message("Pages", 3, "text"),
         Message("A page", 1, "title"),
-        Message("Text that stands twice.", 12, "rule startup-sent"),
+        Message("Text that stands twice.", 13, "rule startup-sent"),
         Message("The server must send it.", 11, "rule startup-sent"),
         Message("# one", 19, "comment"),
         Message("# two", 20, "comment"),

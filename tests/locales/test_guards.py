@@ -1,0 +1,254 @@
+"""Each guard of the documents catches what it is there for, by file and line.
+
+A small project of its own, with the true configuration, is whole; then one thing is broken.
+"""
+
+import io
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+from trial import COLOUR
+
+import catalogs
+import trees
+
+__all__: list[str] = []
+
+# myst-parser 5.2 resolves references with what Sphinx 11 will not have.
+pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
+
+RULES = """\
+[startup-sent]
+party = "server"
+observable = "application"
+[[startup-sent.source]]
+dialects = ["asgi 2.0"]
+level = "must"
+section = "Startup"
+"""
+PAGE = """\
+# Startup
+
+The server waits 10 s for an answer to `lifespan.startup`, see [above](#startup).
+
+```{rule} startup-sent
+The server must send `lifespan.startup` before it serves requests.
+```
+
+```python
+import asyncio
+
+from lifespec import Lifespan
+
+
+async def app(scope, receive, send):
+    message = await receive()  # the server speaks first
+    print(message["type"])
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+async def main():
+    async with Lifespan(app):
+        print("serving")
+
+
+asyncio.run(main())
+```
+
+```{output}
+lifespan.startup
+serving
+```
+"""
+CHINESE = {
+    "Startup": "启动",
+    "The server waits 10 s for an answer to `lifespan.startup`, see [above](#startup).": (
+        "服务器等待 10 秒，以待对 `lifespan.startup` 的回答，见[上文](#startup)。"
+    ),
+    "The server must send `lifespan.startup` before it serves requests.": (
+        "服务器必须先发送 `lifespan.startup`，再处理请求。"
+    ),
+    "# the server speaks first": "# 服务器先说话",
+}
+CATALOG = f"{catalogs.CATALOGS}/index.po"
+
+
+class Project:
+    """A project of one page."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def change(self, name: str, old: str, new: str) -> int:
+        """Change one place of a file; give its line."""
+        text = (self.root / name).read_text()
+        assert text.count(old) == 1, text
+        (self.root / name).write_text(text.replace(old, new))
+        return text[: text.index(old)].count("\n") + 1
+
+    def build(self, language: str) -> list[str]:
+        """Read the page in a language, its examples run; give Sphinx's warnings."""
+        docs, warnings = self.root / "docs", io.StringIO()
+        with patch_docutils(docs), docutils_namespace():
+            app = Sphinx(
+                docs, docs, self.root / "out", self.root / language, "dummy",
+                {"language": language}, status=None, warning=warnings,
+            )  # fmt: skip
+            app.build()
+        return COLOUR.sub("", warnings.getvalue()).replace(f"{self.root}/", "").splitlines()
+
+    def check(self) -> list[str]:
+        """Check the catalogs; give the faults of the page and its own."""
+        pages = catalogs.templates.fresh(self.root / "docs")
+        found = catalogs.faults(self.root, pages)
+        return [str(fault) for fault in found if Path(fault.file).stem == "index"]
+
+    def compare(self) -> list[str]:
+        """Compare the doctrees of both languages."""
+        return list(map(str, trees.stored(self.root / "en", self.root / "zh_CN", self.root)))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make the project, with its true configuration and catalogs, and complete them."""
+    root = tmp_path_factory.mktemp("whole")
+    true = catalogs.ROOT
+    (root / "docs").mkdir()
+    shutil.copy(true / "docs" / "conf.py", root / "docs")
+    for folder in ("_static", "_templates"):
+        shutil.copytree(true / "docs" / folder, root / "docs" / folder)
+    (root / "docs" / "index.md").write_text(PAGE)
+    rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(RULES)
+    (root / catalogs.CATALOGS).mkdir(parents=True)
+    shutil.copy(true / catalogs.CATALOGS / "lifespec.po", root / catalogs.CATALOGS)
+    assert catalogs.main([], root) == 0
+    for english, chinese in CHINESE.items():
+        entry = f'msgid "{english}"\nmsgstr "'
+        Project(root).change(CATALOG, entry, f"{entry}{chinese}")
+    return root
+
+
+@pytest.fixture
+def project(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Copy the whole project, to break it."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    return Project(shutil.copytree(whole, tmp_path / "project"))
+
+
+def test_the_whole_project_has_no_faults(project: Project) -> None:
+    """What follows is caught for what is broken, and for nothing else."""
+    assert project.build("en") == project.build("zh_CN") == project.check() == []
+    assert project.compare() == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_renamed_event_is_caught_by_the_example(project: Project, language: str) -> None:
+    """(a) The example fails, at the line of its page; what it was to print is not there."""
+    project.change("docs/index.md", "startup.complete", "startup.completed")
+    (warning,) = project.build(language)
+    assert warning.startswith("docs/index.md:")
+    assert "lifespan.startup.completed" in warning
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_a_changed_output_is_caught_by_the_example(project: Project, language: str) -> None:
+    """(b) What the page shows is compared exactly."""
+    project.change("docs/index.md", "\nserving\n", "\nserved\n")
+    (warning,) = project.build(language)
+    assert warning.startswith("docs/index.md:")
+    assert "serving" in warning
+    assert "served" in warning
+
+
+@pytest.mark.parametrize("broken", ["await receive()  # 服务器", "# 服务器\\n    return", "# noqa"])
+def test_code_in_a_translated_comment_is_caught_twice(project: Project, broken: str) -> None:
+    """(c) By the check of the catalogs and by the build; the code of the page stays as it is."""
+    line = project.change(CATALOG, "# 服务器先说话", broken) - 1
+    (fault, *_) = [each for each in project.check() if "cannot translate the comment" in each]
+    assert fault.startswith(f"{CATALOG}:{line}: ")
+    (warning,) = project.build("zh_CN")
+    assert warning.startswith(f"{CATALOG}:{line}: WARNING: ")
+    assert project.build("en") == project.compare() == []
+
+
+CATALOG_FAULTS = {
+    "(d) a literal": (" `lifespan.startup` 的", "的", "lacks the literal `lifespan.startup`"),
+    "(e) a link": ("[上文](#startup)", "上文", "lacks the link to #startup"),
+    "(e) another link": ("(#startup)", "(#shutdown)", "has the link to #shutdown"),
+    "(f) a number": (" 10 秒", "十秒", "lacks the number 10"),
+    "(f) another number": ("10 秒", "20 秒", "has the number 20"),
+    "(g) 应": ("必须", "应", "in the rule startup-sent the English says “must” once"),
+    "(h) untranslated": ('msgstr "启动"', 'msgstr ""', "'Startup' is not translated."),
+    "(i) fuzzy": ('msgid "Startup"', '#, fuzzy\nmsgid "Startup"', "'Startup' is fuzzy"),
+    "(j) stale": ('msgid "Startup"', 'msgid "Start"', "'Start' does not stand in docs/index.md"),
+    "a term": ("服务器等待", "服务程序等待", "the Chinese must say 服务器"),
+    "a half-width mark": ("，见", ",见", "the half-width , stands in Chinese"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), CATALOG_FAULTS.values(), ids=CATALOG_FAULTS)
+def test_a_broken_catalog_is_caught_by_its_check(
+    project: Project, old: str, new: str, sentence: str
+) -> None:
+    """At the entry: the line where it begins."""
+    line = project.change(CATALOG, old, new)
+    (fault, *_) = [each for each in project.check() if sentence in each]
+    assert fault.startswith((f"{CATALOG}:{line}: ", f"{CATALOG}:{line - 1}: "))
+
+
+def test_a_changed_page_is_caught_by_the_check_of_its_catalog(project: Project) -> None:
+    """(j) The other way round: at the line of the page."""
+    line = project.change("docs/index.md", "waits 10 s", "waits 9 s")
+    fault, stale = project.check()
+    assert fault.startswith(f"docs/index.md:{line}: 'The server waits 9 s")
+    assert stale.startswith(CATALOG)
+
+
+def test_a_rule_without_an_example_is_caught_by_the_rules(project: Project) -> None:
+    """(k) At the line of the rule."""
+    text = (project.root / "docs" / "index.md").read_text()
+    line = text[: text.index("```{rule}")].count("\n") + 1
+    (project.root / "docs" / "index.md").write_text(text[: text.index("```python")])
+    sentence = "No example follows the rule 'startup-sent'."
+    assert project.build("en") == [f"docs/index.md:{line}: WARNING: {sentence}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("# Startup\n", "# Startup\n\nOne more paragraph.\n", "The pages must have one shape."),
+        ("```{rule} startup-sent", "## Rule\n\n```{rule} startup-sent", "one shape."),
+        ("```python\n", "```text\n", "has 0 examples, the English 1"),
+        ('print("serving")', 'print("served")', "the Chinese page's code has"),
+    ],
+)
+def test_pages_of_two_shapes_are_caught_by_their_doctrees(
+    project: Project, old: str, new: str, sentence: str
+) -> None:
+    """(l) At a line of the Chinese page."""
+    project.build("en")
+    project.change("docs/index.md", old, new)
+    project.build("zh_CN")
+    (fault, *_) = [each for each in project.compare() if sentence in each]
+    assert fault.startswith("docs/index.md:")
+    assert int(fault.split(":")[1]) > 0
+
+
+def test_the_guards_are_told_by_the_commands(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Status 1, and each fault a line."""
+    told: Callable[[str], bool] = lambda fault: fault in capsys.readouterr().out  # noqa: E731
+    project.change(CATALOG, "必须", "应")
+    fault = project.check()[0]
+    assert catalogs.main(["--check"], project.root) == 1
+    assert told(fault)

@@ -1,0 +1,230 @@
+"""The laws of several lifespans as one."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import pytest
+
+from lifespec.application import with_lifespan
+from lifespec.composition import compose
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+
+
+def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
+    """Make an application that notes its start and stop, and fails where it is told."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[Mapping[str, Any] | None]:
+        task = asyncio.current_task()
+        if fail == "start":
+            raise OSError(f"{name} cannot start")
+        log.append(f"+{name}")
+        yield state
+        log.append(f"-{name}")
+        assert asyncio.current_task() is task
+        if fail == "stop":
+            raise OSError(f"{name} cannot stop")
+
+    async def app(scope: Any, receive: Any, send: Any) -> str:
+        return name
+
+    return with_lifespan(context, app)
+
+
+async def declines(scope: Any, receive: Any, send: Any) -> None:
+    """Raise on the scope."""
+    raise ValueError(scope["type"])
+
+
+async def test_order() -> None:
+    """Parts start in order and stop in reverse, each in one task from start to end."""
+    log: list[str] = []
+    async with Lifespan(compose(*(part(log, name) for name in "abc"))) as lifespan:
+        assert log == ["+a", "+b", "+c"]
+    assert log == ["+a", "+b", "+c", "-c", "-b", "-a"]
+    assert lifespan.outcome == "complete"
+
+
+async def test_start_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """When the third fails to start, the second and first are stopped, and one failure reported."""
+    log: list[str] = []
+    app = compose(part(log, "a"), part(log, "b"), part(log, "c", "start"))
+    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed) as caught:
+        await Lifespan(app).startup()
+    assert log == ["+a", "+b", "-b", "-a"]
+    assert caught.value.message == "c cannot start"
+    records = [record.getMessage() for record in caplog.records]
+    assert records == ["The application failed to start: c cannot start"]
+
+
+async def test_start_and_stop_fail() -> None:
+    """A failure in unwinding is a note on the failure to start."""
+    app = compose(part([], "a", "stop"), part([], "b", "start"))
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(app).startup()
+    cause = caught.value.__cause__
+    assert isinstance(cause, StartupFailed)
+    assert cause.__notes__ == ["The application failed to shut down: a cannot stop"]
+
+
+async def test_stop_fails() -> None:
+    """A failure in stopping does not keep the others from stopping; all failures are reported."""
+    log: list[str] = []
+    lifespan = Lifespan(compose(part(log, "a", "stop"), part(log, "b"), part(log, "c", "stop")))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert log[3:] == ["-c", "-b", "-a"]
+    assert caught.value.message == "c cannot stop; a cannot stop"
+
+
+async def test_fails_without_text() -> None:
+    """A failure without a text is reported by a sentence."""
+
+    async def silent(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.failed"})
+
+    lifespan = Lifespan(compose(part([], "a"), silent))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert caught.value.message == "The application failed to shut down"
+
+
+async def test_one_declines() -> None:
+    """A part that declines does not matter to the rest."""
+    log: list[str] = []
+    async with Lifespan(compose(declines, part(log, "b"), declines)) as lifespan:
+        assert lifespan.supported
+    assert log == ["+b", "-b"]
+
+
+async def test_all_decline() -> None:
+    """Where all parts decline, so does the whole."""
+    async with Lifespan(compose(declines, declines)) as lifespan:
+        assert not lifespan.supported
+
+
+async def test_state() -> None:
+    """The state is one namespace, in which requests see what each part has set."""
+    app = compose(part([], "a", state={"a": 1}), part([], "b", state={"b": 2}))
+    async with Lifespan(app) as lifespan:
+        assert lifespan.with_state({})["state"] == {"a": 1, "b": 2}
+
+
+async def test_no_state() -> None:
+    """Where no state is offered, none is offered to the parts."""
+    app = compose(part([], "a"), part([], "b", state={"b": 2}))
+    with pytest.raises(StartupFailed, match="the server offers none"):
+        await Lifespan(app, {"type": "lifespan"}).startup()
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+async def test_key_set_twice(by_hand: bool) -> None:  # noqa: FBT001
+    """A key that two parts set is an error that names both, whatever the second makes of it."""
+
+    async def careless(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        with contextlib.suppress(ValueError):
+            scope["state"]["pool"] = 2
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    second = careless if by_hand else part([], "b", state={"pool": 2})
+    log: list[str] = []
+    app = compose(part(log, "a", state={"pool": 1}), second)
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(app).startup()
+    assert caught.value.message.startswith("the state key 'pool' is set by with_lifespan.")
+    assert "(number 1) and by " in caught.value.message
+    assert caught.value.message.endswith("(number 2)")
+    assert log == ["+a", "-a"]
+
+
+async def test_every_way_to_set_a_key() -> None:
+    """However a part changes its state, at whatever time, requests see it."""
+    steps = [
+        lambda state: state.update(a=1, b=2),
+        lambda state: state.setdefault("c", 3),
+        lambda state: state.pop("a"),
+        lambda state: state.__ior__({"d": 4}),
+        lambda state: state.__delitem__("b"),
+        lambda state: state.clear(),
+        lambda state: state.update({"e": 5}),
+        lambda state: state.popitem(),
+    ]
+    views = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        state = scope["state"]
+        assert isinstance(state, dict)
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await asyncio.sleep(0.5)
+        for step in steps:
+            step(state)
+            views.append((dict(state), lifespan.with_state({})["state"]))
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async with Lifespan(compose(app, declines)) as lifespan:
+        await asyncio.sleep(1)
+    mine = [{"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, {"b": 2, "c": 3}]
+    mine += [{"b": 2, "c": 3, "d": 4}, {"c": 3, "d": 4}, {}, {"e": 5}, {}]
+    assert views == [(view, view) for view in mine]
+
+
+async def test_one() -> None:
+    """compose() of one is that one."""
+    app = part([], "a")
+    assert compose(app) is app
+
+
+@pytest.mark.parametrize("fail", ["", "start", "stop"])
+async def test_associative(fail: str) -> None:
+    """It does not matter how the parts are grouped."""
+    results = []
+    for grouping in range(3):
+        log: list[str] = []
+        a, b, c = (part(log, name, fail if name != "b" else "") for name in "abc")
+        app = [compose(a, b, c), compose(compose(a, b), c), compose(a, compose(b, c))][grouping]
+        lifespan = Lifespan(app)
+        try:
+            async with lifespan:
+                pass
+        except (StartupFailed, ShutdownFailed) as failure:
+            log.append(failure.message)
+        results.append((log, lifespan.outcome, await app({"type": "http"}, None, None)))  # type: ignore[arg-type]
+    assert results[0] == results[1] == results[2]
+
+
+async def test_other_scopes() -> None:
+    """Every other scope goes to the first."""
+    app = compose(part([], "a"), part([], "b"))
+    assert await app({"type": "http"}, None, None) == "a"  # type: ignore[arg-type]
+
+
+async def test_cancelled() -> None:
+    """A server that gives up on a slow part stops those that have started."""
+    log: list[str] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await asyncio.sleep(60)
+
+    with pytest.raises(StartupFailed):
+        await Lifespan(compose(part(log, "a"), slow), startup_timeout=5).startup()
+    assert log == ["+a", "-a"]
+
+
+def test_not_callable() -> None:
+    """What cannot be called is refused at once."""
+    with pytest.raises(TypeError, match="an application is a callable, not 'app'"):
+        compose(declines, "app")  # type: ignore[arg-type]
