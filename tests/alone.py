@@ -28,6 +28,7 @@ WORDS = "passed", "failed", "error", "skipped", "xfailed"
 COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
 TOLD = re.compile("^(?:SKIPPED|FAILED|ERROR) .*", re.MULTILINE)
 FOLDER = Path("build/coverage")
+LIMIT = int(os.environ.get("LIFESPEC_LIMIT", "300"))  # seconds for one file
 
 
 class Result(NamedTuple):
@@ -86,6 +87,19 @@ def measured(data: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", files)
 
 
+def said(command: list[str]) -> tuple[int, str]:
+    """Run a command; end it where the limit of the tests themselves did not."""
+    output, errors = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(command, stdout=output, stderr=errors, text=True) as process:
+        try:
+            text, _ = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            text, _ = process.communicate()
+            text += f"ended after {LIMIT} seconds"
+        return process.returncode, text
+
+
 def run(file: Path) -> Result:
     """Run one test file in a process of its own; measure its module where it has one."""
     began = time.monotonic()
@@ -94,12 +108,12 @@ def run(file: Path) -> Result:
     if modules:
         include = ",".join(map(str, modules))
         command[1:1] = f"-m coverage run --include={include} --data-file={data}".split()
-    ran = subprocess.run(command, check=False, capture_output=True, text=True)
-    covered = [] if ran.returncode else modules
+    status, output = said(command)
+    covered = [] if status else modules
     seen = measured(data) if covered else {}
     unseen = [fault for module in covered for fault in missing(module, file, seen)]
     seconds = time.monotonic() - began
-    return Result(file, modules, ran.returncode, ran.stderr + ran.stdout, unseen, seconds)
+    return Result(file, modules, status, output, unseen, seconds)
 
 
 def counted(counts: Counter[str]) -> str:

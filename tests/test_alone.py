@@ -108,6 +108,16 @@ def test_a_file_without_tests_fails(project: Path) -> None:
     assert "tests/test_other.py: pytest ended with status 5" in output
 
 
+def test_a_file_that_never_ends_is_ended(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of seconds for each file, should the tests' own not ring: it fails, and is named."""
+    (project / "tests/test_other.py").write_text("while True: pass")
+    monkeypatch.setenv("LIFESPEC_LIMIT", "1")
+    status, output = alone(project, "other")
+    assert status == 1
+    assert "ended after 1 seconds" in output
+    assert "tests/test_other.py: pytest ended with status -9" in output
+
+
 def test_what_did_not_run_is_told_at_the_end(project: Path) -> None:
     """A skip is no fault here, but its reason is shown."""
     text = 'import pytest\ndef test_it(): pytest.skip("redis-server is not installed: not run")'

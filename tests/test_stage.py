@@ -263,6 +263,16 @@ def test_alarm_of_others(wait: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, *old_timer)
 
 
+def test_alarm_of_nobody() -> None:
+    """Where nobody waited for the alarm clock, it stands still afterwards."""
+    old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        limited(int)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *old_timer)
+
+
 def beside(source: str, limit: float = 30) -> tuple[int | None, str, str]:
     """Run a program beside."""
     return stage.beside(dedent(source), limit)

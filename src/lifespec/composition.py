@@ -70,9 +70,9 @@ def _lifespans(parts: tuple[Application, ...], scope: Any) -> Iterator["_Part"]:
         if "state" not in scope:
             yield _Part(part, scope)
             continue
-        name = getattr(part, "__qualname__", type(part).__qualname__)
+        name = getattr(part, "__name__", type(part).__name__)
         lifespan = _Part(part, {**scope, "state": {}})
-        share = _Share(f"{name} (number {number})", scope["state"], owners)
+        share = _Share(f"{number} ({name})", scope["state"], owners)
         lifespan.state = lifespan.scope["state"] = share
         yield lifespan
 

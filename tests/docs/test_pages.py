@@ -62,7 +62,8 @@ def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
     """Who takes the file sees all that the page shows; tracebacks go to standard error."""
     for page in published()[language].values():
         if found := programs(page):
-            shown = "\n".join((each.expected or "").partition(TRACEBACK)[0] for each in found)
+            printed = ((each.expected or "").partition(TRACEBACK)[0].strip("\n") for each in found)
+            shown = "\n".join(filter(None, printed))
             name = f"{found[0].page} as one file"
             whole = examples.Block(name, 1, "python", examples.joined(found), shown or None)
             with examples.Session([whole]) as session:

@@ -1,0 +1,1 @@
+"""What the suite is made of: the rules, as data."""
