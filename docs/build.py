@@ -211,6 +211,7 @@ def _build(work: Path, into: Path) -> Iterator[str]:
         return
     page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
     (work / "site" / "index.html").write_text(page, encoding="utf-8")
+    (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
     _report(builds)
 

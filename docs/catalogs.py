@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polib
+
     from catalogue import Template
     from templates import Templates
 

@@ -10,6 +10,10 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
+from compiled import compile_catalogs  # noqa: E402 - stands beside the pages, not in a package
+
+compile_catalogs(_HERE.parent / "locales")
+
 project = "lifespec"
 author = "the lifespec authors"
 language = "en"

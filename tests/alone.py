@@ -44,8 +44,8 @@ class Result(NamedTuple):
     @property
     def counts(self) -> Counter[str]:
         """How many passed, failed, skipped, by pytest's last line."""
-        last = "".join(self.output.strip().splitlines()[-1:])
-        return Counter({word: int(number) for number, word in COUNTS.findall(last)})
+        lines = [COUNTS.findall(line) for line in self.output.splitlines() if COUNTS.search(line)]
+        return Counter({word: int(number) for number, word in (lines or [[]])[-1]})
 
     @property
     def faults(self) -> list[str]:

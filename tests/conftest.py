@@ -32,6 +32,8 @@ def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     forbidden = os.environ.get("LIFESPEC_ALLOW_NO_SKIP")
     if forbidden and report.outcome == "skipped" and not hasattr(report, "wasxfail"):
         where, line, reason = report.longrepr if isinstance(report.longrepr, tuple) else ("", 0, "")
+        if isinstance(report, pytest.TestReport):  # the test, not the line that skipped it
+            where, line = report.location[0], (report.location[1] or 0) + 1
         report.outcome = "failed"
         report.longrepr = f"{where}:{line}: {reason}: LIFESPEC_ALLOW_NO_SKIP is set: this must run"
 

@@ -59,10 +59,36 @@ async def test_no_state_not_offered() -> None:
             assert lifespan.supported
 
 
-async def test_state_is_no_mapping() -> None:
+@pytest.mark.parametrize("state", ["pool", 0])
+async def test_state_is_no_mapping(state: object) -> None:
     """A context that yields something else is told what was wanted."""
-    with pytest.raises(StartupFailed, match="yields None or a mapping of state, not 'pool'"):
-        await Lifespan(with_lifespan(steps([], "pool"))).startup()
+    expected = f"a lifespan context yields None or a mapping of state, not {state!r}"
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(with_lifespan(steps([], state))).startup()
+    assert caught.value.message == expected
+
+
+@pytest.mark.parametrize(("state", "outcome"), [("wrong", "failed"), (None, "crashed")])
+async def test_exception_swallowed(state: Any, outcome: str) -> None:
+    """A context that swallows what was raised in it has not completed anything."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[Any]:
+        with contextlib.suppress(TypeError, OSError):
+            yield state
+
+    async def broken(receive: Any) -> Any:
+        event = await receive()
+        if event["type"] == "lifespan.shutdown":
+            raise OSError("the line is cut")
+        return event
+
+    app = with_lifespan(context)
+    lifespan = Lifespan(lambda scope, receive, send: app(scope, lambda: broken(receive), send))
+    with contextlib.suppress(StartupFailed):
+        async with lifespan:
+            pass
+    assert lifespan.outcome == outcome
 
 
 @pytest.mark.parametrize(

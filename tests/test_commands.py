@@ -111,7 +111,20 @@ NO_VENV = 'case "$*" in *venv*/*) exit 1 ;; --version) echo Python 3.12.0 ;; esa
 def path_of(folder: Path, programs: dict[str, str]) -> dict[str, str]:
     """Make a PATH that holds plain tools and the programs that are given as scripts."""
     folder.mkdir()
-    for tool in "basename", "dirname", "cat", "grep", "id", "make", "mkdir", "rm", "sed", "sh":
+    for tool in (
+        "basename",
+        "dirname",
+        "cat",
+        "cmp",
+        "cp",
+        "grep",
+        "id",
+        "make",
+        "mkdir",
+        "rm",
+        "sed",
+        "sh",
+    ):
         (folder / tool).symlink_to(shutil.which(tool) or tool)
     for name, script in programs.items():
         (folder / name).unlink(missing_ok=True)

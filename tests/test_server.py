@@ -1,6 +1,7 @@
 """The server's half: every row of the decision table, and the door."""
 
 import asyncio
+import contextlib
 import contextvars
 import copy
 import functools
@@ -205,6 +206,21 @@ async def test_protocol_error_escapes(said: Any) -> None:
     ]
 
 
+async def test_protocol_error_escapes_in_a_group(said: Any) -> None:
+    """The same holds where it escapes in an exception group."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(send({"type": "?"}))
+
+    async with Lifespan(app) as lifespan:
+        assert isinstance(lifespan.error, ExceptionGroup)
+    assert said == [
+        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+    ]
+
+
 @pytest.mark.parametrize("script", [[], ["receive"], ["receive", 5]])
 async def test_returns(script: list[Any], said: Any) -> None:
     """An application that returns without an answer has declined: no server waits for it."""
@@ -257,6 +273,13 @@ async def test_timeout_shows_where() -> None:
     assert "connect" in names
 
 
+async def test_limit_of_a_phase_that_is_over() -> None:
+    """A limit that passes as the answer is taken changes nothing."""
+    async with Lifespan(correct) as lifespan:
+        lifespan._expire("waiting", 1)
+        assert lifespan.phase == "running"
+
+
 async def test_late_answer() -> None:
     """An answer that comes after the limit changes nothing, and send does nothing."""
     after = []
@@ -291,7 +314,7 @@ async def test_raises_when_cancelled(said: Any) -> None:
             "The application did not answer startup within 1 s: it had not received the event",
             False,
         ),
-        ("ERROR", "The application raised after its last word: OSError('pool is stuck')", True),
+        ("ERROR", "The application raised when it was cancelled: OSError('pool is stuck')", True),
     ]
 
 
@@ -324,6 +347,76 @@ async def test_ignores_cancellation(said: Any) -> None:
     ]
     released.set()
     await asyncio.sleep(0)
+
+
+async def test_raises_after_it_was_given_up(said: Any) -> None:
+    """What an application raises after it was given up is in the log all the same."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+        raise OSError("at last")
+
+    with pytest.raises(StartupTimeout):
+        await Lifespan(app, startup_timeout=1, grace=1).startup()
+    await asyncio.sleep(100)
+    sentence = "The application did not answer startup within 1 s: it had not received the event"
+    assert said == [
+        ("ERROR", sentence, False),
+        ("ERROR", "The application did not obey its cancellation within 1 s", False),
+        ("ERROR", "The application raised after it was given up: OSError('at last')", True),
+    ]
+
+
+async def test_cancelled_in_the_grace() -> None:
+    """A server that is cancelled while a late application cleans up still awaits it, once."""
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(3)
+            done.append(True)
+
+    server = asyncio.create_task(Lifespan(app, startup_timeout=1).startup())
+    asyncio.get_running_loop().call_later(2, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert done == [True]
+
+
+class Unspeakable(Exception):  # noqa: N818
+    """An exception that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+async def test_repr_raises() -> None:
+    """An exception or a message whose repr raises is judged as any other."""
+    async with Lifespan(says("receive", Unspeakable())) as lifespan:
+        assert lifespan.outcome == "declined"
+    with pytest.raises(StartupFailed):
+        await Lifespan(says(NOT_STARTED | {"message": Unspeakable()})).startup()
+
+
+async def test_log_raises() -> None:
+    """A log that raises changes nothing of the outcome."""
+
+    def broken(record: logging.LogRecord) -> bool:
+        raise OSError("the disk is full")
+
+    log = logging.getLogger("lifespec.server")
+    log.addFilter(broken)
+    lifespan = Lifespan(says("receive", ValueError()))
+    try:
+        async with lifespan:
+            pass
+    finally:
+        log.removeFilter(broken)
+    assert lifespan.outcome == "declined"
 
 
 async def test_cancelled_while_waiting() -> None:
@@ -579,6 +672,49 @@ async def test_receives_after_shutdown_complete(said: Any) -> None:
     assert asyncio.get_running_loop().time() == 0
     assert lifespan.outcome == "complete"
     assert said == []
+
+
+async def test_another_task_receives_after_shutdown_complete() -> None:
+    """A task that waits in receive does not cost its application the grace."""
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        answered = asyncio.Event()
+
+        async def pump() -> None:
+            while True:
+                event = await receive()
+                await send({"type": f"{event['type']}.complete"})
+                if event["type"] == "lifespan.shutdown":
+                    answered.set()
+
+        pumping = asyncio.create_task(pump())
+        await answered.wait()
+        await asyncio.sleep(1)
+        done.append(True)
+        pumping.cancel()
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert (done, lifespan.outcome) == ([True], "complete")
+
+
+async def test_two_limits(said: Any) -> None:
+    """A limit ends the phase that it was set for, and no other."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await says("receive", STARTED, "receive", 60)(scope, receive, send)
+        finally:
+            await asyncio.sleep(1)
+
+    lifespan = Lifespan(app, shutdown_timeout=3)
+    await lifespan.startup()
+    results = await asyncio.gather(lifespan.shutdown(), lifespan.shutdown(), return_exceptions=True)
+    assert [type(result) for result in results] == [ShutdownTimeout] * 2
+    assert asyncio.get_running_loop().time() == 4
+    sentence = "The application did not answer shutdown within 3 s: it was at work"
+    assert said == [("ERROR", sentence, False)]
 
 
 async def test_cancelled_after_shutdown_complete() -> None:
@@ -839,6 +975,29 @@ async def test_call_exits() -> None:
     assert lifespan.outcome == "crashed"
 
 
+async def test_call_raises_cancelled() -> None:
+    """A call that raises CancelledError though nobody cancelled it has declined."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise asyncio.CancelledError
+
+    async with Lifespan(app) as lifespan:
+        assert lifespan.outcome == "declined"
+
+
+async def test_eager_tasks() -> None:
+    """Where tasks begin eagerly (Python 3.12 and newer), all is the same."""
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(getattr(asyncio, "eager_task_factory", None))
+    async with Lifespan(correct) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(says("receive", NOT_STARTED, "receive")).startup()
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert loop.time() == 0
+
+
 async def test_no_awaitable() -> None:
     """A call that returns no awaitable is refused with a sentence: that is no application."""
 
@@ -960,6 +1119,18 @@ async def test_cancelled_unbegun() -> None:
     with pytest.raises(asyncio.CancelledError):
         await server
     assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
+
+
+async def test_cancelled_alone_unbegun() -> None:
+    """A call that somebody else cancelled before it began has declined."""
+    future = asyncio.get_running_loop().create_future()
+    lifespan = Lifespan(lambda *_: future)
+    server = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
+        task.cancel()
+    await server
+    assert lifespan.outcome == "declined"
 
 
 async def test_asked_again_and_again() -> None:

@@ -188,9 +188,9 @@ def elsewhere(target: Callable[[], object]) -> list[BaseException]:
     return raised
 
 
-def limited(program: Callable[[], object]) -> None:
-    """Run a program for a tenth of a second at most."""
-    with stage.limited(0.1):
+def limited(program: Callable[[], object], seconds: float = 0.1) -> None:
+    """Run a program so long at most."""
+    with stage.limited(seconds):
         program()
 
 
@@ -240,9 +240,8 @@ def test_limit_in_thread() -> None:
 
 def test_limit_kept() -> None:
     """A program that ends in time notices nothing, here or in a thread."""
-    limited(int)
-    assert elsewhere(lambda: limited(int)) == []
-    time.sleep(0.2)
+    limited(int, 5)
+    assert elsewhere(lambda: limited(int, 5)) == []
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.05])
@@ -267,7 +266,7 @@ def test_alarm_of_nobody() -> None:
     """Where nobody waited for the alarm clock, it stands still afterwards."""
     old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
-        limited(int)
+        limited(int, 5)
         assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, *old_timer)

@@ -47,8 +47,8 @@ class Fault(NamedTuple):
 class Message(NamedTuple):
     """A text to translate: its first line in the page, and what it is there.
 
-    `kind` is "text", "title", "comment" (of a code block), "word" (of an extension), or the
-    slug of the rule whose body holds it, behind "rule ".
+    `kind` is "text", "title", "cell" (of a table), "comment" (of a code block), "word" (of an
+    extension), or the slug of the rule whose body holds it, behind "rule ".
     """
 
     text: str

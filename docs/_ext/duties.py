@@ -20,7 +20,7 @@ CHINESE = {
 }
 ENGLISH_WORDS = re.compile(
     r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"  # noqa: RUF001
-    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"  # noqa: RUF001
+    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?<!as it )(?P<should>should)"  # noqa: RUF001
     r"|(?P<may>may)(?! \d))\b",
     re.IGNORECASE,
 )

@@ -32,8 +32,8 @@ NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
     "first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3",
 }  # fmt: skip
-ENDS = ".?!:"
-CHINESE_ENDS = "。？！：；…"  # noqa: RUF001 - they are the subject
+ENDS = ".?!:;,"
+CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
 PROPER_NAMES = {"Daphne", "Django", "Hypercorn", "Python", "Starlette", "Uvicorn"}
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
@@ -67,6 +67,8 @@ def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fau
 
 def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[str]:
     """Yield a sentence for each fault of a translation."""
+    if pair.kind == "cell" and pair.english == pair.chinese and terms.is_term(pair.english):
+        return  # the table of the terms, which shows both languages
     english = parse(pair.english, pair.kind, pair.suffix, extensions)
     chinese = parse(pair.chinese, pair.kind, pair.suffix, extensions)
     if pair.kind == "comment" and (why := comments.objection(pair.english, pair.chinese)):

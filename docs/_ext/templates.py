@@ -81,7 +81,7 @@ def _template(env: BuildEnvironment, docname: str) -> Template:
     lines = path.read_text(encoding="utf-8").split("\n")
     by_text: dict[str, Message] = {}
     for node, text in _messages(env, docname):
-        message = Message(text, _line(node, text, lines), _kind(node))
+        message = Message(text, _line(node, text, path, lines), _kind(node))
         # One entry serves all places of a text; the strictest of them is a rule.
         if text not in by_text or message.kind.startswith("rule "):
             by_text[text] = message
@@ -97,9 +97,12 @@ def _messages(env: BuildEnvironment, docname: str) -> Iterator[tuple[Element, st
             yield node, text
 
 
-def _line(node: Element, text: str, lines: list[str]) -> int:
+def _line(node: Element, text: str, path: Path, lines: list[str]) -> int:
     """Return the line of a message; a comment is looked for in the block that holds it."""
-    first = node.line or 1
+    at = node
+    while at.parent is not None and (at.line is None or at.source != str(path)):
+        at = at.parent  # a docstring has lines of its own
+    first = at.line or 1
     if not isinstance(node, comments.literal_block):
         return first
     block = range(first, first + node["untranslated"].count("\n") + 5)
@@ -115,5 +118,7 @@ def _kind(node: Element) -> str:
     while parent is not None:
         if isinstance(parent, rules.rule_node):
             return f"rule {parent['slug']}"
+        if isinstance(parent, nodes.entry):
+            return "cell"
         parent = parent.parent
     return "text"

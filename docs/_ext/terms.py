@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["NEVER", "TERMS", "Term", "faults"]
+__all__ = ["NEVER", "TERMS", "Term", "faults", "is_term"]
 
 
 class Term(NamedTuple):
@@ -35,7 +35,7 @@ TERMS = (
     Term(r"namespaces?", "命名空间", "名称空间|名字空间"),
     Term(r"states?(?! (?:that|what|how|why)\b)", "状态"),
     Term(r"connection pools?", "连接池", "连线池|链接池"),
-    Term(r"workers?(?! threads?\b)", "工作进程", "工人|工作者"),
+    Term(r"workers?(?! threads?\b)(?: process(?:es)?)?", "工作进程", "工人|工作者"),
     Term(r"declin(?:e|es|ed|ing)", "谢绝", "婉拒"),
     Term(r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
     Term(r"conformance", "符合性", "合规性|一致性"),
@@ -45,13 +45,17 @@ TERMS = (
 )
 NEVER = {
     "您": "a specification does not address its reader: leave it out",
-    "引发异常": "an exception is 抛出",
 }
 
 _PATTERNS = [
     (term, re.compile(rf"(?<![\w.-])(?:{term.english})(?![\w-]|\.\w)", re.IGNORECASE), term.never)
     for term in TERMS
 ]
+
+
+def is_term(text: str) -> bool:
+    """Whether a text is one term and nothing else, in either language."""
+    return any(text == term.chinese or pattern.fullmatch(text) for term, pattern, _ in _PATTERNS)
 
 
 def faults(english: str, chinese: str) -> Iterator[str]:

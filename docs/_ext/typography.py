@@ -43,6 +43,7 @@ RULES = (
     (rf"((?<!目)的|[和与{PAUSES}])\1", "{2} stands twice: keep one"),
 )
 _COMPILED = [(re.compile(pattern), sentence) for pattern, sentence in RULES]
+_QUOTED_LATIN = re.compile(f"“[^”{HAN}]*”")
 _CHINESE = re.compile(f"[{HAN}]")
 
 
@@ -55,6 +56,7 @@ def faults(prose: str) -> Iterator[str]:
     """Yield a sentence for each place where the prose of a Chinese text is set wrongly."""
     if not is_chinese(prose):
         return
+    prose = _QUOTED_LATIN.sub(f"“{CODE}”", prose)
     for pattern, sentence in _COMPILED:
         for found in pattern.finditer(prose):
             twice = found[1] if pattern.groups else ""

@@ -58,12 +58,14 @@ async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> N
     asked: str | None = "startup"
     try:
         async with context() as state:
-            if state:
+            if state is not None:
                 _share(state, scope)
             await send({"type": "lifespan.startup.complete"})  # [startup-answered-when-done]
             asked = None
             await receive()
             asked = "shutdown"
+        if asked != "shutdown":
+            raise RuntimeError("the context ended before shutdown")  # noqa: TRY301  it swallowed one
     except Exception as error:
         if asked:  # [failed-to-prevent-start]
             text = str(error) or repr(error)
@@ -75,10 +77,11 @@ async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> N
 def _share(state: Mapping[str, Any], scope: Any) -> None:
     if not isinstance(state, Mapping):
         raise TypeError(f"a lifespan context yields None or a mapping of state, not {state!r}")
-    if "state" not in scope:
+    if state and "state" not in scope:
         keys = ", ".join(map(str, state))
         raise RuntimeError(f"the context yields state ({keys}), and the server offers none")
-    scope["state"].update(state)
+    if state:
+        scope["state"].update(state)
 
 
 def single_callable(

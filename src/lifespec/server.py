@@ -63,8 +63,9 @@ TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
     ("answered", "expired"): ("dismissed", None, 0, ""),
     ("answered", "cancelled"): ("dismissed", None, 0, ""),
     ("dismissed", "returned"): ("ended", None, 0, ""),
-    ("dismissed", "raised"): ("ended", None, ERROR, "raised after its last word"),
+    ("dismissed", "raised"): ("ended", None, ERROR, "raised when it was cancelled"),
     ("dismissed", "expired"): ("ended", None, ERROR, "did not obey its cancellation"),
+    ("ended", "raised"): ("ended", None, ERROR, "raised after it was given up"),
 }
 ANSWERS = {what for _, what in TABLE if what.startswith("lifespan.")}
 log = logging.getLogger(__name__)
@@ -178,7 +179,7 @@ class Conversation:
         event = message if isinstance(message, (dict, Mapping)) else {}
         kind = event.get("type")
         if not isinstance(kind, str) or kind not in ANSWERS:  # [send-refuses-unknown]
-            raise ProtocolError(repr(message), "events-known")
+            raise ProtocolError(shown(message), "events-known")
         if (self.phase, kind) not in TABLE:
             slug = f"{self.asked}-answered-once" if self.asked in kind else "answers-in-order"
             raise ProtocolError(f"{kind} while {self.phase}", slug)
@@ -188,10 +189,10 @@ class Conversation:
             self._failed(kind, event.get("message", ""))  # [failed-message-default]
 
     def _failed(self, kind: str, text: object) -> None:
-        self.message = text if isinstance(text, str) else repr(text)
+        self.message = text if isinstance(text, str) else shown(text)
         self.happened(kind, f": {self.message}" if self.message else "")
         if self.message is not text:  # it has failed all the same
-            raise ProtocolError(f"the message {text!r}", "message-is-text")
+            raise ProtocolError(f"the message {self.message}", "message-is-text")
 
     def expired(self, limit: float) -> bool:
         """Take it that the phase has lasted `limit` seconds."""
@@ -200,13 +201,15 @@ class Conversation:
 
     def over(self, error: BaseException | None, *, obeyed: bool = False) -> None:
         """Take it that the call returned (None) or raised, perhaps only as it was told to."""
+        group = error if isinstance(error, BaseExceptionGroup) else None
         told = not self.inbox or isinstance(error, ProtocolError)
+        told = told or bool(group and group.subgroup(ProtocolError))
         self.raised = error
         if isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
             self.phase, self.outcome = "ended", self.outcome or "crashed"
-        elif error is None or (obeyed and self.phase == "dismissed"):
+        elif error is None or (obeyed and self.phase in ("dismissed", "ended")):
             self.happened("returned")
-        elif self.happened("raised", f": {error!r}", error) and not self.supported and told:
+        elif self.happened("raised", f": {shown(error)}", error) and not self.supported and told:
             self.note(ERROR, "The application raised where it was to answer startup", error)
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
@@ -218,12 +221,13 @@ class Conversation:
         if self.phase in ("dismissed", "ended"):
             self.inbox.clear()
             self.doing = ""
+        if error and self.outcome == "failed":
+            level = DEBUG  # one report, not two
+        self.outcome = self.outcome or decided
         if level:
             sentence = f"The application {words}{detail}"
             self.sentence = self.sentence or sentence
-            level = DEBUG if error and self.outcome == "failed" else level  # one report, not two
             self.note(level, sentence, error if level != INFO else None)
-        self.outcome = self.outcome or decided
         return True
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
@@ -237,13 +241,21 @@ class Conversation:
             raise kind(self.sentence, self.message) from self.raised
 
 
+def shown(value: object) -> str:
+    """Return the repr of what an application handed over, whatever that does."""
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001
+        return object.__repr__(value)
+
+
 # ---- cut here: no event loop above this line, asyncio below it --------------------------------
 
 
 class Lifespan(Conversation):
     """Start an application, run the body of `async with`, and stop the application."""
 
-    task: asyncio.Task[None]
+    task: asyncio.Task[Any] | None = None
     waiters: list[asyncio.Future[None]]
 
     async def startup(self) -> None:
@@ -298,30 +310,39 @@ class Lifespan(Conversation):
             error.add_note(HINT)
             self.inbox.clear()  # nobody is there to receive it
             self.over(error)
-            if isinstance(error, Exception):
-                return
-            raise
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+            return
         if not isinstance(call, Awaitable):
             self.phase = "ended"
             raise TypeError(f"a call of an application returns an awaitable, not {call!r}")
         self.task = asyncio.get_running_loop().create_task(self._run(call), context=context)
+        self.task.add_done_callback(self._gone)
 
     async def _run(self, call: Awaitable[object]) -> None:
+        self.task = asyncio.current_task()  # an eager task begins before it has a name
         try:
             await call
         except BaseException as error:
             self.over(error, obeyed=isinstance(error, asyncio.CancelledError))
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                self.task.add_done_callback(asyncio.Task.exception)  # it was seen
                 raise
         else:
             self.over(None)
         finally:
             self._wake()
 
+    def _gone(self, task: asyncio.Task[None]) -> None:
+        """See what `_run` could not: a call cancelled before it began, an exit that went on."""
+        if task.cancelled():
+            self.over(asyncio.CancelledError(), obeyed=True)
+            self._wake()
+        else:
+            task.exception()
+
     async def _receive(self) -> dict[str, str]:
         while not (event := self.received()):
-            if self.phase == "answered":
+            if self.phase == "answered" and asyncio.current_task() is self.task:
                 self._dismiss()  # nothing more will come
             await self._change()
         return event
@@ -336,20 +357,18 @@ class Lifespan(Conversation):
         """Wait until the application has left the phase, and its call where all is said."""
         try:
             await self._leaving(phase, limit)
-            if self.phase == "answered":
-                await self._leaving("answered", self.grace)
+            await self._leaving("answered", self.grace)
+            await self._leaving("dismissed", self.grace)
         except asyncio.CancelledError:
             self._dismiss()
+            await self._leaving("dismissed", self.grace)
             raise
-        finally:
-            if self.phase == "dismissed":
-                done, _ = await asyncio.wait({self.task}, timeout=self.grace)
-                self.happened("returned") if done else self.expired(self.grace or 0)
-                self._wake()
 
     async def _leaving(self, phase: Phase, limit: float | None) -> None:
+        if self.phase != phase:
+            return
         loop = asyncio.get_running_loop()
-        timer = None if limit is None else loop.call_later(limit, self._dismiss, limit)
+        timer = None if limit is None else loop.call_later(limit, self._expire, phase, limit)
         try:
             while self.phase == phase:
                 await self._change()
@@ -357,10 +376,18 @@ class Lifespan(Conversation):
             if timer:
                 timer.cancel()
 
-    def _dismiss(self, limit: float | None = None) -> None:
-        """Cancel the call: its limit has passed or, without one, the server's time is over."""
-        moved = self.happened("cancelled") if limit is None else self.expired(limit)
-        if moved and self.phase == "dismissed":
+    def _expire(self, phase: Phase, limit: float) -> None:
+        if self.phase == phase:
+            self.expired(limit)
+            self._follow()
+
+    def _dismiss(self) -> None:
+        if self.happened("cancelled"):
+            self._follow()
+
+    def _follow(self) -> None:
+        """Cancel the call that was dismissed, and tell who waits."""
+        if self.phase == "dismissed" and self.task:
             self.task.cancel()
         self._wake()
 

@@ -122,7 +122,11 @@ class Browser:
     def run(self, script: str) -> Any:
         """Run an expression in the page; a promise is awaited; return its value."""
         result = self.send(
-            "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
+            "Runtime.evaluate",
+            expression=script,
+            returnByValue=True,
+            awaitPromise=True,
+            userGesture=True,
         )
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])

@@ -2,6 +2,7 @@
 
 import fcntl
 import functools
+import re
 import subprocess
 import sys
 import threading
@@ -167,6 +168,18 @@ def test_the_other_language_is_at_the_same_place(
 
 
 @looked_at
+def test_a_program_can_be_copied(browser: Browser, site: Path) -> None:
+    """The button of a block gives the program alone; what it prints has no button."""
+    browser.open(f"{site.as_uri()}/zh-cn/index.html")
+    browser.run("addEventListener('copy', () => { copied = document.activeElement.value; })")
+    browser.run("document.querySelector('.highlight-python .copybtn').click()")
+    copied = browser.until("globalThis.copied")
+    assert copied.startswith("import asyncio\n")
+    assert copied.endswith("asyncio.run(main())")
+    assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
+
+
+@looked_at
 def test_the_first_page_leads_to_a_language(browser: Browser, site: Path) -> None:
     """From the file system, too; without JavaScript there are two links."""
     browser.open(f"{site.as_uri()}/index.html")
@@ -184,20 +197,21 @@ def test_alternates_name_both_languages(site: Path, pages: list[str]) -> None:
         assert all(((site / page).parent / href).exists() for href in links.values()), page
 
 
-PROSE = "p, li, dt, dd, th, td, summary, figcaption, h1, h2, h3, h4, h5, h6, title, label"
+# A row of a table is one text: it may set an English term beside its Chinese.
+PROSE = "p, li, dt, dd, summary, figcaption, h1, h2, h3, h4, h5, h6, title, label"
+NAMES = {"API", "lifespec"}
 
 
 def latin_only(text: Tag) -> bool:
-    """Whether a text has English words and no Chinese ones; code and names of files are neither."""
-    words = "".join(
+    """Whether a text has English words and no Chinese ones; code and names are neither."""
+    words = " ".join(
         piece
         for piece in text.find_all(string=True)
         if not piece.find_parent(["code", "pre", "svg", "script"])
         and not piece.find_parent(lang="en")
     )
-    return any(map(str.isascii, filter(str.isalpha, words))) and not any(
-        "\u3400" <= letter <= "\u9fff" for letter in words
-    )
+    english = set(re.findall(r"[A-Za-z]+", words)) - NAMES
+    return bool(english) and not re.search(r"[\u3400-\u9fff]", words)
 
 
 def test_a_chinese_page_is_chinese(site: Path, pages: list[str]) -> None:
@@ -205,7 +219,11 @@ def test_a_chinese_page_is_chinese(site: Path, pages: list[str]) -> None:
     found = []
     for page in (page for page in pages if page.startswith("zh-cn/")):
         soup = BeautifulSoup((site / page).read_text(), "html.parser")
-        prose = [each for each in soup.select(PROSE) if not each.select_one(PROSE)]
+        for signature in soup.select(".sig, .field-list dd"):
+            signature.decompose()
+        rows = soup.select("tr")
+        texts = [each for each in soup.select(PROSE) if not each.find_parent("tr")]
+        prose = [*rows, *(each for each in texts if not each.select_one(PROSE))]
         found += [f"{page}: {each.get_text(' ', strip=True)}" for each in prose if latin_only(each)]
         labels = [
             each[key] for key in ("aria-label", "title", "alt") for each in soup.select(f"[{key}]")

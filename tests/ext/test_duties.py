@@ -18,6 +18,7 @@ __all__: list[str] = []
         ("It should run, and should not stop.", "它应该运行，不应停止。"),
         ("It may run in May 2019.", "它可以在 2019 年 5 月运行。"),
         ("The application responds.", "应用程序响应，相应地适应、反应、回应。"),
+        ("All is as it should be.", "一切正常。"),
         ("It has no choice.", "它不得不运行。"),
     ],
 )

@@ -118,6 +118,7 @@ def test_what_has_words_must_have_chinese_words(english: str, chinese: str, faul
         ("A title", "标题。", True),
         ("(See there.)", "（见彼处。）", False),
         ("Go on…", "继续……", True),
+        ("the first;", "第一；", False),
     ],
 )
 def test_both_end_alike(english: str, chinese: str, fault: bool) -> None:  # noqa: FBT001
@@ -150,6 +151,13 @@ def test_a_comment_can_be_replaced_by_a_comment_only(chinese: str) -> None:
     """The catalogs' check says so at the entry, before a page is built."""
     assert [each for each in told("# close it", chinese, "comment") if "cannot translate" in each]
     assert told("# close it", "# 关闭它", "comment") == []
+
+
+def test_the_table_of_the_terms_shows_english_in_chinese() -> None:
+    """In a cell of a table a term may stay as it is, and nowhere else."""
+    assert told("lifespan", "lifespan", "cell") == []
+    assert told("lifespan", "lifespan", "title") != []
+    assert told("lifespan events", "lifespan events", "cell") != []
 
 
 def test_a_word_of_ours_keeps_its_placeholders() -> None:

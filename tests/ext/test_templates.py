@@ -40,15 +40,22 @@ b = 2  # two
 ```{shown} ../file.py
 ```
 """
-OTHER = "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n"
-EXTENSIONS = ["comments", "executed", "rules", "shown"]
+OTHER = (
+    "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n\n"
+    "| head |\n|---|\n| cell |\n"
+)
+EXTENSIONS = ["sphinx.ext.autodoc", "comments", "executed", "rules", "shown"]
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Trial:
-    """Two pages, not read yet."""
+def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
+    """Three pages, not read yet."""
     (tmp_path / "file.py").write_text("# three\n")
-    pages = {"index": INDEX, "deeper/other": OTHER}
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "trial_code.py").write_text('def f():\n    """Do it."""\n')
+    code = "Code\n====\n\n.. autofunction:: trial_code.f\n"
+    pages = {"index": INDEX, "deeper/other": OTHER, "code.rst": code}
+    monkeypatch.syspath_prepend(tmp_path / "docs")
     return Trial(
         tmp_path, pages, *EXTENSIONS, builder="gettext", gettext_compact=False,
         examples_run=False, rules_file="rules.toml",
@@ -59,7 +66,7 @@ def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> No
     """Each with its line and its kind; a comment has the line it stands in, if that is here."""
     with trial:
         found = templates.collected(trial.app.env)
-    assert list(found.by_catalog) == ["deeper/other", "index", words.CATALOG]
+    assert list(found.by_catalog) == ["code", "deeper/other", "index", words.CATALOG]
     index = found.by_catalog["index"]
     assert index.file == "docs/index.md"
     assert index.messages == (
@@ -72,6 +79,20 @@ def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> No
         Message("# three", 23, "comment"),
     )
     assert found.extensions == {"attrs_block", "colon_fence"}
+
+
+def test_a_cell_of_a_table_is_known(trial: Trial) -> None:
+    """It may show a term in the other language."""
+    with trial:
+        messages = templates.collected(trial.app.env).by_catalog["deeper/other"].messages
+    assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
+
+
+def test_a_docstring_has_the_line_of_the_section_that_shows_it(trial: Trial) -> None:
+    """Its own lines are those of another file."""
+    with trial:
+        code = templates.collected(trial.app.env).by_catalog["code"]
+    assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
 
 
 def test_the_words_of_the_extensions_are_a_template_too(trial: Trial) -> None:

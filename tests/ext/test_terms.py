@@ -87,6 +87,12 @@ def test_some_words_stand_nowhere() -> None:
     ]
 
 
+def test_a_term_is_known_in_both_languages() -> None:
+    """A page that shows the table shows both, untranslated."""
+    assert all(map(terms.is_term, ["lifespan", "worker process", "shallow copies", "浅拷贝"]))
+    assert not any(map(terms.is_term, ["a lifespan", "浅", "lifespan.startup"]))
+
+
 def test_the_table_has_no_term_twice() -> None:
     """Else one of the two would be broken always."""
     assert len({term.english for term in terms.TERMS}) == len(terms.TERMS)

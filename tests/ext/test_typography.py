@@ -17,6 +17,7 @@ __all__: list[str] = []
         "它说：“启动”（见 RFC 2119）！",
         "Python 3.11、asyncio 与 HTTP/1.1 都可以。",
         "在 10:30 启动；共 1,000 次，占 50%。",
+        "它说“yes, it is: (so)”。",
         "一步一步，常常如此。",
         "这是目的的一种，介绍了了解的方法……",
         'Latin only, with (half-width) marks. It\'s "free".',

@@ -6,17 +6,25 @@ A small project of its own, with the true configuration, is whole; then one thin
 # ruff: noqa: RUF001 - Chinese marks are what is tested
 
 import io
+import re
 import shutil
 import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from sphinx.application import Sphinx
+from sphinx.locale import translators
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 import catalogs
+import executed
 import trees
+from lifespec import examples
+from lifespec.validate import EVENTS
 
 __all__: list[str] = []
 
@@ -56,7 +64,7 @@ async def app(scope, receive, send):
 
 
 async def main():
-    async with Lifespan(app):
+    async with Lifespan(app, strict=True):
         print("serving")
 
 
@@ -96,15 +104,16 @@ class Project:
 
     def build(self, language: str) -> list[str]:
         """Read the page in a language, its examples run; give Sphinx's warnings."""
-        docs, warnings = self.root / "docs", io.StringIO()
+        docs, said = self.root / "docs", io.StringIO()
         nocolor()
+        translators.clear()
         with patch_docutils(docs), docutils_namespace():
             app = Sphinx(
                 docs, docs, self.root / "out", self.root / language, "dummy",
-                {"language": language}, status=None, warning=warnings,
+                {"language": language}, status=None, warning=said,
             )  # fmt: skip
             app.build()
-        return warnings.getvalue().replace(f"{self.root}/", "").splitlines()
+        return said.getvalue().replace(f"{self.root}/", "").splitlines()
 
     def check(self) -> list[str]:
         """Check the catalogs; give the faults of the page and its own."""
@@ -143,6 +152,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def project(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     """Copy the whole project, to break it."""
     monkeypatch.setattr(sys, "path", sys.path.copy())
+    translators.clear()  # where Sphinx keeps the catalogs of all that was built before
     return Project(shutil.copytree(whole, tmp_path / "project"))
 
 
@@ -185,10 +195,10 @@ def test_code_in_a_translated_comment_is_caught_twice(project: Project, broken: 
 CATALOG_FAULTS = {
     "(d) a literal": (" `lifespan.startup` 的", "的", "lacks the literal `lifespan.startup`"),
     "(e) a link": ("[上文](#startup)", "上文", "lacks the link to #startup"),
-    "(e) another link": ("(#startup)", "(#shutdown)", "has the link to #shutdown"),
+    "(e) another link": ("文](#startup)", "文](#shutdown)", "has the link to #shutdown"),
     "(f) a number": (" 10 秒", "十秒", "lacks the number 10"),
     "(f) another number": ("10 秒", "20 秒", "has the number 20"),
-    "(g) 应": ("必须", "应", "in the rule startup-sent the English says “must” once"),
+    "(g) 应": ("服务器必须", "服务器应", "in the rule startup-sent the English says “must” once"),
     "(h) untranslated": ('msgstr "启动"', 'msgstr ""', "'Startup' is not translated."),
     "(i) fuzzy": ('msgid "Startup"', '#, fuzzy\nmsgid "Startup"', "'Startup' is fuzzy"),
     "(j) stale": ('msgid "Startup"', 'msgid "Start"', "'Start' does not stand in docs/index.md"),
@@ -201,10 +211,12 @@ CATALOG_FAULTS = {
 def test_a_broken_catalog_is_caught_by_its_check(
     project: Project, old: str, new: str, sentence: str
 ) -> None:
-    """At the entry: the line where it begins."""
-    line = project.change(CATALOG, old, new)
+    """At the line where the entry begins."""
+    text = (project.root / CATALOG).read_text()
+    line = text[: text.rindex("\n\n", 0, text.index(old))].count("\n") + 3
+    project.change(CATALOG, old, new)
     (fault, *_) = [each for each in project.check() if sentence in each]
-    assert fault.startswith((f"{CATALOG}:{line}: ", f"{CATALOG}:{line - 1}: "))
+    assert fault.startswith(f"{CATALOG}:{line}: ")
 
 
 def test_a_changed_page_is_caught_by_the_check_of_its_catalog(project: Project) -> None:
@@ -253,3 +265,52 @@ def test_a_fault_is_told_by_the_command(
     faults = project.check()
     assert catalogs.main(["--check"], project.root) == 1
     assert set(faults) <= set(capsys.readouterr().out.splitlines())
+
+
+EVENT = re.compile(r"lifespan\.[\w.]+\b")
+# Two examples say that nobody hears the event: a wrong assertion, and what is sent too late.
+UNHEARD = re.compile("# a slip of the pen|sent, and nothing happened")
+
+
+def renamed(block: examples.Block) -> Iterator[tuple[str, examples.Block]]:
+    """Rename one event of an example at a time; name the place."""
+    lines = block.source.split("\n")
+    for row, line in enumerate(lines):
+        code = line.partition("  #")[0]
+        for found in filter(lambda each: each[0] in EVENTS, EVENT.finditer(code)):
+            broken = f"{line[: found.end()]}d{line[found.end() :]}"
+            source = "\n".join([*lines[:row], broken, *lines[row + 1 :]])
+            yield f"{block.page}:{block.line + row}: {found[0]}", replace(block, source=source)
+
+
+def passes(page: list[examples.Block]) -> bool:
+    """Run the virtual examples of a page; say whether all of them passed."""
+    try:
+        with examples.Session(page) as session:
+            for number, block in enumerate(page):
+                if block.kind == "virtual":
+                    session.run(number)
+    except examples.ExampleFailed:
+        return False
+    return True
+
+
+def test_no_event_can_be_renamed_in_an_example_of_the_true_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(a) Wherever it stands, an example of its page fails."""
+    monkeypatch.setattr(sys, "path", sys.path.copy())
+    docs, switches = catalogs.ROOT / "docs", {"language": "en", "examples_run": False}
+    with patch_docutils(docs), docutils_namespace(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        app = Sphinx(docs, docs, tmp_path, tmp_path, "dummy", switches, None, io.StringIO())
+        app.builder.read()
+    unseen = [
+        place
+        for page in executed.blocks(app.env).values()
+        for number, block in enumerate(page)
+        if block.kind == "virtual" and not UNHEARD.search(block.source)
+        for place, broken in renamed(block)
+        if passes([*page[:number], broken, *page[number + 1 :]])
+    ]
+    assert not unseen, "\n".join(unseen)

@@ -60,7 +60,7 @@ def test_requests_see_the_state_of_the_lifespan() -> None:
             assert lifespan.supported
             assert await get(app, lifespan, "/one") == "hello!"
             assert await get(app, lifespan, "/two") == "hello!"
-            assert lifespan.state["greeting"] == "hello"
+            assert lifespan.state == {"greeting": "hello", "visits": ["/one", "/two"]}
             assert events == ["started"]
         return lifespan.outcome
 

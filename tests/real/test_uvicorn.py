@@ -1,7 +1,8 @@
-"""An application starts, serves its state and stops under a real uvicorn: a process of its own."""
+"""The page's own application starts, serves its state and stops under a real uvicorn."""
 
 import asyncio
 import contextlib
+import os
 import re
 import signal
 import sys
@@ -9,24 +10,26 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
+import pytest
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-APPLICATION = """
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        await receive()
-        scope["state"]["greeting"] = "hello"
-        print("started", flush=True)
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        print("stopped", flush=True)
-        await send({"type": "lifespan.shutdown.complete"})
-    else:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": scope["state"]["greeting"].encode()})
+PAGE = Path(__file__).parents[2] / "docs" / "application.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FAILING = """
+from page import no_database, respond, with_lifespan
+
+app = with_lifespan(no_database, respond)
 """
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Write the program of the page on the application's half into an empty folder."""
+    (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(PAGE.read_text())))
+    (tmp_path / "failing.py").write_text(FAILING)
+    return tmp_path
 
 
 @contextlib.asynccontextmanager
@@ -37,6 +40,7 @@ async def uvicorn(folder: Path, target: str) -> AsyncIterator[asyncio.subprocess
         sys.executable,
         *command,
         cwd=folder,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -59,29 +63,25 @@ async def said(process: asyncio.subprocess.Process, pattern: str) -> tuple[str, 
     raise EOFError(output)
 
 
-async def test_an_application_under_uvicorn(tmp_path: Path) -> None:
+async def test_the_page_under_uvicorn(folder: Path) -> None:
     """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
-    (tmp_path / "application.py").write_text(APPLICATION)
-    async with asyncio.timeout(LIMIT), uvicorn(tmp_path, "application:app") as process:
+    async with asyncio.timeout(LIMIT), uvicorn(folder, "page:app") as process:
         address, before = await said(process, r"http://127\.0\.0\.1:\d+")
-        assert "started\n" in before
+        assert "open the pool\n" in before
+        assert "close the pool\n" not in before
         async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
-            assert (await client.get(address)).text == "hello"
+            assert (await client.get(address)).text == "three connections"
         process.send_signal(signal.SIGTERM)
         rest, _ = await process.communicate()
-        assert "stopped\n" in rest.decode()
+        assert "close the pool\n" in rest.decode()
         assert "Application shutdown complete." in rest.decode()
-        assert (
-            process.returncode == -signal.SIGTERM
-        )  # uvicorn raises again the signal that it caught
+        assert process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
 
 
-async def test_an_application_that_fails_to_start_under_uvicorn(tmp_path: Path) -> None:
-    """It sends `lifespan.startup.failed`, is never served, and uvicorn exits with a status."""
-    failing = APPLICATION.replace("startup.complete", "startup.failed")
-    (tmp_path / "application.py").write_text(failing)
-    async with asyncio.timeout(LIMIT), uvicorn(tmp_path, "application:app") as process:
+async def test_a_start_that_fails_under_uvicorn(folder: Path) -> None:
+    """Without its database the page's application is never served, and uvicorn exits with 3."""
+    async with asyncio.timeout(LIMIT), uvicorn(folder, "failing:app") as process:
         output, _ = await process.communicate()
-        assert "Application startup failed" in output.decode()
+        assert "db-1 does not answer" in output.decode()
         assert "running on" not in output.decode()
         assert process.returncode == 3

@@ -1,0 +1,33 @@
+"""Compiles catalogs before Sphinx does: each file whole or not at all.
+
+Sphinx writes in place; of two builds side by side one would read what the other has half written.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import polib
+
+__all__ = ["compile_catalogs"]
+
+
+def compile_catalogs(folder: Path) -> None:
+    """Write the `.mo` file of each catalog below a folder that has none, or an older one.
+
+    What is no catalog is left alone: Sphinx and the catalogs' check say what is wrong with it.
+    """
+    for catalog in folder.rglob("*.po"):
+        binary = catalog.with_suffix(".mo")
+        if not binary.exists() or binary.stat().st_mtime_ns < catalog.stat().st_mtime_ns:
+            with suppress(OSError, UnicodeDecodeError):
+                _compile(catalog, binary)
+
+
+def _compile(catalog: Path, binary: Path) -> None:
+    content = polib.pofile(str(catalog)).to_binary()
+    with tempfile.NamedTemporaryFile(dir=binary.parent, suffix=".mo", delete=False) as beside:
+        beside.write(content)
+    Path(beside.name).replace(binary)
