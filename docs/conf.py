@@ -33,6 +33,7 @@ extensions = [
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
 highlight_language = "text"
+default_role = "literal"  # of docstrings: a name in single backquotes is code
 nitpicky = True
 nitpick_ignore_regex = [
     # Python's own names: their inventory would have to be fetched, and a build asks no other host.

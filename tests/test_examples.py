@@ -325,6 +325,7 @@ def test_conversations() -> None:
             raise RuntimeError("as shown")
     """
     shown = """
+        The application failed to start: no database
         no database
         Traceback (most recent call last):
           ...

@@ -130,6 +130,14 @@ def test_logging(namespace: stage.Namespace) -> None:
     assert namespace.stdout.getvalue() == "said\n"
 
 
+def test_logging_unhandled(namespace: stage.Namespace) -> None:
+    """A warning that no handler takes is printed, for a terminal would show it too."""
+    with namespace.staged():
+        logging.getLogger("tests.stage.page").warning("mind the gap")
+        logging.getLogger("tests.stage.page").info("never mind")
+    assert namespace.stdout.getvalue() == "mind the gap\n"
+
+
 def test_display(namespace: stage.Namespace) -> None:
     """A value is shown as a session shows it, and is known as `_`."""
     with namespace.staged():

@@ -34,7 +34,7 @@ Context = Callable[[], AbstractAsyncContextManager[Mapping[str, Any] | None]]
 def with_lifespan(context: Context, app: Application | None = None) -> Application:
     """Return an application that starts and stops `context()`, and is `app` for other scopes.
 
-    `context` returns an async context manager, which may yield a mapping: the state of the
+    `context` returns an async context manager, which can yield a mapping: the state of the
     requests.  Raises TypeError where either cannot be called.
     """
     if not callable(context):

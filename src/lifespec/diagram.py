@@ -34,6 +34,7 @@ STEPS = {  # kind: the sentence, and the one with a detail
 }
 AT = "At %s s: %s"
 SECONDS = "%s s"
+WAY, AND = "%s → %s: %s.", ", "
 TALK = "What server and application say to each other"
 TABLE = "The states of a conversation and the steps between them"
 BUNDLE, NOTHING, PREFIX = "wherever marked", "send does nothing", "Events without “lifespan.”"
@@ -66,7 +67,7 @@ ENDS = ("raise", "return")
 LABELS: tuple[str, ...] = (
     *("server", "application", "call", "return", "cancelled", SECONDS, AT, TALK, TABLE),
     *(sentence for pair in STEPS.values() for sentence in pair if sentence),
-    *(*PLACES, BUNDLE, NOTHING, PREFIX),
+    *(*PLACES, BUNDLE, NOTHING, PREFIX, WAY, AND),
 )
 MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 HEADS = {
@@ -265,7 +266,8 @@ def _edges(transitions: Mapping[Any, Mapping[str, Step]]) -> dict[tuple[str, str
 
 def _told(edges: Mapping[tuple[str, str], Sequence[str]], translate: Translate) -> Iterator[str]:
     for (start, end), labels in edges.items():
-        yield f"{translate(start)} → {translate(end)}: {', '.join(labels)}."
+        told = translate(AND).join(labels)
+        yield translate(WAY) % (translate(start), translate(end), told)
 
 
 def _way(

@@ -80,7 +80,7 @@ class LifespanFailed(Exception):  # noqa: N818  named as the events are
 
 
 class StartupFailed(LifespanFailed):
-    """The application must not be served."""
+    """The application is not to be served."""
 
 
 class StartupTimeout(StartupFailed, TimeoutError):  # noqa: N818

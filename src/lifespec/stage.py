@@ -44,6 +44,8 @@ class Namespace:
         self.conversations: list[trace.Conversation] = []
         self._loggers = {**_loggers(), logging.root: (logging.WARNING, *FRESH[1:])}
         self._runner: asyncio.Runner | None = None
+        self._unhandled = logging.StreamHandler(self.stdout)  # what a terminal would show, too
+        self._unhandled.setLevel(logging.WARNING)
 
     @contextmanager
     def staged(self) -> Iterator[None]:
@@ -56,6 +58,7 @@ class Namespace:
             enter(_replaced(server.Lifespan, "__init__", _recording(server.Lifespan.__init__)))
             stack.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
             sys.modules["__main__"] = self.main
+            enter(_replaced(logging, "lastResort", self._unhandled))
             enter(self._logged())
             enter(redirect_stdout(self.stdout))
             stack.callback(self.conversations.extend, enter(trace.collect()))
