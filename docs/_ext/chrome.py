@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import executed
 from sphinx.locale import get_translation
+
+import executed
 from words import words
 
 if TYPE_CHECKING:

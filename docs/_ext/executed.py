@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from words import words
 
 from lifespec import diagram, examples
+from words import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

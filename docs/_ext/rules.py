@@ -11,14 +11,15 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-import rulebook
 from docutils import nodes
-from executed import is_example
 from sphinx.domains import Domain, ObjType
 from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+
+import rulebook
+from executed import is_example
 from words import words
 
 if TYPE_CHECKING:
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
-    from rulebook import Rule, Source
     from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
     from sphinx.builders import Builder
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
+
+    from rulebook import Rule, Source
 
 __all__ = [
     "RuleDirective",

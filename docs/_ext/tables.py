@@ -5,21 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
-from rules import RuleDomain, level_line, source_line
 from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
-from words import words
 
 from lifespec import diagram, validate
+from rules import RuleDomain, level_line, source_line
+from words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from rulebook import Rule
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
+
+    from rulebook import Rule
 
 __all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
 

@@ -33,8 +33,7 @@ STEPS = {  # kind: the sentence, and the one with a detail
     "cancelled": ("The application is cancelled.", ""),
 }
 AT = "At %s s: %s"
-SECONDS = "%s s"
-WAY, AND = "%s → %s: %s.", ", "
+SECONDS, WAY, AND = "%s s", "%s → %s: %s.", ", "
 TALK = "What server and application say to each other"
 TABLE = "The states of a conversation and the steps between them"
 BUNDLE, NOTHING, PREFIX = "wherever marked", "send does nothing", "Events without “lifespan.”"
@@ -79,8 +78,7 @@ HEADS = {
 RING = "a3.5 3.5 0 1 1-.01 0"
 CROSS = "m-4-4 8 8m0-8-8 8"
 DASHED, FAINT = ' stroke-dasharray="3 4"', ' stroke-opacity=".5"'
-LINES = 6  # of a detail
-ENDINGS = ("returned", "raised", "cancelled")
+LINES, ENDINGS = 6, ("returned", "raised", "cancelled")  # LINES of a detail
 
 
 @dataclass
@@ -105,12 +103,12 @@ class Drawing:
         """Return the whole; label and description are for those who do not see it."""
         size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
         style = f"width:{self.width / 16:g}rem;max-width:100%;height:auto"
+        pen = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
             f' aria-label="{_shown(label)}" style="{style}" font-size="13">'
             f"<desc>{_shown(' '.join(description))}</desc>"
-            f'<g fill="none" stroke="currentColor" stroke-linecap="round"'
-            f' stroke-linejoin="round" transform="translate(.5 .5)">{"".join(self.lines)}</g>'
+            f'<g {pen} transform="translate(.5 .5)">{"".join(self.lines)}</g>'
             f'<g fill="currentColor">{"".join(self.texts)}</g></svg>'
         )
 
@@ -266,8 +264,7 @@ def _edges(transitions: Mapping[Any, Mapping[str, Step]]) -> dict[tuple[str, str
 
 def _told(edges: Mapping[tuple[str, str], Sequence[str]], translate: Translate) -> Iterator[str]:
     for (start, end), labels in edges.items():
-        told = translate(AND).join(labels)
-        yield translate(WAY) % (translate(start), translate(end), told)
+        yield translate(WAY) % (translate(start), translate(end), translate(AND).join(labels))
 
 
 def _way(

@@ -4,9 +4,9 @@ import re
 import subprocess
 
 import pytest
-from executed import programs
 from published import ROOT, of_readme, published
 
+from executed import programs
 from lifespec import examples
 
 __all__: list[str] = []

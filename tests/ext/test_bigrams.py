@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from bigrams import HAN, RUN, Bigrams
 from trial import Trial
 

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from chrome import alternates, translated_chrome
 from sphinx.locale import init
+
+from chrome import alternates, translated_chrome
 from trial import Trial
 
 __all__: list[str] = []

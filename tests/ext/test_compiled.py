@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from compiled import compile_catalogs
 
 __all__: list[str] = []

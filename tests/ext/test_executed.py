@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import executed
 import pytest
-from trial import Trial
 
+import executed
 from lifespec.examples import Block
+from trial import Trial
 
 __all__: list[str] = []
 

@@ -1,9 +1,10 @@
 """The colours of code."""
 
 import pytest
-from ink import Dark, Light
 from pygments.style import Style
 from pygments.token import Comment, Keyword
+
+from ink import Dark, Light
 
 __all__: list[str] = []
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from rulebook import Rule, RulebookError, Source, read
 from trial import RULES
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 import rules
 from rulebook import RulebookError
 from trial import RULES, Trial

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from docutils import nodes
+
 from trial import Trial
 
 __all__: list[str] = []

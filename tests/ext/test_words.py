@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from trial import Trial
-from words import MESSAGES, UnlistedWordError, messages, words
 
 from lifespec import diagram
+from trial import Trial
+from words import MESSAGES, UnlistedWordError, messages, words
 
 __all__: list[str] = []
 

@@ -1,1 +1,3 @@
 """What the suite is made of: the rules, as data."""
+
+__all__: list[str] = []
