@@ -56,7 +56,7 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
 
 clean:  ## remove all that was built
-	rm -rf .venv build dist site
+	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
 
 # a folder that was moved here holds paths of where it was
 ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))

@@ -102,7 +102,7 @@ class Drawing:
     def svg(self, label: str, description: Iterable[str]) -> str:
         """Return the whole; label and description are for those who do not see it."""
         size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
-        style = f"width:{self.width / 16:g}rem;max-width:100%;height:auto"
+        style = f"width:{self.width / 16:g}rem;max-width:100%;height:auto;overflow:visible"
         pen = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"'
