@@ -962,7 +962,7 @@ async def test_two_callable(said: Any) -> None:
     ]
 
 
-async def test_call_exits() -> None:
+def test_call_exits() -> None:
     """A call that exits ends the server, and nothing waits for the application."""
 
     def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
@@ -970,9 +970,8 @@ async def test_call_exits() -> None:
 
     lifespan = Lifespan(app)
     with pytest.raises(SystemExit):
-        await lifespan.startup()
-    await lifespan.ended()
-    assert lifespan.outcome == "crashed"
+        clock.run(lifespan.startup())
+    assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
 
 
 async def test_call_raises_cancelled() -> None:

@@ -20,7 +20,6 @@ word in [brackets] is the rule of the specification that the line obeys.
 """
 
 import asyncio
-import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
@@ -104,6 +103,10 @@ class ProtocolError(Exception):
 
     def __str__(self) -> str:
         return "The application sent {} [{}]".format(*self.args)
+
+
+class NoApplication(TypeError):  # noqa: N818
+    """What was called as an application is none."""
 
 
 class Conversation:
@@ -205,7 +208,9 @@ class Conversation:
         told = not self.inbox or isinstance(error, ProtocolError)
         told = told or bool(group and group.subgroup(ProtocolError))
         self.raised = error
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
+        if isinstance(error, NoApplication):
+            self.phase = "ended"
+        elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
             self.phase, self.outcome = "ended", self.outcome or "crashed"
         elif error is None or (obeyed and self.phase in ("dismissed", "ended")):
             self.happened("returned")
@@ -264,12 +269,15 @@ class Lifespan(Conversation):
             raise RuntimeError("a Lifespan starts once: make another one")
         self.waiters = []
         self.offer("startup")
-        self._call()
+        self.task = asyncio.get_running_loop().create_task(self._run())
+        self.task.add_done_callback(self._gone)
         try:
             await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
         except asyncio.CancelledError as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
+        if isinstance(self.raised, NoApplication):
+            raise self.raised
         self.judge(StartupFailed, StartupTimeout, "declined")
 
     async def shutdown(self) -> None:
@@ -299,30 +307,14 @@ class Lifespan(Conversation):
         """Return when the application is gone: a server races this with its stop signal."""
         if not self.asked:
             raise RuntimeError("ended() comes after startup()")
+        self.waiters = [waiter for waiter in self.waiters if not waiter.done()]
         while self.phase != "ended":
             await self._change()
 
-    def _call(self) -> None:
-        context = contextvars.copy_context()
-        try:
-            call = context.run(self.app, self.scope, self._receive, self._send)
-        except BaseException as error:
-            error.add_note(HINT)
-            self.inbox.clear()  # nobody is there to receive it
-            self.over(error)
-            if isinstance(error, (KeyboardInterrupt, SystemExit)):
-                raise
-            return
-        if not isinstance(call, Awaitable):
-            self.phase = "ended"
-            raise TypeError(f"a call of an application returns an awaitable, not {call!r}")
-        self.task = asyncio.get_running_loop().create_task(self._run(call), context=context)
-        self.task.add_done_callback(self._gone)
-
-    async def _run(self, call: Awaitable[object]) -> None:
+    async def _run(self) -> None:
         self.task = asyncio.current_task()  # an eager task begins before it has a name
         try:
-            await call
+            await self._call()
         except BaseException as error:
             self.over(error, obeyed=isinstance(error, asyncio.CancelledError))
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -331,6 +323,17 @@ class Lifespan(Conversation):
             self.over(None)
         finally:
             self._wake()
+
+    def _call(self) -> Awaitable[object]:
+        try:
+            call = self.app(self.scope, self._receive, self._send)
+        except BaseException as error:
+            self.inbox.clear()  # nobody is there to receive it
+            error.add_note(HINT)
+            raise
+        if not isinstance(call, Awaitable):
+            raise NoApplication(f"a call of an application returns an awaitable, not {call!r}")
+        return call
 
     def _gone(self, task: asyncio.Task[None]) -> None:
         """See what `_run` could not: a call cancelled before it began, an exit that went on."""
@@ -356,18 +359,20 @@ class Lifespan(Conversation):
     async def _settle(self, phase: Phase, limit: float | None) -> None:
         """Wait until the application has left the phase, and its call where all is said."""
         try:
-            await self._leaving(phase, limit)
-            await self._leaving("answered", self.grace)
-            await self._leaving("dismissed", self.grace)
+            if self.phase == phase:
+                await self._leaving(limit)
+            if self.phase == "answered":
+                await self._leaving(self.grace)
+            if self.phase == "dismissed":
+                await self._leaving(self.grace)
         except asyncio.CancelledError:
             self._dismiss()
-            await self._leaving("dismissed", self.grace)
+            if self.phase == "dismissed":
+                await self._leaving(self.grace)
             raise
 
-    async def _leaving(self, phase: Phase, limit: float | None) -> None:
-        if self.phase != phase:
-            return
-        loop = asyncio.get_running_loop()
+    async def _leaving(self, limit: float | None) -> None:
+        phase, loop = self.phase, asyncio.get_running_loop()
         timer = None if limit is None else loop.call_later(limit, self._expire, phase, limit)
         try:
             while self.phase == phase:
@@ -394,7 +399,7 @@ class Lifespan(Conversation):
     def _change(self) -> asyncio.Future[None]:
         """Return a future that is done when something has happened."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.waiters = [waiter, *(other for other in self.waiters if not other.done())]
+        self.waiters.append(waiter)
         return waiter
 
     def _wake(self) -> None:
