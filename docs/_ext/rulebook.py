@@ -23,11 +23,15 @@ class RulebookError(SphinxError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one text says: its dialects, the level, and its section, "" where the rule is ours."""
+    """What one text says: its dialects, the level, and its section, "" where the rule is ours.
+
+    `core` where it is the core text that the dialects lean on, and not their lifespan text.
+    """
 
     dialects: tuple[str, ...]
     level: str
     section: str
+    core: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,12 @@ def _line(text: str, slug: str) -> int:
 def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
     try:
         sources = tuple(
-            Source(tuple(entry["dialects"]), entry.get("level", ""), entry.get("section", ""))
+            Source(
+                tuple(entry["dialects"]),
+                entry.get("level", ""),
+                entry.get("section", ""),
+                core=entry.get("text") == "core",
+            )
             for entry in row["source"]
         )
         return Rule(slug, row["party"], sources, line)

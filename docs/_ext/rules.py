@@ -67,6 +67,9 @@ def source_line(source: Source, translate: Callable[[str], str]) -> str:
     texts = translate(", ").join(dialect_name(each, translate) for each in source.dialects)
     if not source.section:
         return translate("Ours, where %s is silent") % texts
+    if source.core:
+        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
+        texts = translate("the core text of %s") % translate(", ").join(families)
     return translate("Source: %s, “%s”") % (texts, source.section)
 
 

@@ -34,6 +34,7 @@ MESSAGES = (
     "rule",
     "Source: %s, “%s”",
     "Ours, where %s is silent",
+    "the core text of %s",
     "lifespan %s (ASGI)",
     ", ",
     "%s: %s",

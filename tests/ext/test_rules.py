@@ -72,6 +72,19 @@ def test_where_texts_differ_each_source_says_its_level(tmp_path: Path) -> None:
         ]
 
 
+def test_a_rule_of_the_core_text_says_so(tmp_path: Path) -> None:
+    """What a core text says is not laid to the lifespan text."""
+    rows = """
+        a.party = "server"
+        a.source = [{dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "should",
+                     text = "core", section = "Error Handling"}]
+    """
+    with trial(tmp_path, {"index": "# A\n" + rule("a") + EXAMPLE}, rules=rows) as built:
+        box = built.page().find(id="a")
+        source = "Source: the core text of ASGI, PAGI, “Error Handling”"
+        assert box.find(class_="rule-source").string == source
+
+
 def test_a_rule_that_is_ours_without_a_level_is_named_ours_once(tmp_path: Path) -> None:
     """There is nothing else to say."""
     rows = 'a.party = "server"\na.source = [{dialects = ["asgi 2.0"]}]'
