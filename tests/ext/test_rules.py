@@ -76,8 +76,11 @@ def test_a_rule_of_the_core_text_says_so(tmp_path: Path) -> None:
     """What a core text says is not laid to the lifespan text."""
     rows = """
         a.party = "server"
-        a.source = [{dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "should",
-                     text = "core", section = "Error Handling"}]
+        [[a.source]]
+        dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"]
+        level = "should"
+        text = "core"
+        section = "Error Handling"
     """
     with trial(tmp_path, {"index": "# A\n" + rule("a") + EXAMPLE}, rules=rows) as built:
         box = built.page().find(id="a")
