@@ -112,7 +112,7 @@ def test_a_folder_that_is_not_there(tmp_path: Path, refusal: Callable[..., str])
 def test_a_file_that_there_is_not(refusal: Callable[..., str]) -> None:
     """The sentence names what was given, and what there is."""
     assert refusal("copy", "client") == (
-        "there is no file 'client' to copy: name one of server, application, validate, messages"
+        "there is no 'client': name server, application, validate or messages"
     )
 
 

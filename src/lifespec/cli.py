@@ -105,7 +105,8 @@ def _add_copy(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def _copy_me(name: str) -> str:
     if name not in COPY_ME:
-        raise Refused(f"there is no file {name!r} to copy: name one of {', '.join(COPY_ME)}")
+        *others, last = COPY_ME
+        raise Refused(f"there is no {name!r}: name {', '.join(others)} or {last}")
     return name
 
 
