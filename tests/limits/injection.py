@@ -89,6 +89,7 @@ class Run(logging.Handler):
         self.complaints: list[dict[str, Any]] = []
         self.left: set[str] = set()
         self.server: asyncio.Task[None] | None = None
+        self.error: BaseException | None = None  # what the server ended with
         self.lifespan = Watched(self.app, None, **case.limits)  # type: ignore[arg-type]
         self.lifespan.tell = self.tell
         self.loop = Steps(self.before)
@@ -128,7 +129,7 @@ class Run(logging.Handler):
         self.server = asyncio.create_task(self.serve())
         await asyncio.wait([self.server])
         self.ended = self.loop.time()
-        self.left = self.others()
+        self.left = self.others() | self.timers()
         await asyncio.sleep(AFTER)
         self.abandoned = self.others()
         tasks = asyncio.all_tasks() - {self.home}
@@ -141,9 +142,18 @@ class Run(logging.Handler):
         """Name the tasks beside the one that looks."""
         return {repr(task) for task in asyncio.all_tasks(self.loop) - {self.home}}
 
+    def timers(self) -> set[str]:
+        """Name the limits that the driver still waits for."""
+        pending = (handle for handle in self.loop._scheduled if not handle.cancelled())
+        return {repr(handle) for handle in pending if self.lifespan._expire in handle._args}
+
     async def serve(self) -> None:
         """Be a server, and see each exception that is thrown into it."""
-        await Seen(self.conduct, lambda: self.tell("thrown"))
+        try:
+            await Seen(self.conduct, lambda: self.tell("thrown"))
+        except BaseException as error:
+            self.error = error
+            raise
 
     async def conduct(self) -> None:
         """Start the application, run the body, stop the application."""

@@ -224,6 +224,10 @@ def misjudged(run: Run) -> Iterator[str]:
         yield f"the outcome is {run.lifespan.outcome}, not {expected(run)}: {run.facts}"
     if run.obliged and not run.server.cancelled():
         yield f"the server was cancelled and ended otherwise: {run.server}"
+    thrown = [fact.phase for fact in run.facts if fact.what == "thrown"]
+    noted = not run.server.cancelled() or hasattr(run.error, "__notes__")
+    if thrown == ["running"] and run.lifespan.outcome in ("failed", "timed out") and not noted:
+        yield f"{run.error!r} does not say that shutdown failed, too"
 
 
 def late(run: Run) -> Iterator[str]:
