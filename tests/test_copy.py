@@ -60,10 +60,20 @@ async def main():
 asyncio.run(main())
 """
 VALIDATE = """
-from validate import scope
+import asyncio
+from validate import scope, validator
 
-offered = scope("asgi", "2.0")
-print(offered["type"], offered["asgi"], offered["state"])
+async def app(scope, receive, send):
+    await send({"type": "lifespan.ready"})
+
+async def send(message):
+    raise ValueError
+
+judge = validator(app, raises=True)
+try:
+    asyncio.run(judge(scope("asgi", "2.0"), None, send))
+except Exception as violation:
+    print(violation)
 """
 MESSAGES = """
 import messages
@@ -77,7 +87,10 @@ COPIES = {
         APPLICATION,
         "open\nlifespan.startup.complete\nclosed\nlifespan.shutdown.complete\n{'pool': 1}\n",
     ),
-    "validate": (VALIDATE, "lifespan {'version': '3.0', 'spec_version': '2.0'} {}\n"),
+    "validate": (
+        VALIDATE,
+        "The application sent {'type': 'lifespan.ready'} before startup was received [events-known]\n",
+    ),
     "messages": (MESSAGES, "True\n"),
 }
 HERE = {name: copy for name, copy in COPIES.items() if (SRC / f"{name}.py").exists()}
