@@ -73,7 +73,7 @@ judge = validator(app, raises=True)
 try:
     asyncio.run(judge(scope("asgi", "2.0"), None, send))
 except Exception as violation:
-    print(violation)
+    print(violation.slug)
 """
 MESSAGES = """
 import messages
@@ -89,7 +89,7 @@ COPIES = {
     ),
     "validate": (
         VALIDATE,
-        "The application sent {'type': 'lifespan.ready'} before startup was received [events-known]\n",
+        "events-known\n",
     ),
     "messages": (MESSAGES, "True\n"),
 }
