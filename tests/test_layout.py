@@ -53,7 +53,13 @@ PLAN: dict[str, set[str]] = {
     "": COPY_ME | {"composition"},
 }
 # What of others, installed with an extra or for the command.
-THIRD_PARTY = {"server_trio": {"trio"}, "cli": {"rich"}, "conformance.report": {"rich"}}
+THIRD_PARTY = {
+    "server": {"typing_extensions"},  # read by type-checkers alone, which bring it with them
+    "messages": {"typing_extensions"},
+    "server_trio": {"trio"},
+    "cli": {"rich"},
+    "conformance.report": {"rich"},
+}
 
 
 def show(path: Path, line: int = 1) -> str:
