@@ -38,8 +38,11 @@ def test_our_server_does_what_the_table_says(tally: Tally) -> None:
 
 def test_the_record_is_of_the_same_applications(tally: Tally) -> None:
     """What was recorded for five actions is what is counted now."""
-    recorded = RECORD["server"][str(FAST)]
-    assert {**recorded, **counted(tally)} == recorded
+    recorded, found = RECORD["server"][str(FAST)], counted(tally)
+    turns = {"runs", "stop points of one"}  # these alone are the server's own affair
+    assert {name: recorded[name] for name in found.keys() - turns} == {
+        name: found[name] for name in found.keys() - turns
+    }
 
 
 def test_no_difference_is_recorded() -> None:
