@@ -28,14 +28,14 @@ import trio
 from trio.lowlevel import ParkingLot, cancel_shielded_checkpoint, current_task, spawn_system_task
 
 from lifespec import server
-from lifespec.server import LifespanFailed, Outcome
+from lifespec.server import LifespanFailed, Outcome, State
 
 __all__ = ["Lifespan"]
 
 EXITS = KeyboardInterrupt, SystemExit
 
 
-class Lifespan(server.Lifespan):
+class Lifespan(server.Lifespan[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
     cancelled = (trio.Cancelled, KeyboardInterrupt)
