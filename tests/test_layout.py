@@ -205,6 +205,18 @@ def test_the_judge_is_shorter_than_a_server() -> None:
     assert len(lines) - judge <= 300, show(path, judge)
 
 
+def test_the_driver_on_trio_is_short() -> None:
+    """server_trio.py has 60 lines of code at most, beside imports and constants."""
+    path = MODULES["lifespec.server_trio"]
+    heads = (ast.Import, ast.ImportFrom, ast.Assign)
+    head = sum(
+        (node.end_lineno or 0) + 1 - node.lineno
+        for node in parsed(path).body
+        if isinstance(node, heads)
+    )
+    assert code_lines(path) - head <= 60, show(path)
+
+
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
 def test_each_module_has_its_own_test_file(path: Path) -> None:
     """server.py has test_server.py, in one place below tests."""

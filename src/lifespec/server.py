@@ -283,6 +283,7 @@ class Lifespan(Conversation[State]):
 
     task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
+    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
         """Offer startup; return where the application can be served, else raise StartupFailed."""
@@ -290,11 +291,10 @@ class Lifespan(Conversation[State]):
             raise RuntimeError("a Lifespan starts once: make another one")
         self.waiters = []
         self.offer("startup")
-        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
-        self.task.add_done_callback(self._gone)
+        self._begin()
         try:
             await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
-        except asyncio.CancelledError as cancelled:
+        except self.cancelled as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
         if isinstance(self.raised, NoApplication):
@@ -329,6 +329,10 @@ class Lifespan(Conversation[State]):
         self.waiters = [waiter for waiter in self.waiters if not waiter.done()]
         while self.phase != "ended":
             await self._change()
+
+    def _begin(self) -> None:
+        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
+        self.task.add_done_callback(self._gone)
 
     async def _run(self) -> None:
         try:
@@ -374,14 +378,14 @@ class Lifespan(Conversation[State]):
         try:
             while self.phase in (phase, "answered", "dismissed"):
                 await self._change(limit if self.phase == phase else self.grace)
-        except asyncio.CancelledError:
+        except self.cancelled:
             self.happened("cancelled")
             if self.phase == "dismissed":
                 await self._change(self.grace)
             raise
 
-    def _change(self, limit: float | None = None) -> asyncio.Future[None]:
-        """Return a future that is done when the phase has changed, if only because of the limit."""
+    def _change(self, limit: float | None = None) -> Awaitable[None]:
+        """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
         self.waiters.append(waiter)
         if limit is not None:
