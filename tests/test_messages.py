@@ -18,12 +18,6 @@ SCOPES: dict[str, Any] = {
     "amgi 2.0": messages.AMGILifespanScope,
     "pagi 0.3": messages.PAGILifespanScope,
 }
-# What the texts let a server leave out of the envelope.
-OPTIONAL = {
-    "asgi": {"spec_version"},
-    "amgi": set[str](),
-    "pagi": {"spec_version", "is_worker", "worker_num"},
-}
 
 
 def members(union: Any) -> set[Any]:
@@ -118,7 +112,8 @@ def test_an_envelope_has_its_keys(dialect: Dialect) -> None:
     worker = 2 if dialect.workers else None
     keys = set(offered(dialect, worker=worker)[dialect.envelope])
     assert set(get_type_hints(envelope(dialect))) == keys
-    assert envelope(dialect).__optional_keys__ == OPTIONAL[dialect.envelope]
+    workers = {"is_worker", "worker_num"} if dialect.workers else set[str]()
+    assert envelope(dialect).__optional_keys__ == {*dialect.optional} | workers
 
 
 @every_dialect

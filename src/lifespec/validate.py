@@ -170,7 +170,7 @@ STATES: tuple[State, ...] = tuple(_GRID)
 
 def _cell(state: State, cell: str) -> Step:
     to, mark, slug = re.split("([!?~]|$)", cell, maxsplit=1)
-    follows = next((known for known in STATES if known == to), state)
+    follows = STATES[STATES.index(to)] if to in STATES else state
     return Step(follows, slug if mark != "~" else "", slug if mark != "!" else "")
 
 
