@@ -45,7 +45,17 @@ def test_help_lists_the_commands() -> None:
     """`make help` tells of each command that a reader needs."""
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
-    assert names == ["help", "docs", "test", "check", "exhaustive", "translate", "lock", "clean"]
+    assert names == [
+        "help",
+        "docs",
+        "test",
+        "check",
+        "exhaustive",
+        "translate",
+        "mutation",
+        "lock",
+        "clean",
+    ]
 
 
 def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
@@ -250,7 +260,7 @@ def test_ci_installs_what_is_lacking(clone: Path) -> None:
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 0", "apt-get": 'echo "got $*" >&2'}
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 0, said
-    assert re.search("got install .* make python3-venv chromium fonts-noto-cjk", said)
+    assert re.search("got install .* make python3-venv chromium fonts-noto-cjk nodejs", said)
 
 
 def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
@@ -258,4 +268,4 @@ def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 1000"}
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 1
-    assert "apt-get install make python3-venv chromium fonts-noto-cjk" in said
+    assert "apt-get install make python3-venv chromium fonts-noto-cjk nodejs" in said

@@ -35,9 +35,9 @@ Plans = dict[str, dict[str, Any]]
 
 def walks(state: State = "called") -> Iterator[tuple[str, ...]]:
     """Give every complete conversation in which no rule is broken, step by step."""
-    for happening, (to, rule) in TRANSITIONS[state].items():
-        if not rule:
-            rest = walks(to) if to != "gone" else iter([()])
+    for happening, step in TRANSITIONS[state].items():
+        if not step.rule:
+            rest = walks(step.to) if step.to != "gone" else iter([()])
             yield from ((happening, *later) for later in rest)
 
 

@@ -9,7 +9,7 @@ import logging
 import pickle
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
@@ -35,7 +35,8 @@ def _nothing_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No test leaves a record of a task destroyed, or of an exception nobody saw."""
     caplog.set_level(logging.DEBUG, "lifespec.server")
     yield
-    assert [r.getMessage() for r in caplog.records if r.name == "asyncio"] == []
+    records = caplog.get_records("call")
+    assert [r.getMessage() for r in records if r.name == "asyncio"] == []
 
 
 @pytest.fixture
@@ -296,6 +297,29 @@ async def test_late_answer() -> None:
     with pytest.raises(StartupTimeout):
         await lifespan.startup()
     assert (after, lifespan.outcome) == (["sent"], "timed out")
+
+
+async def test_receives_when_cancelled() -> None:
+    """An application that was cancelled is given no event any more."""
+    heard = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            heard.append(await receive())
+
+    with pytest.raises(StartupTimeout):
+        await Lifespan(app, startup_timeout=1, grace=1).startup()
+    assert heard == []
+
+
+async def test_no_timer_is_left() -> None:
+    """A limit that was kept leaves no timer behind."""
+    async with Lifespan(correct, startup_timeout=60, shutdown_timeout=60):
+        pass
+    timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+    assert [timer for timer in timers if not timer.cancelled()] == []
 
 
 async def test_raises_when_cancelled(said: Any) -> None:
@@ -882,6 +906,24 @@ async def test_state() -> None:
         assert two == {"type": "http", "path": "/", "state": {"shared": [2]}}
         assert request == {"type": "http", "path": "/"}
     assert lifespan.state == {"shared": [2], "late": True}
+
+
+async def test_state_named() -> None:
+    """Lifespan[AppState](app) is what Lifespan(app) is, and a request's scope is a plain dict."""
+
+    class AppState(TypedDict):
+        kept: int
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["kept"] = 1
+        await correct(scope, receive, send)
+
+    async with Lifespan[AppState](app) as lifespan:
+        assert type(lifespan) is Lifespan
+        request = lifespan.with_state(types.MappingProxyType({"type": "http"}))
+        assert request == {"type": "http", "state": {"kept": 1}}
+        assert type(request) is type(request["state"]) is dict
+    assert lifespan.outcome == "complete"
 
 
 async def test_state_rebound() -> None:

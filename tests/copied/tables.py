@@ -17,6 +17,8 @@ def plain(value):
     """Turn what is exported into what JSON can hold."""
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(map(str, value))
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, type):
@@ -30,4 +32,18 @@ def plain(value):
 found = {name: plain(getattr(module, name)) for name in module.__all__}
 for text in getattr(module, "DIALECTS", ()):
     found[f"scope of {text}"] = module.scope(*text.split())
+if hasattr(module, "validator"):
+
+    async def app(scope, receive, send):
+        await send({"type": "lifespan.ready"})
+
+    async def send(message):
+        raise ValueError
+
+    judge = module.validator(app)
+    try:
+        judge({"type": "lifespan", "state": 1}, None, send).send(None)
+    except ValueError:
+        found["judged"] = [str(each) for each in (*judge.violations, *judge.remarks)]
+
 sys.stdout.write(json.dumps(found).replace("lifespec.", ""))
