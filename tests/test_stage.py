@@ -138,6 +138,20 @@ def test_logging_unhandled(namespace: stage.Namespace) -> None:
     assert namespace.stdout.getvalue() == "mind the gap\n"
 
 
+def test_logging_disabled(namespace: stage.Namespace) -> None:
+    """That a block disables logging is undone outside, and was so inside."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    with namespace.staged():
+        logging.getLogger("tests.stage.page").error("heard")
+        logging.disable()
+    outside = logging.root.manager.disable
+    with namespace.staged():
+        logging.getLogger("tests.stage.page").error("not heard")
+    logging.disable(before)
+    assert (namespace.stdout.getvalue(), outside) == ("heard\n", logging.ERROR)
+
+
 def test_display(namespace: stage.Namespace) -> None:
     """A value is shown as a session shows it, and is known as `_`."""
     with namespace.staged():

@@ -43,6 +43,7 @@ class Namespace:
         self.stdout = io.StringIO()
         self.conversations: list[trace.Conversation] = []
         self._loggers = {**_loggers(), logging.root: (logging.WARNING, *FRESH[1:])}
+        self._disabled = logging.NOTSET
         self._runner: asyncio.Runner | None = None
         self._unhandled = logging.StreamHandler(self.stdout)  # what a terminal would show, too
         self._unhandled.setLevel(logging.WARNING)
@@ -66,13 +67,15 @@ class Namespace:
 
     @contextmanager
     def _logged(self) -> Iterator[None]:
-        outside = _loggers()
+        outside, disabled = _loggers(), logging.root.manager.disable
         _set_loggers(self._loggers)
+        logging.disable(self._disabled)
         try:
             yield
         finally:
-            self._loggers = _loggers()
+            self._loggers, self._disabled = _loggers(), logging.root.manager.disable
             _set_loggers(outside)
+            logging.disable(disabled)
 
     def _display(self, value: object) -> None:
         if value is not None:
