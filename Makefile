@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
 
-.PHONY: help docs test check style types package optimized pythons translate lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive translate mutation lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -49,14 +49,28 @@ optimized: .venv/complete
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
+exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
+	@PYTHONPATH=src build/peers/bin/python tests/every/run.py $(N)
+
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
+
+mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (two minutes)
+	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \
+		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
+	@build/mutation/venv/bin/python tests/mutation/run.py
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
 
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
+
+build/peers/complete: .ci/peers.txt .venv/complete
+	@echo "build/peers: installing $$(grep -c == .ci/peers.txt) packages, once"
+	@rm -rf build/peers; mkdir -p build; $(RUN) -m venv build/peers
+	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/peers.txt
+	@touch build/peers/complete
 
 # a folder that was moved here holds paths of where it was
 ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))

@@ -171,8 +171,8 @@ def test_sentences() -> None:
         (
             "pagi",
             "0.3",
-            {"worker": 2, "state": False},
-            {"pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 1, "worker_num": 2}},
+            {"worker": 1, "state": False},
+            {"pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 1, "worker_num": 1}},
         ),
     ],
 )

@@ -23,7 +23,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 __all__ = [
     "Lifespan",
@@ -36,9 +36,25 @@ __all__ = [
 
 Phase = Literal["waiting", "running", "stopping", "answered", "dismissed", "ended"]
 Outcome = Literal["complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"]
-Application = Callable[[dict[str, Any], Any, Any], Awaitable[object]]
+Application = Callable[[Any, Any, Any], Awaitable[object]]
 
-SCOPE = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
+if not TYPE_CHECKING:
+    State, WithState = TypeVar("State"), dict
+else:  # a checker knows defaults on every Python, so that Lifespan(app) needs no annotation
+    import typing_extensions
+
+    State = typing_extensions.TypeVar("State", bound=Mapping[str, Any], default=dict[str, Any])
+
+    class WithState(dict[str, Any], Generic[State]):
+        """What with_state returns is a plain dict; of its "state" a checker knows the type."""
+
+        @overload
+        def __getitem__(self, key: Literal["state"], /) -> State: ...
+        @overload
+        def __getitem__(self, key: str, /) -> Any: ...
+        def __getitem__(self, key: str, /) -> Any: ...
+
+
 HINT = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
 TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
     # phase, what happens: the phase that follows, what it decides, log level, log sentence
@@ -66,7 +82,7 @@ TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
     ("dismissed", "expired"): ("ended", None, ERROR, "did not obey its cancellation"),
     ("ended", "raised"): ("ended", None, ERROR, "raised after it was given up"),
 }
-ANSWERS = {what for _, what in TABLE if what.startswith("lifespan.")}
+ANSWERS = [what for _, what in TABLE if what.startswith("lifespan.")]
 log = logging.getLogger(__name__)
 
 
@@ -109,7 +125,7 @@ class NoApplication(TypeError):  # noqa: N818
     """What was called as an application is none."""
 
 
-class Conversation:
+class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it.
 
     `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
@@ -126,25 +142,28 @@ class Conversation:
         grace: float | None = 5.0,
         strict: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
-        scope = SCOPE if scope is None else scope
         if not callable(app):
             raise TypeError(f"an application is a callable, not {app!r}")
-        if scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
+        if scope is None:
+            versions = {"version": "3.0", "spec_version": "2.0"}
+            scope = {"type": "lifespan", "asgi": versions, "state": {}}
+        elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
             raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
+        else:
+            scope = {key: {**of} if isinstance(of, dict) else of for key, of in scope.items()}
         for limit in (startup_timeout, shutdown_timeout, grace):
             if limit is not None and not limit >= 0:
                 raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
         self.app, self.grace, self.strict = app, grace, strict
         self.startup_timeout, self.shutdown_timeout = startup_timeout, shutdown_timeout
-        self.scope: dict[str, Any] = {
-            key: {**value} if isinstance(value, dict) else value for key, value in scope.items()
-        }
-        self.state: dict[str, Any] | None = self.scope.get("state")
+        self.scope: dict[str, Any] = scope
+        self.state: State | None = scope.get("state")
         self.phase: Phase = "waiting"
         self.outcome: Outcome | None = None
         self.inbox: list[dict[str, str]] = []
-        self.asked = self.doing = self.message = self.sentence = ""
+        self.asked = self.message = self.sentence = ""
         self.raised: BaseException | None = None
+        self.idle = False
 
     @property
     def supported(self) -> bool:
@@ -156,13 +175,14 @@ class Conversation:
         """The exception that the application declined or crashed with, or None."""
         return self.raised if self.outcome in ("declined", "crashed") else None
 
-    def with_state(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+    def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
         """Return a new scope whose state is a shallow copy of the live one."""
         if not self.asked:
             raise RuntimeError("with_state() comes after startup()")
-        if self.state is None:
-            return {**scope}
-        return {**scope, "state": self.state.copy()}  # [state-shallow-copy]
+        state: Any = self.state
+        if state is None:
+            return WithState(scope)
+        return WithState(scope, state=state.copy())  # [state-shallow-copy]
 
     def offer(self, what: str) -> None:
         """Put `startup` or `shutdown` before the application."""
@@ -172,8 +192,8 @@ class Conversation:
 
     def received(self) -> dict[str, str] | None:
         """Return the application's next event, or None: it has to wait."""
-        self.doing = ": it was at work" if self.inbox else ": it was waiting for another event"
-        return self.inbox.pop(0) if self.inbox else None
+        self.idle = not self.inbox or self.phase in ("dismissed", "ended")
+        return None if self.idle else self.inbox.pop(0)
 
     def sent(self, message: object) -> None:
         """Take what the application sent, or raise ProtocolError."""
@@ -181,41 +201,42 @@ class Conversation:
             return  # [send-after-end-does-nothing]
         event = message if isinstance(message, (dict, Mapping)) else {}
         kind = event.get("type")
-        if not isinstance(kind, str) or kind not in ANSWERS:  # [send-refuses-unknown]
+        if kind not in ANSWERS:  # [send-refuses-unknown]
             raise ProtocolError(shown(message), "events-known")
-        if (self.phase, kind) not in TABLE:
+        text = said = ""
+        if kind.endswith("failed"):
+            text = event.get("message", "")  # [failed-message-default]
+            said = text if isinstance(text, str) else shown(text)
+        if not self.happened(kind, said and f": {said}"):
             slug = f"{self.asked}-answered-once" if self.asked in kind else "answers-in-order"
             raise ProtocolError(f"{kind} while {self.phase}", slug)
-        if kind.endswith("complete"):
-            self.happened(kind)
-        else:
-            self._failed(kind, event.get("message", ""))  # [failed-message-default]
+        self.message = said
+        if said is not text:  # it has failed all the same
+            raise ProtocolError(f"the message {said}", "message-is-text")
 
-    def _failed(self, kind: str, text: object) -> None:
-        self.message = text if isinstance(text, str) else shown(text)
-        self.happened(kind, f": {self.message}" if self.message else "")
-        if self.message is not text:  # it has failed all the same
-            raise ProtocolError(f"the message {self.message}", "message-is-text")
-
-    def expired(self, limit: float) -> bool:
+    def expired(self, limit: float) -> None:
         """Take it that the phase has lasted `limit` seconds."""
-        doing = ": it had not received the event" if self.inbox else self.doing
-        return self.happened("expired", f" within {limit:g} s{doing}")
+        doing = "was waiting for another event" if self.idle else "was at work"
+        doing = "had not received the event" if self.inbox else doing
+        detail = "" if self.phase == "dismissed" else f": it {doing}"
+        self.happened("expired", f" within {limit:g} s{detail}")
 
     def over(self, error: BaseException | None, *, obeyed: bool = False) -> None:
         """Take it that the call returned (None) or raised, perhaps only as it was told to."""
-        group = error if isinstance(error, BaseExceptionGroup) else None
-        told = not self.inbox or isinstance(error, ProtocolError)
-        told = told or bool(group and group.subgroup(ProtocolError))
         self.raised = error
-        if isinstance(error, NoApplication):
+        if error is None or (obeyed and self.phase in ("dismissed", "ended")):
+            self.happened("returned")
+        elif isinstance(error, NoApplication):
             self.phase = "ended"
+            self.changed()
         elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
             self.phase, self.outcome = "ended", self.outcome or "crashed"
-        elif error is None or (obeyed and self.phase in ("dismissed", "ended")):
-            self.happened("returned")
-        elif self.happened("raised", f": {shown(error)}", error) and not self.supported and told:
-            self.note(ERROR, "The application raised where it was to answer startup", error)
+            self.changed()
+        else:
+            told = not self.inbox or BaseExceptionGroup("", [error]).subgroup(ProtocolError)
+            self.happened("raised", f": {shown(error)}", error)
+            if told and not self.supported:
+                self.note(ERROR, "The application raised where it was to answer startup", error)
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Go where the table leads, or return False: it leads nowhere."""
@@ -223,17 +244,17 @@ class Conversation:
         if not row:
             return False
         self.phase, decided, level, words = row
-        if self.phase in ("dismissed", "ended"):
-            self.inbox.clear()
-            self.doing = ""
-        if error and self.outcome == "failed":
-            level = DEBUG  # one report, not two
         self.outcome = self.outcome or decided
+        self.changed()
         if level:
+            level = DEBUG if error and self.outcome == "failed" else level  # one report, not two
             sentence = f"The application {words}{detail}"
             self.sentence = self.sentence or sentence
             self.note(level, sentence, error if level != INFO else None)
         return True
+
+    def changed(self) -> None:
+        """Do what follows from a new phase: that is the event loop's part."""
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
         """Log what a server's operator has to know."""
@@ -257,28 +278,29 @@ def shown(value: object) -> str:
 # ---- cut here: no event loop above this line, asyncio below it --------------------------------
 
 
-class Lifespan(Conversation):
+class Lifespan(Conversation[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
-    task: asyncio.Task[Any] | None = None
+    task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
+    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
-    async def startup(self) -> None:
+    async def startup(self) -> Self:
         """Offer startup; return where the application can be served, else raise StartupFailed."""
         if self.asked:
             raise RuntimeError("a Lifespan starts once: make another one")
         self.waiters = []
         self.offer("startup")
-        self.task = asyncio.get_running_loop().create_task(self._run())
-        self.task.add_done_callback(self._gone)
+        self._begin()
         try:
             await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
-        except asyncio.CancelledError as cancelled:
+        except self.cancelled as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
         if isinstance(self.raised, NoApplication):
             raise self.raised
         self.judge(StartupFailed, StartupTimeout, "declined")
+        return self
 
     async def shutdown(self) -> None:
         """Offer shutdown to an application that runs; raise ShutdownFailed where that fails."""
@@ -286,14 +308,11 @@ class Lifespan(Conversation):
             raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
         if self.phase == "running":
             self.offer("shutdown")
-            self._wake()
         if self.asked == "shutdown" or self.outcome in ("crashed", "left"):
             await self._settle("stopping", self.shutdown_timeout)  # [wait-for-shutdown]
             self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
 
-    async def __aenter__(self) -> Self:
-        await self.startup()
-        return self
+    __aenter__ = startup
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
@@ -311,8 +330,11 @@ class Lifespan(Conversation):
         while self.phase != "ended":
             await self._change()
 
+    def _begin(self) -> None:
+        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
+        self.task.add_done_callback(self._gone)
+
     async def _run(self) -> None:
-        self.task = asyncio.current_task()  # an eager task begins before it has a name
         try:
             await self._call()
         except BaseException as error:
@@ -321,8 +343,7 @@ class Lifespan(Conversation):
                 raise
         else:
             self.over(None)
-        finally:
-            self._wake()
+            self.task.remove_done_callback(self._gone)
 
     def _call(self) -> Awaitable[object]:
         try:
@@ -331,7 +352,7 @@ class Lifespan(Conversation):
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)
             raise
-        if not isinstance(call, Awaitable):
+        if not hasattr(type(call), "__await__"):
             raise NoApplication(f"a call of an application returns an awaitable, not {call!r}")
         return call
 
@@ -339,70 +360,47 @@ class Lifespan(Conversation):
         """See what `_run` could not: a call cancelled before it began, an exit that went on."""
         if task.cancelled():
             self.over(asyncio.CancelledError(), obeyed=True)
-            self._wake()
         else:
             task.exception()
 
     async def _receive(self) -> dict[str, str]:
         while not (event := self.received()):
             if self.phase == "answered" and asyncio.current_task() is self.task:
-                self._dismiss()  # nothing more will come
+                self.happened("cancelled")  # nothing more will come
             await self._change()
         return event
 
     async def _send(self, message: object) -> None:
-        try:
-            self.sent(message)
-        finally:
-            self._wake()
+        self.sent(message)
 
     async def _settle(self, phase: Phase, limit: float | None) -> None:
         """Wait until the application has left the phase, and its call where all is said."""
         try:
-            if self.phase == phase:
-                await self._leaving(limit)
-            if self.phase == "answered":
-                await self._leaving(self.grace)
+            while self.phase in (phase, "answered", "dismissed"):
+                await self._change(limit if self.phase == phase else self.grace)
+        except self.cancelled:
+            self.happened("cancelled")
             if self.phase == "dismissed":
-                await self._leaving(self.grace)
-        except asyncio.CancelledError:
-            self._dismiss()
-            if self.phase == "dismissed":
-                await self._leaving(self.grace)
+                await self._change(self.grace)
             raise
 
-    async def _leaving(self, limit: float | None) -> None:
-        phase, loop = self.phase, asyncio.get_running_loop()
-        timer = None if limit is None else loop.call_later(limit, self._expire, phase, limit)
-        try:
-            while self.phase == phase:
-                await self._change()
-        finally:
-            if timer:
-                timer.cancel()
+    def _change(self, limit: float | None = None) -> Awaitable[None]:
+        """Return what is done when the phase has changed, if only because of the limit."""
+        waiter: asyncio.Future[None] = asyncio.Future()
+        self.waiters.append(waiter)
+        if limit is not None:
+            timer = waiter.get_loop().call_later(limit, self._expire, self.phase, limit)
+            waiter.add_done_callback(lambda _: timer.cancel())
+        return waiter
 
     def _expire(self, phase: Phase, limit: float) -> None:
         if self.phase == phase:
             self.expired(limit)
-            self._follow()
 
-    def _dismiss(self) -> None:
-        if self.happened("cancelled"):
-            self._follow()
-
-    def _follow(self) -> None:
+    def changed(self) -> None:
         """Cancel the call that was dismissed, and tell who waits."""
-        if self.phase == "dismissed" and self.task:
+        if self.phase == "dismissed":
             self.task.cancel()
-        self._wake()
-
-    def _change(self) -> asyncio.Future[None]:
-        """Return a future that is done when something has happened."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        return waiter
-
-    def _wake(self) -> None:
         for waiter in self.waiters:
             if not waiter.done():
                 waiter.set_result(None)
