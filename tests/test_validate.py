@@ -339,6 +339,24 @@ def test_a_violation_says_who_what_when_and_which_rule() -> None:
     assert str(pickle.loads(pickle.dumps(found))) == str(found)  # noqa: S301
 
 
+MOMENTS: dict[State, str] = {
+    "called": "before startup was received",
+    "starting": "while starting",
+    "early": "before startup was received",
+    "running": "while running",
+    "stopping": "while stopping",
+    "refused": "after lifespan.startup.failed",
+    "stopped": "after shutdown was answered",
+}
+
+
+@pytest.mark.parametrize(("state", "moment"), list(MOMENTS.items()))
+def test_the_moment(state: State, moment: str) -> None:
+    """The sentence says in which state the conversation was."""
+    (found,) = Talk(*WAYS[state], {"type": "x"}).run().judge.violations
+    assert found.sentence == f"The application sent {{'type': 'x'}} {moment}"
+
+
 def test_a_remark_on_an_exception() -> None:
     """Raising where shutdown is to be answered is worth a remark, which shows the exception."""
     talk = Talk(*ALL[:3], "raise").run()
@@ -585,6 +603,14 @@ def test_a_refusal_that_the_application_lets_through() -> None:
     assert talk.slugs == ([], [])
 
 
+@pytest.mark.parametrize("end", ENDS)
+def test_an_answer_that_was_refused(end: str) -> None:
+    """Who gave the right answer owes no other one, though the server would not have it."""
+    talk = Talk(*ALL, end)
+    talk.refuses = [STOPPED]
+    assert talk.run().slugs == ([], [])
+
+
 def test_a_refusal_without_a_reason() -> None:
     """A server that refuses additional keys, or anything after the end, departs from a should."""
     extra = {**STARTED, "more": 1}
@@ -723,6 +749,15 @@ def test_requests_without_a_copy(state: Any, sentence: str, text: str) -> None:
     expected = f"The server called the application for 'http' {sentence} while running"
     talk.request(state=state)
     assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
+
+
+def test_a_state_in_the_place_of_the_state() -> None:
+    """What an application puts in the place of the state is not what requests have a copy of."""
+    talk = Serving(ALL[0]).begin(pool=1)
+    talk.scope["state"] = {"other": 2}
+    run(talk.happen(STARTED))
+    assert talk.request(state={"pool": 1}) == ([], [])
+    assert len(talk.request(state=talk.live)[0]) == 1
 
 
 def test_a_request_with_the_state_itself() -> None:

@@ -424,11 +424,13 @@ class _Conversation:
     state: State = "called"
     last: State = "called"  # before the call was over
     declined = False
+    excused = False  # the server refused a right answer
     refusal: BaseException | None = None
 
     def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
         self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
         self._text = _text(scope)
+        self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._blamed: set[str] = set()
 
@@ -463,8 +465,9 @@ class _Conversation:
         try:
             value = await self._send(message)
         except Exception as error:
-            self._refused(message, before, legal=sound and after != before)
-            self.refusal = error
+            self.refusal, right = error, sound and after != before
+            self.excused = self.excused or right
+            self._refused(message, before, right=right)
             if self.state == after:
                 self.state = before
             raise
@@ -492,17 +495,16 @@ class _Conversation:
 
     def _keep(self) -> None:
         """Remember what the application has put into the state by now."""
-        state = self._scope.get("state")
-        self._kept = dict(state) if isinstance(state, Mapping) else {}
+        self._kept = dict(self._state) if isinstance(self._state, Mapping) else {}
         for key in self._kept:
             if not isinstance(key, str):
                 what = f"put the key {_shown(key)} into the state"
                 self.found("state-keys-text", "application", what, "starting")
 
-    def _refused(self, message: Any, before: State, *, legal: bool) -> None:
+    def _refused(self, message: Any, before: State, *, right: bool) -> None:
         """Remark on a server that refuses what it has no reason to refuse."""
         slug = "send-after-end-does-nothing" if before == "gone" else ""
-        if legal and set(message) - {"type", *EVENTS[message["type"]].defaults}:
+        if right and set(message) - {"type", *EVENTS[message["type"]].defaults}:
             slug = "extra-keys-ignored"
         if slug:
             self.found(slug, "server", f"refused {_shown(message)}", before, remark=True)
@@ -520,7 +522,7 @@ class _Conversation:
 
     def _over(self, happening: str, did: str) -> None:
         self.last = self.state
-        if happening:
+        if happening and not self.excused:
             self._step(happening, "application", did)
         self.state = "gone"
 
@@ -537,12 +539,12 @@ class _Conversation:
             slug = _NO_REQUEST.get(self.last if self.state == "gone" else self.state)
             if slug:
                 return slug, "", False
-            if isinstance(self._scope.get("state"), Mapping):
+            if isinstance(self._state, Mapping):
                 return self._fault_of_state(scope)
         return None
 
     def _fault_of_state(self, scope: Any) -> Fault | None:
-        live, state, absent = self._scope["state"], scope.get("state"), object()
+        live, state, absent = self._state, scope.get("state"), object()
         if state is live:
             return "state-shallow-copy", " with the state itself, not with a copy", False
         if not isinstance(state, Mapping):
