@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
 
-.PHONY: help docs test check style types package optimized pythons translate lock clean
+.PHONY: help docs test check style types package optimized pythons bench translate lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -49,6 +49,9 @@ optimized: .venv/complete
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
+bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
+	@PYTHONPATH=src build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
+
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
@@ -57,6 +60,12 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
+
+build/peers/complete: .ci/peers.txt .venv/complete
+	@echo "build/peers: installing $$(grep -c == .ci/peers.txt) packages, once"
+	@rm -rf build/peers; mkdir -p build; $(RUN) -m venv build/peers
+	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/peers.txt
+	@touch build/peers/complete
 
 # a folder that was moved here holds paths of where it was
 ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))

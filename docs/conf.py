@@ -27,6 +27,7 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "speed",
     "shown",
     "bigrams",
     "chrome",
