@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
 
-.PHONY: help docs test check style types package optimized pythons bench translate lock clean
+.PHONY: help docs test check style types package optimized pythons bench translate mutation lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -54,6 +54,11 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
+
+mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (two minutes)
+	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \
+		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
+	@build/mutation/venv/bin/python tests/mutation/run.py
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock

@@ -89,6 +89,7 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
         async with lifespan:
             pass
     assert lifespan.outcome == outcome
+    assert outcome == "crashed" or lifespan.message == "the context ended before shutdown"
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,7 @@ async def test_single_callable() -> None:
             self.scope = scope
 
         async def __call__(self, receive: Any, send: Any) -> None:
+            assert self.scope["type"] == "lifespan"
             for answer in ("startup", "shutdown"):
                 await receive()
                 await send({"type": f"lifespan.{answer}.complete"})

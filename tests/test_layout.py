@@ -173,20 +173,30 @@ def test_no_module_asserts(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
 def test_modules_and_functions_are_short(path: Path) -> None:
-    """A module has fewer than 300 lines (server.py: see below), a function 40 at most."""
+    """A module has fewer than 300 lines (server.py and validate.py: see below), a function 40."""
     lines = len(path.read_text().splitlines())
-    assert lines < 300 or path == MODULES["lifespec.server"], show(path, lines)
+    longer = {MODULES["lifespec.server"], MODULES["lifespec.validate"]}
+    assert lines < 300 or path in longer, show(path, lines)
     functions = (node for node in ast.walk(parsed(path)) if isinstance(node, FUNCTIONS))
     long = (node for node in functions if (node.end_lineno or 0) - node.lineno >= 40)
     assert [show(path, node.lineno) for node in long] == []
 
 
 def test_the_server_can_be_read_in_one_sitting() -> None:
-    """server.py has 410 lines at most, and 270 of code beside its table."""
+    """server.py has 410 lines at most, and 275 of code beside its table."""
     path = MODULES["lifespec.server"]
     lines, code = len(path.read_text().splitlines()), code_lines(path)
     assert lines <= 410, show(path, lines)
-    assert code - len(TABLE) <= 270, show(path, lines)
+    assert code - len(TABLE) <= 275, show(path, lines)
+
+
+def test_the_judge_is_shorter_than_a_server() -> None:
+    """validate.py has 570 lines at most, and the judge, which comes after its tables, 300."""
+    path = MODULES["lifespec.validate"]
+    lines = path.read_text().splitlines()
+    judge = next(number for number, line in enumerate(lines) if line.startswith("class Violation"))
+    assert len(lines) <= 570, show(path, len(lines))
+    assert len(lines) - judge <= 300, show(path, judge)
 
 
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)

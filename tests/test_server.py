@@ -35,7 +35,8 @@ def _nothing_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No test leaves a record of a task destroyed, or of an exception nobody saw."""
     caplog.set_level(logging.DEBUG, "lifespec.server")
     yield
-    assert [r.getMessage() for r in caplog.records if r.name == "asyncio"] == []
+    records = caplog.get_records("call")
+    assert [r.getMessage() for r in records if r.name == "asyncio"] == []
 
 
 @pytest.fixture
@@ -116,6 +117,7 @@ async def test_startup_failed(said: Any) -> None:
     lifespan = Lifespan(says("receive", NOT_STARTED | {"message": "no database"}))
     with pytest.raises(StartupFailed) as caught:
         await lifespan.startup()
+    assert type(caught.value) is StartupFailed
     assert caught.value.message == "no database"
     assert str(caught.value) == "The application failed to start: no database"
     assert caught.value.__cause__ is None
@@ -297,6 +299,29 @@ async def test_late_answer() -> None:
     assert (after, lifespan.outcome) == (["sent"], "timed out")
 
 
+async def test_receives_when_cancelled() -> None:
+    """An application that was cancelled is given no event any more."""
+    heard = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            heard.append(await receive())
+
+    with pytest.raises(StartupTimeout):
+        await Lifespan(app, startup_timeout=1, grace=1).startup()
+    assert heard == []
+
+
+async def test_no_timer_is_left() -> None:
+    """A limit that was kept leaves no timer behind."""
+    async with Lifespan(correct, startup_timeout=60, shutdown_timeout=60):
+        pass
+    timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+    assert [timer for timer in timers if not timer.cancelled()] == []
+
+
 async def test_raises_when_cancelled(said: Any) -> None:
     """What an application raises instead of obeying its cancellation is in the log."""
 
@@ -369,6 +394,26 @@ async def test_raises_after_it_was_given_up(said: Any) -> None:
     ]
 
 
+async def test_given_up_and_cancelled_later(said: Any) -> None:
+    """An application that was given up, and obeys a later cancellation, is not heard of again."""
+    tasks = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        tasks.append(asyncio.current_task())
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(600)
+        await asyncio.sleep(600)
+
+    server = asyncio.create_task(Lifespan(app, grace=2).startup())
+    asyncio.get_running_loop().call_later(1, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert asyncio.get_running_loop().time() == 3
+    tasks[0].cancel()
+    await asyncio.wait(tasks)
+    assert said == [("ERROR", "The application did not obey its cancellation within 2 s", False)]
+
+
 async def test_cancelled_in_the_grace() -> None:
     """A server that is cancelled while a late application cleans up still awaits it, once."""
     done = []
@@ -398,8 +443,9 @@ async def test_repr_raises() -> None:
     """An exception or a message whose repr raises is judged as any other."""
     async with Lifespan(says("receive", Unspeakable())) as lifespan:
         assert lifespan.outcome == "declined"
-    with pytest.raises(StartupFailed):
+    with pytest.raises(StartupFailed) as caught:
         await Lifespan(says(NOT_STARTED | {"message": Unspeakable()})).startup()
+    assert caught.value.message.startswith("<test_server.Unspeakable object at ")
 
 
 async def test_log_raises() -> None:
@@ -548,6 +594,7 @@ async def test_shutdown_failed(said: Any) -> None:
     await lifespan.startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
+    assert type(caught.value) is ShutdownFailed
     assert caught.value.message == "lost 3"
     assert str(caught.value) == "The application failed to shut down: lost 3"
     assert lifespan.outcome == "failed"
@@ -655,11 +702,12 @@ async def test_works_after_shutdown_complete() -> None:
     assert done == [True]
 
 
-async def test_lingers_after_shutdown_complete(said: Any) -> None:
+@pytest.mark.parametrize(("grace", "seconds"), [({"grace": 2}, 2), ({"grace": 0}, 0), ({}, 5)])
+async def test_lingers_after_shutdown_complete(grace: Any, seconds: int, said: Any) -> None:
     """An application that lingers beyond the grace is cancelled; it has completed all the same."""
-    async with Lifespan(says("receive", STARTED, "receive", STOPPED, 60), grace=2) as lifespan:
+    async with Lifespan(says("receive", STARTED, "receive", STOPPED, 60), **grace) as lifespan:
         pass
-    assert asyncio.get_running_loop().time() == 2
+    assert asyncio.get_running_loop().time() == seconds
     assert lifespan.outcome == "complete"
     assert said == []
 
@@ -786,7 +834,8 @@ def test_refused(before: list[Any], message: Any, slug: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         talk.sent(message)
     assert caught.value.slug == slug
-    assert str(caught.value).endswith(f" [{slug}]")
+    what = repr(message) if slug == "events-known" else f"{message['type']} while {talk.phase}"
+    assert str(caught.value) == f"The application sent {what} [{slug}]"
     assert vars(talk) == as_it_was
 
 
@@ -814,7 +863,7 @@ async def test_complete_before_receive() -> None:
 async def test_extra_keys() -> None:
     """Extra keys are no error, and any mapping is a message."""
     started = types.MappingProxyType(STARTED | {"took": 3})
-    async with Lifespan(says("receive", started, "receive", STOPPED | {"bye": 1})) as lifespan:
+    async with Lifespan(says("receive", started, "receive", STOPPED | {"message": 1})) as lifespan:
         pass
     assert lifespan.outcome == "complete"
 
@@ -1052,18 +1101,20 @@ async def test_started_twice() -> None:
     """A Lifespan starts once."""
     lifespan = Lifespan(correct)
     async with lifespan:
-        with pytest.raises(RuntimeError, match="starts once"):
+        with pytest.raises(RuntimeError, match=r"^a Lifespan starts once: make another one$"):
             await lifespan.startup()
 
 
 async def test_before_startup() -> None:
     """Neither shutdown() nor with_state() nor ended() comes before startup()."""
     lifespan = Lifespan(correct)
-    with pytest.raises(RuntimeError, match="after startup"):
+    with pytest.raises(
+        RuntimeError, match=r"^shutdown\(\) comes after startup\(\); to break .* it$"
+    ):
         await lifespan.shutdown()
-    with pytest.raises(RuntimeError, match="after startup"):
+    with pytest.raises(RuntimeError, match=r"^with_state\(\) comes after startup\(\)$"):
         lifespan.with_state({"type": "http"})
-    with pytest.raises(RuntimeError, match="after startup"):
+    with pytest.raises(RuntimeError, match=r"^ended\(\) comes after startup\(\)$"):
         await lifespan.ended()
 
 
@@ -1107,7 +1158,7 @@ def test_exits(script: list[Any], error: BaseException) -> None:
     assert (lifespan.outcome, lifespan.error) == ("crashed", error)
 
 
-async def test_cancelled_unbegun() -> None:
+async def test_cancelled_unbegun(said: Any) -> None:
     """Where everything is cancelled before the call began, nobody waits for its end."""
     future = asyncio.get_running_loop().create_future()
     lifespan = Lifespan(lambda *_: future, grace=None)
@@ -1118,6 +1169,7 @@ async def test_cancelled_unbegun() -> None:
     with pytest.raises(asyncio.CancelledError):
         await server
     assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
+    assert said == []
 
 
 async def test_cancelled_alone_unbegun() -> None:
@@ -1130,6 +1182,7 @@ async def test_cancelled_alone_unbegun() -> None:
         task.cancel()
     await server
     assert lifespan.outcome == "declined"
+    assert isinstance(lifespan.error, asyncio.CancelledError)
 
 
 async def test_asked_again_and_again() -> None:
@@ -1147,6 +1200,7 @@ def test_errors_travel() -> None:
     """The exceptions can be pickled, as a process pool does."""
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))  # noqa: S301
     assert (str(failed), failed.message) == ("It failed", "text")
+    assert StartupFailed("It failed").message == ""
     refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "slug")))  # noqa: S301
     assert (str(refused), refused.slug) == ("The application sent nothing [slug]", "slug")
 

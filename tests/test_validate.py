@@ -1,13 +1,32 @@
-"""The tables: complete, consistent with one another and with rules.toml; and the scopes."""
+"""The tables: complete, consistent with one another and with rules.toml; the scopes; the judge."""
 
+import asyncio
+import contextlib
+import pickle
 import tomllib
+from collections import UserDict
+from collections.abc import Awaitable, Callable, Iterator
 from importlib import resources
+from threading import Thread
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from lifespec import validate
-from lifespec.validate import DIALECTS, EVENTS, HAPPENINGS, RULES, STATES, TRANSITIONS
+from lifespec.validate import (
+    DIALECTS,
+    EVENTS,
+    HAPPENINGS,
+    RULES,
+    STATES,
+    TRANSITIONS,
+    State,
+    Violation,
+    validator,
+)
+
+__all__: list[str] = []
 
 LEVELS = {"must", "must not", "should", "should not", "may"}
 
@@ -43,6 +62,34 @@ def test_steps_name_rules() -> None:
             if step.rule:
                 assert step.rule in RULES
                 assert step.to == ("gone" if happening in ("raise", "return") else state)
+
+
+def test_remarks_name_rules() -> None:
+    """A remark names the rule that the step breaks, or one where the step can be taken."""
+    for row in TRANSITIONS.values():
+        for step in row.values():
+            assert step.remark in {"", *RULES}
+            assert not step.rule or step.remark in {"", step.rule}
+
+
+def test_rules_of_ours_alone() -> None:
+    """A step that breaks a rule of ours alone is worth a remark, never a violation."""
+    rules = sources()
+    for row in TRANSITIONS.values():
+        for step in row.values():
+            ours = step.rule and all(source.get("ours") for source in rules[step.rule]["source"])
+            assert not ours or step.remark
+
+
+def test_what_a_text_only_recommends() -> None:
+    """Lifespan 2.0 leaves those rules open of which it says should, and no other of the judge's."""
+    recommended = {
+        slug
+        for slug, rule in sources().items()
+        if all(source["level"].startswith("should") for source in rule["source"])
+    }
+    assert DIALECTS["asgi 2.0"].open <= recommended
+    assert all(dialect.open <= set(RULES) for dialect in DIALECTS.values())
 
 
 def test_parties_of_the_rules() -> None:
@@ -124,8 +171,8 @@ def test_sentences() -> None:
         (
             "pagi",
             "0.3",
-            {"worker": 2, "state": False},
-            {"pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 1, "worker_num": 2}},
+            {"worker": 1, "state": False},
+            {"pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 1, "worker_num": 1}},
         ),
     ],
 )
@@ -150,3 +197,677 @@ def test_no_such_worker(dialect: str, version: str, worker: int) -> None:
     """Only PAGI knows workers, and counts them from 1 on."""
     with pytest.raises(ValueError, match="PAGI counts them from 1 on"):
         validate.scope(dialect, version, worker=worker)
+
+
+# ---- the judge --------------------------------------------------------------------------------
+
+App = Callable[[Any, Any, Any], Any]
+STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
+STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
+ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
+ENDS = ("raise", "return")
+TEXTS = list(DIALECTS)
+
+
+def run(call: Awaitable[Any]) -> Any:
+    """Run what waits for nothing, without any event loop."""
+    try:
+        call.__await__().send(None)  # type: ignore[attr-defined]
+    except StopIteration as stop:
+        return stop.value
+    raise RuntimeError("it waits")
+
+
+def offered(text: str = "asgi 2.0", **more: Any) -> dict[str, Any]:
+    """Return a scope of a text."""
+    dialect, version = text.split()
+    return validate.scope(dialect, version, **more)
+
+
+class Talk:
+    """A server and an application that do what they are told, with the judge between them."""
+
+    def __init__(self, *happenings: Any, text: str = "asgi 2.0", **more: Any) -> None:
+        self.happenings, self.received, self.sent = list(happenings), [], []
+        self.refuses: Any = ()
+        self.scope = offered(text)
+        self.judge = validator(self.app, **more)
+
+    @property
+    def slugs(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What was found, as pairs of rule and party: the violations, the remarks."""
+        found = self.judge.violations, self.judge.remarks
+        violations, remarks = ([(each.slug, each.party) for each in one] for one in found)
+        return violations, remarks
+
+    async def app(self, scope: Any, receive: Any, send: Any) -> Any:
+        """Do what comes next, until the call ends; then what a child of the call would do."""
+        self.child = receive, send
+        if scope["type"] != "lifespan":
+            return None
+        while self.happenings:
+            happening = self.happenings.pop(0)
+            if happening == "return":
+                return self
+            if happening == "raise":
+                raise LookupError("raised")
+            if isinstance(happening, BaseException):
+                raise happening
+            await self.happen(happening)
+        raise asyncio.CancelledError  # nobody is at fault
+
+    async def happen(self, happening: Any) -> None:
+        """Receive what is an event of the server, send all else; a refusal is swallowed."""
+        receive, send = self.child
+        name = happening if isinstance(happening, str) else ""
+        self.event = {"type": name} if name else happening
+        if name in EVENTS and EVENTS[name].sender == "server":
+            assert await receive() is self.event
+            return
+        try:
+            assert await send(self.event) is self.sent
+        except OSError:
+            assert self.refuses
+
+    async def receive(self) -> Any:
+        return self.event
+
+    async def send(self, message: Any) -> Any:
+        assert message is self.event
+        if self.refuses and self.event in self.refuses:
+            raise OSError("refused")
+        self.sent.append(message)
+        return self.sent
+
+    def run(self, scope: Any = None) -> "Talk":
+        """Play it to the end; what is left after the end of the call, a child does."""
+        with contextlib.suppress(LookupError, asyncio.CancelledError):
+            run(self.judge(self.scope if scope is None else scope, self.receive, self.send))
+        for happening in self.happenings:
+            run(self.happen(happening))
+        return self
+
+
+# A way to each state without a broken rule; only the step to `early` is worth a remark.
+WAYS: dict[State, list[str]] = {
+    "called": [],
+    "starting": [*ALL[:1]],
+    "early": [STARTED["type"]],
+    "running": [*ALL[:2]],
+    "stopping": [*ALL[:3]],
+    "refused": [STARTUP["type"], "lifespan.startup.failed"],
+    "stopped": [*ALL],
+    "gone": [*ALL[:2], "return"],
+}
+CELLS = [
+    (state, happening)
+    for state in STATES
+    for happening in HAPPENINGS
+    if state != "gone" or happening not in ENDS  # a call ends once
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(("state", "happening"), CELLS)
+def test_every_cell(state: State, happening: str, text: str) -> None:
+    """The judge finds what the cell says, at the party that did it, and nothing else."""
+    before = Talk(*WAYS[state], text=text).run()
+    after = Talk(*WAYS[state], happening, text=text).run()
+    _, rule, remark = TRANSITIONS[state][happening]
+    party = EVENTS[happening].sender if happening in EVENTS else "application"
+    violations, remarks = ([(slug, party)] if slug else [] for slug in (rule, remark))
+    if happening.endswith("failed") and text == "asgi 1.0" and state != "gone":
+        remarks.insert(0, ("events-known", "application"))
+    if remark:
+        violations = []
+    silent = state == "early" or (state == "refused" and text == "asgi 1.0")
+    assert (before.slugs[0], len(before.slugs[1])) == ([], silent)
+    assert after.slugs == (violations, before.slugs[1] + remarks)
+
+
+def told(found: list[Violation]) -> list[str]:
+    """Return what a reader sees of violations or remarks."""
+    return [str(each) for each in found]
+
+
+def test_a_violation_says_who_what_when_and_which_rule() -> None:
+    """A violation has a slug and a party, its text is a sentence, and it can be pickled."""
+    (found,) = Talk(*ALL[:3], "return").run().judge.violations
+    assert (found.slug, found.party) == ("shutdown-answered", "application")
+    assert found.sentence == "The application returned while stopping"
+    assert str(found) == "The application returned while stopping [shutdown-answered]"
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)  # noqa: S301
+
+
+def test_a_remark_on_an_exception() -> None:
+    """Raising where shutdown is to be answered is worth a remark, which shows the exception."""
+    talk = Talk(*ALL[:3], "raise").run()
+    assert told(talk.judge.remarks) == [
+        "The application raised LookupError('raised') while stopping [shutdown-answered]"
+    ]
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(3)])
+def test_an_exception_that_is_none_of_the_application(error: BaseException) -> None:
+    """A call that is cancelled or told to exit breaks no rule; the exception goes on as it is."""
+    talk = Talk(*ALL[:3], error)
+    with pytest.raises(type(error)) as caught:
+        run(talk.judge(talk.scope, talk.receive, talk.send))
+    assert caught.value is error
+    assert talk.slugs == ([], [])
+
+
+def test_nothing_is_changed() -> None:
+    """Scope, events, messages, values returned and exceptions are handed on as they are."""
+    talk, error = Talk(STARTUP["type"], {**STARTED, "mine": 1}), OSError()
+
+    async def app(scope: Any, receive: Any, send: Any) -> Any:
+        assert scope is talk.scope
+        await talk.app(scope, receive, send)
+
+    talk.happenings.append("return")
+    talk.judge.app = app
+    assert run(talk.judge(talk.scope, talk.receive, talk.send)) is None
+    assert (talk.scope, talk.sent) == (offered(), [{**STARTED, "mine": 1}])
+    talk = Talk("return")
+    assert run(talk.judge(talk.scope, talk.receive, talk.send)) is talk
+    talk = Talk(error)
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        run(talk.judge(talk.scope, talk.receive, talk.send))
+    assert caught.value is error
+
+
+def test_a_plain_function() -> None:
+    """A plain function that returns what can be awaited is an application."""
+
+    async def answer() -> int:
+        return 5
+
+    assert run(validator(lambda *_: answer())(offered(), None, None)) == 5  # type: ignore[arg-type]
+
+
+def test_no_application() -> None:
+    """What cannot be called is refused at the door; what returns nothing to await, by Python."""
+    with pytest.raises(TypeError, match="an application is a callable, not 5"):
+        validator(5)  # type: ignore[arg-type]
+    judge = validator(lambda *_: None)  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="await"):
+        run(judge(offered(), None, None))  # type: ignore[arg-type]
+
+
+def test_servers_see_an_application_of_one_callable() -> None:
+    """Servers that look whether the call is a coroutine function see that it is one."""
+    assert asyncio.iscoroutinefunction(validator(Talk().app).__call__)
+
+
+def test_raising() -> None:
+    """With raises a violation is raised where it is seen, before anybody acts upon it."""
+    talk = Talk({"type": "lifespan.ready"}, raises=True)
+    with pytest.raises(Violation) as caught:
+        run(talk.judge(talk.scope, talk.receive, talk.send))
+    assert talk.judge.violations == [caught.value]
+    assert talk.sent == []
+    talk = Talk(*ALL[:3], "return", raises=True)
+    with pytest.raises(Violation, match="returned while stopping"):
+        run(talk.judge(talk.scope, talk.receive, talk.send))
+    talk = Talk(*ALL[:3], {"type": "lifespan.ready"}, raises=True)
+    with pytest.raises(Violation):
+        run(talk.judge(talk.scope, talk.receive, talk.send))
+    assert talk.judge.remarks == []  # what was raised here is not the application's own
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("state", [True, False])
+def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:  # noqa: FBT001
+    """The scopes that scope() makes have no fault; nor have those with a worker."""
+    workers = [None, 1, 12] if DIALECTS[text].workers else [None]
+    for worker in workers:
+        talk = Talk("return").run(offered(text, state=state, worker=worker))
+        assert talk.slugs == ([], [])
+
+
+ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
+
+
+def worker(is_worker: Any, worker_num: Any) -> dict[str, Any]:
+    """Return a scope of PAGI with these two."""
+    box = {"version": "0.3", "is_worker": is_worker, "worker_num": worker_num}
+    return {"pagi": {key: value for key, value in box.items() if value != "absent"}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"state": UserDict()},
+        {"more": 1},
+        {"asgi": MappingProxyType({"version": "2.0"})},
+        {"asgi": {"version": "4.0", "spec_version": "3.1", "more": 1}},
+        {**ASGI, **PAGI},
+        PAGI,
+        worker("absent", "absent"),
+        worker(None, None),
+        worker(0, None),
+        worker(0, "absent"),
+        worker(is_worker=False, worker_num="absent"),
+        worker(1, 3),
+    ],
+)
+def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
+    """What a text allows, or does not mention, is no fault of a scope, nor worth a remark."""
+    assert Talk("return").run({"type": "lifespan", **more}).slugs == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("more", "slug", "sentence"),
+    [
+        ({"asgi": "3.0"}, "scope-versions", "whose asgi is '3.0', no mapping,"),
+        ({"asgi": {}}, "scope-versions", "without the version of asgi"),
+        ({"asgi": {"version": 3}}, "scope-versions", "whose version is 3, no text,"),
+        (
+            {"asgi": {"version": "3.0", "spec_version": None}},
+            "scope-versions",
+            "whose spec_version is None, no text,",
+        ),
+        (AMGI, "scope-versions", "without the spec_version of amgi"),
+        ({"pagi": {"version": 0.3}}, "scope-versions", "whose version is 0.3, no text,"),
+        (worker(2, 1), "scope-worker", "whose is_worker is 2, neither 0 nor 1,"),
+        (worker("1", 1), "scope-worker", "whose is_worker is '1', neither 0 nor 1,"),
+        (worker(1, 0), "scope-worker", "whose worker_num is 0, no number from 1 on,"),
+        (worker(1, "1"), "scope-worker", "whose worker_num is '1', no number from 1 on,"),
+        (worker(0, 1), "scope-worker", "with the worker_num 1 where is_worker is 0,"),
+        ({**ASGI, "state": None}, "scope-state", "whose state is None, no namespace,"),
+        ({**PAGI, "state": []}, "scope-state", "whose state is [], no namespace,"),
+        (
+            {**ASGI, "state": MappingProxyType({})},
+            "scope-state",
+            "whose state is mappingproxy({}), no namespace,",
+        ),
+        ({**ASGI, "state": {"a": 1}}, "scope-state", "whose state is {'a': 1}, not empty,"),
+    ],
+)
+def test_scopes_with_a_fault(more: dict[str, Any], slug: str, sentence: str) -> None:
+    """Whatever is wrong about a scope is the server's fault."""
+    talk = Talk("return").run({"type": "lifespan", **more})
+    assert told(talk.judge.violations) == [
+        f"The server offered a scope {sentence} before startup was received [{slug}]"
+    ]
+    assert talk.judge.violations[0].party == "server"
+    assert talk.judge.remarks == []
+
+
+@pytest.mark.parametrize(
+    ("more", "slug"),
+    [
+        ({"state": {"a": 1}}, "scope-state"),
+        ({"state": 5}, "scope-state"),
+        ({**PAGI, "state": {"a": 1}}, "scope-state"),
+        (worker("absent", 1), "scope-worker"),
+        (worker(1, None), "scope-worker"),
+    ],
+)
+def test_scopes_worth_a_remark(more: dict[str, Any], slug: str) -> None:
+    """A scope on which its text is silent is worth a remark."""
+    assert Talk("return").run({"type": "lifespan", **more}).slugs == ([], [(slug, "server")])
+
+
+@pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
+def test_events_that_are_none_of_the_server(event: Any) -> None:
+    """What the server sends instead of startup or shutdown breaks the rule of that event."""
+    talk = Talk()
+
+    async def app(_: Any, receive: Any, __: Any) -> None:
+        assert await receive() is event
+        talk.event = STARTUP
+        await receive()
+        talk.event = event
+        await receive()
+
+    talk.event, talk.judge.app = event, app
+    run(talk.judge(talk.scope, talk.receive, talk.send))
+    assert talk.slugs == ([("startup-sent", "server"), ("shutdown-sent", "server")], [])
+
+
+@pytest.mark.parametrize("message", [None, {}, {"type": 5}, {"type": "lifespan.ready"}, SHUTDOWN])
+@pytest.mark.parametrize("text", TEXTS)
+def test_messages_that_are_none_of_the_application(message: Any, text: str) -> None:
+    """An unknown message is the application's fault; a server that takes it must or should not."""
+    unknown, taken = ("events-known", "application"), ("send-refuses-unknown", "server")
+    talk = Talk(STARTUP["type"], UserDict(message) if message == {} else message, text=text).run()
+    assert talk.slugs == (([unknown, taken], []) if "pagi" in text else ([unknown], [taken]))
+    talk = Talk(STARTUP["type"], message, STARTED, SHUTDOWN["type"], STOPPED, text=text)
+    talk.refuses = [message]
+    assert talk.run().slugs == ([unknown], [])
+    talk = Talk(*ALL, message, text=text).run()  # the server may have stopped listening
+    assert talk.slugs == ([unknown], [])
+    assert Talk("return", message, text=text).run().slugs == ([], [])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_message_of_a_failure(text: str) -> None:
+    """It is text where the text has failures, and may be missing; other keys may be there."""
+    for more in ({}, {"message": ""}, {"message": "no", "more": 5}):
+        talk = Talk(*ALL[:3], {"type": "lifespan.shutdown.failed", **more}, "return", text=text)
+        assert talk.run().slugs[0] == []
+    talk = Talk(STARTUP["type"], {"type": "lifespan.startup.failed", "message": 5}, text=text)
+    talk.refuses = [{"type": "lifespan.startup.failed", "message": 5}]
+    found = [("message-is-text", "application")]
+    vocabulary = [("events-known", "application")]
+    assert talk.run().slugs == (([], found + vocabulary) if text == "asgi 1.0" else (found, []))
+    talk = Talk(STARTUP["type"], {**STARTED, "message": 5}, text=text)
+    assert talk.run().slugs == ([], [])
+
+
+def test_failures_that_the_text_does_not_have() -> None:
+    """An asgi without spec_version speaks lifespan 1.0, which has no failures: a remark."""
+    for box in ({"version": "3.0"}, {"version": "3.0", "spec_version": "1.0"}):
+        talk = Talk(STARTUP["type"], "lifespan.startup.failed")
+        assert talk.run({"type": "lifespan", "asgi": box}).slugs[0] == []
+        (remark,) = told(talk.judge.remarks)
+        assert remark.startswith("The application sent lifespan.startup.failed, which lifespan 1.0")
+        assert remark.endswith(" does not have, while starting [events-known]")
+
+
+def test_a_refusal_that_the_application_lets_through() -> None:
+    """What is refused was not sent, and the refusal is no exception of the application."""
+
+    class Through(Talk):
+        async def app(self, _: Any, receive: Any, send: Any) -> Any:
+            self.child = receive, send
+            for happening in ALL[:3]:
+                await self.happen(happening)
+            self.event, self.refuses = STOPPED, [STOPPED]
+            await send(self.event)
+
+    talk = Through()
+    with pytest.raises(OSError, match="refused"):
+        talk.run()
+    assert talk.slugs == ([], [])
+
+
+def test_a_refusal_without_a_reason() -> None:
+    """A server that refuses additional keys, or anything after the end, departs from a should."""
+    extra = {**STARTED, "more": 1}
+    talk = Talk(STARTUP["type"], extra, STARTED, "return")
+    talk.refuses = [extra]
+    assert talk.run().judge.violations == []
+    assert told(talk.judge.remarks) == [
+        (
+            "The server refused {'more': 1, 'type': 'lifespan.startup.complete'} while starting"
+            " [extra-keys-ignored]"
+        )
+    ]
+    talk = Talk("return", STOPPED)
+    talk.refuses = [STOPPED]
+    assert told(talk.run().judge.remarks) == [
+        (
+            "The server refused {'type': 'lifespan.shutdown.complete'} after the end of the call"
+            " [send-after-end-does-nothing]"
+        )
+    ]
+
+
+def test_what_happens_while_a_message_is_refused() -> None:
+    """A refusal takes back the step of its message, unless another one came after it."""
+    talk = Talk()
+
+    async def app(_: Any, receive: Any, send: Any) -> None:
+        talk.child = receive, send
+        await talk.happen(STARTUP["type"])
+        with contextlib.suppress(OSError):
+            await send(STARTED)
+        await talk.happen(STOPPED)
+
+    async def send(message: Any) -> Any:
+        if message is STARTED:
+            await talk.happen(SHUTDOWN["type"])
+            raise OSError
+        return talk.sent
+
+    talk.judge.app = app
+    run(talk.judge(talk.scope, talk.receive, send))
+    assert talk.slugs == ([], [])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_events_after_an_application_declined(text: str) -> None:
+    """After it raised, or in PAGI returned, an application is sent nothing."""
+    quiet, left = ("declined-stays-quiet", "server"), ("crashed-stays-quiet", "server")
+    for before in ([], [STARTUP["type"]]):
+        talk = Talk(*before, "raise", SHUTDOWN["type"], text=text).run()
+        assert talk.slugs == ([quiet], [])
+        talk = Talk(*before, "return", SHUTDOWN["type"], text=text).run()
+        assert talk.slugs == (([quiet], []) if "pagi" in text else ([], [left]))
+        talk = Talk(*before, "raise", STARTUP["type"], text=text).run()  # it may have been sent
+        assert talk.slugs == ([], [quiet])
+    assert Talk(*ALL[:2], "raise", SHUTDOWN["type"], text=text).run().slugs == ([], [left])
+
+
+class Forever:
+    """What never is done."""
+
+    def __await__(self) -> Iterator[None]:
+        """Wait and wait."""
+        while True:
+            yield
+
+
+class Serving(Talk):
+    """An application that does what it is told, and then waits while requests come."""
+
+    async def app(self, scope: Any, receive: Any, send: Any) -> Any:
+        """Put its state where that belongs, and begin."""
+        if scope["type"] != "lifespan":
+            return
+        self.child, self.live = (receive, send), scope.get("state", {})
+        self.live.update(self.state)
+        for happening in self.happenings:
+            await self.happen(happening)
+        await Forever()
+
+    def begin(self, judge: Any = None, **state: Any) -> "Serving":
+        """Call it, and leave it where it waits."""
+        self.state = state
+        self.judge = judge or self.judge
+        self.judge.app = self.app
+        self.call = self.judge(self.scope, self.receive, self.send)
+        self.call.send(None)
+        return self
+
+    def request(self, **scope: Any) -> tuple[list[str], list[str]]:
+        """Call for a request; return what was found by now."""
+        scope = {"type": "http", **scope}
+        run(self.judge(scope, self.receive, self.send))
+        return told(self.judge.violations), told(self.judge.remarks)
+
+
+def serving(*happenings: Any, text: str = "asgi 2.0", **state: Any) -> Serving:
+    """Return an application in the middle of its lifespan, by default while running."""
+    return Serving(*(happenings or ALL[:2]), text=text).begin(**state)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_request_as_it_is_wanted(text: str) -> None:
+    """A request has a shallow copy of the state, now or at the start, which others may extend."""
+    talk, pool = serving(text=text, pool=[], name=""), []
+    state = {**talk.live}
+    assert talk.request(state=state) == ([], [])
+    talk.live["pool"] = pool
+    talk.live["late"] = 1
+    assert talk.request(state=state) == ([], [])
+    assert talk.request(state={**talk.live, "mine": 1}) == ([], [])
+    del talk.live["name"]
+    assert talk.request(state={**talk.live}) == ([], [])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_requests_without_state(text: str) -> None:
+    """Where no state was offered, a request needs none."""
+    talk = Serving(*ALL[:2], text=text)
+    talk.scope.pop("state", None)
+    assert talk.begin().request() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (None, "without the state"),
+        ({"pool": 1}, "with a state whose 'name' is not that of the lifespan"),
+        ({}, "with a state whose 'pool' is not that of the lifespan"),
+    ],
+)
+@pytest.mark.parametrize("text", TEXTS[1:])
+def test_requests_without_a_copy(state: Any, sentence: str, text: str) -> None:
+    """A request without the state, or without a key of it, is the server's fault, told once."""
+    talk = serving(text=text, pool=1, name="x")
+    expected = f"The server called the application for 'http' {sentence} while running"
+    talk.request(state=state)
+    assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
+
+
+def test_a_request_with_the_state_itself() -> None:
+    """The state itself is no copy of it."""
+    talk = serving()
+    expected = "The server called the application for 'ws' with the state itself, not with a copy"
+    found = talk.request(type="ws", state=talk.live)
+    assert found == ([f"{expected} while running [state-shallow-copy]"], [])
+
+
+def test_a_request_with_another_value() -> None:
+    """A value that is another one is a deep copy, or a middleware's own: a remark."""
+    talk = serving(pool=[])
+    violations, remarks = talk.request(state={"pool": []})
+    assert (violations, len(remarks)) == ([], 1)
+
+
+def test_the_state_of_lifespan_1() -> None:
+    """Lifespan 1.0 does not know the state: what is wrong with it is worth a remark."""
+    talk = Serving(*ALL[:2], text="asgi 1.0")
+    talk.scope["state"] = {}
+    violations, remarks = talk.begin(a=1).request()
+    assert (violations, len(remarks)) == ([], 1)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(
+    ("happenings", "slug", "moment"),
+    [
+        ((), "wait-for-startup", "before startup was received"),
+        (ALL[:1], "wait-for-startup", "while starting"),
+        (
+            (ALL[0], "lifespan.startup.failed"),
+            "startup-failed-never-serves",
+            "after lifespan.startup.failed",
+        ),
+        (ALL[:3], "shutdown-after-serving", "while stopping"),
+        (ALL, "shutdown-after-serving", "after shutdown was answered"),
+    ],
+)
+def test_requests_at_the_wrong_time(
+    happenings: tuple[str, ...], slug: str, moment: str, text: str
+) -> None:
+    """A server serves only between startup.complete and shutdown."""
+    talk = Serving(*happenings, text=text).begin()
+    violations, remarks = talk.request(state={})
+    sentence = f"The server called the application for 'http' {moment} [{slug}]"
+    open_ = slug in DIALECTS[text].open
+    assert violations == [sentence] * (not open_)
+    assert remarks[-1:] == [sentence] * open_ or text == "asgi 1.0"
+
+
+def test_requests_after_the_call() -> None:
+    """Who refused to start is never served; who declined, left or stopped may be."""
+    talk = Talk(ALL[0], "lifespan.startup.failed", "return").run()
+    run(talk.judge({"type": "http"}, talk.receive, talk.send))
+    assert told(talk.judge.violations) == [
+        (
+            "The server called the application for 'http' after lifespan.startup.failed"
+            " [startup-failed-never-serves]"
+        )
+    ]
+    for happenings in ((), ALL[:2], ALL):
+        talk = Talk(*happenings, "return").run()
+        run(talk.judge({"type": "http"}, talk.receive, talk.send))
+        assert talk.slugs == ([], [])
+
+
+@pytest.mark.parametrize("scope", [None, {}, {"type": 5}])
+def test_scopes_that_are_none(scope: Any) -> None:
+    """What has no type is no scope; it is handed on all the same."""
+
+    async def app(*given: Any) -> Any:
+        return given
+
+    judge = validator(app)
+    assert run(judge(scope, None, None))[0] is scope  # type: ignore[arg-type]
+    assert told(judge.violations) == [
+        f"The server called the application with {scope!r} as its scope [scope-type]"
+    ]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_keys_of_the_state(text: str) -> None:
+    """The keys of the state are text when startup is complete."""
+    talk = serving(text=text, a=1)
+    assert talk.slugs == ([], [])
+    talk = Serving(ALL[0], text=text)
+    talk.scope["state"] = {}
+    talk.begin()
+    talk.live[5] = 1
+    run(talk.happen(STARTED))
+    found = [("state-keys-text", "application")]
+    assert talk.slugs == (([], found) if text == "asgi 1.0" else (found, []))
+    sentence = "The application put the key 5 into the state while starting [state-keys-text]"
+    assert told(talk.judge.violations + talk.judge.remarks) == [sentence]
+
+
+def test_two_lifespans_of_one_loop() -> None:
+    """Two at a time are worth a remark, and a request is at fault where both say so."""
+    one, two = serving(), Serving(ALL[0])
+    two.begin(one.judge)
+    assert one.request(state={})[0] == []
+    sentence = "The server began another lifespan while running [once-per-loop]"
+    assert told(one.judge.remarks) == [sentence]
+    one.judge.app = one.app
+    run(one.happen(SHUTDOWN["type"]))
+    assert len(one.request(state={})[0]) == 1
+    one.call.close()
+    Serving().begin(one.judge)
+    assert len(one.judge.remarks) == 2
+
+
+def test_one_lifespan_after_another() -> None:
+    """One after another is how servers reload."""
+    one = serving()
+    one.call.close()
+    Serving(*ALL[:2]).begin(one.judge)
+    assert one.request(state={}) == ([], [])
+
+
+def test_lifespans_of_several_threads() -> None:
+    """Each thread has its event loop, its lifespan and its requests."""
+    one = serving()
+    found: list[Any] = []
+
+    def serve() -> None:
+        found.append(one.request())
+        two = Serving(ALL[0]).begin(one.judge)
+        found.append(two.request())
+
+    thread = Thread(target=serve)
+    thread.start()
+    thread.join()
+    assert found[0] == ([], [])
+    assert [violation.slug for violation in one.judge.violations] == ["wait-for-startup"]
+    assert one.request(state={})[1] == []
+
+
+def test_what_has_no_repr() -> None:
+    """A value that cannot be shown is shown as what it is."""
+
+    class Odd:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
+    assert "<Odd instance at 0x" in str(found)

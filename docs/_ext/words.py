@@ -49,7 +49,7 @@ MESSAGES = (
     "%s conversations, %s",
     "Conversation %s",
     "Not run here, for want of %s. The output was recorded.",
-    "The programs of this page as one file",
+    "The programs of this page as one file, in which time is real",
     "This page in another language",
     "What is measured",
     "Time",

@@ -13,7 +13,7 @@ from lifespec.server import (
     StartupFailed,
     StartupTimeout,
 )
-from lifespec.validate import scope
+from lifespec.validate import Violation, scope, validator
 
 __all__ = [
     "Lifespan",
@@ -22,8 +22,10 @@ __all__ = [
     "ShutdownTimeout",
     "StartupFailed",
     "StartupTimeout",
+    "Violation",
     "compose",
     "scope",
     "single_callable",
+    "validator",
     "with_lifespan",
 ]

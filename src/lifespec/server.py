@@ -267,7 +267,7 @@ class Lifespan(Conversation):
     waiters: list[asyncio.Future[None]]
 
     async def startup(self) -> Self:
-        """Offer startup; return where the application may be served, else raise StartupFailed."""
+        """Offer startup; return where the application can be served, else raise StartupFailed."""
         if self.asked:
             raise RuntimeError("a Lifespan starts once: make another one")
         self.waiters = []

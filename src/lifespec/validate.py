@@ -1,4 +1,6 @@
-"""The lifespan protocol as tables.  COPY ME: the events, the dialects, the steps, the rules.
+"""The lifespan protocol as tables, and a judge over them.  COPY ME: a test needs this file alone.
+
+    app = validator(app)  # serve it, then read app.violations and app.remarks
 
 Theory of operation.  Everything that the texts fix stands here as data, once: which events
 there are and who sends them, what a dialect calls its envelope, which step leads where in a
@@ -8,7 +10,9 @@ these tables or held against them.
 A conversation is seen from outside, between server and application.  Every state has a row
 and every row has every step, those too that must not be taken: such a step names the rule
 that it breaks.  The server's half shares no line with this file, so that each can be tried
-by the other.
+by the other.  `validator` stands between the two, takes the steps with them, and changes
+nothing that it hands on.  Where a text was broken it has a violation; where the texts are
+silent, or only recommend, a remark.
 
     called      the application was called; it has received nothing
     starting    it has received lifespan.startup
@@ -20,7 +24,10 @@ by the other.
     gone        its call has returned or raised
 """
 
-from collections.abc import Mapping
+import re
+import reprlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from threading import get_ident
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -35,10 +42,15 @@ __all__ = [
     "Event",
     "State",
     "Step",
+    "Violation",
     "scope",
+    "validator",
 ]
 
 State = Literal["called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"]
+
+
+_OPEN = frozenset({"send-refuses-unknown"})  # of ASGI's core text, which only recommends it
 
 
 class Event(NamedTuple):
@@ -50,24 +62,42 @@ class Event(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """A text: its title, the key of its envelope in the scope ("" for none), and what is in it."""
+    """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
+
+    `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
+    events; `empty`, whether state is offered empty; `open` are the rules of RULES on which this
+    text is silent, or which it only recommends.
+    """
 
     title: str
     envelope: str
     versions: Mapping[str, str]
     state: bool = True
     workers: bool = False
+    optional: tuple[str, ...] = ("spec_version",)
+    failures: bool = True
+    empty: bool = True
+    open: frozenset[str] = _OPEN
 
 
 class Step(NamedTuple):
-    """Where a step leads, and the rule that it breaks: "" where it breaks none."""
+    """Where a step leads; the rule that it breaks, "" where it is to be taken; and the remark.
+
+    The remark is the slug of a rule, too: that of a step on which the texts are silent.
+    """
 
     to: State
     rule: str = ""
+    remark: str = ""
 
 
 def _versions(version: str) -> Mapping[str, str]:
     return MappingProxyType({"version": version, "spec_version": version})
+
+
+def _amgi(version: str) -> Dialect:
+    title, versions = f"AMGI {version}", _versions(version)
+    return Dialect(title, "amgi", versions, optional=(), open=_OPEN | {"shutdown-after-serving"})
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -87,48 +117,66 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
     }
 )
 
+_STATELESS = {"scope-state", "state-keys-text", "state-shallow-copy"}
+_FAILURES = {"message-is-text", "startup-failed-never-serves"}
+
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
     {
-        "asgi 1.0": Dialect("lifespan 1.0 (ASGI)", "", _NONE, state=False),
+        "asgi 1.0": Dialect(
+            "lifespan 1.0 (ASGI)",
+            "",
+            _NONE,
+            state=False,
+            failures=False,
+            open=_OPEN | _STATELESS | _FAILURES,
+        ),
         "asgi 2.0": Dialect(
             "lifespan 2.0 (ASGI)",
             "asgi",
             MappingProxyType({"version": "3.0", "spec_version": "2.0"}),
         ),
-        "amgi 1.0": Dialect("AMGI 1.0", "amgi", _versions("1.0")),
-        "amgi 2.0": Dialect("AMGI 2.0", "amgi", _versions("2.0")),
-        "pagi 0.3": Dialect("PAGI 0.3", "pagi", _versions("0.3"), workers=True),
+        "amgi 1.0": _amgi("1.0"),
+        "amgi 2.0": _amgi("2.0"),
+        "pagi 0.3": Dialect(
+            "PAGI 0.3", "pagi", _versions("0.3"), workers=True, empty=False, open=frozenset()
+        ),
     }
 )
 
 HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
 
-# One column for each of HAPPENINGS.  "!" is followed by the rule that the step breaks; what
-# stands before it is the state that follows, by default the same.
+# One column for each of HAPPENINGS: the state that follows, by default the same, and a rule.
+# "!": a text forbids the step.  "?": it is not to be taken, but the texts are silent on it.
+# "~": it can be taken; the texts are silent on it.
 _GRID: dict[State, str] = {
-    "called": "starting early refused !startup-sent !answers-in-order !answers-in-order gone gone",
-    "starting": "!startup-sent running refused !wait-for-startup"
-    " !answers-in-order !answers-in-order gone gone",
-    "early": "running !startup-answered-once !startup-answered-once !startup-sent"
-    " !answers-in-order !answers-in-order gone gone",
-    "running": "!startup-sent !startup-answered-once !startup-answered-once stopping"
-    " !answers-in-order !answers-in-order gone gone",
-    "stopping": "!startup-sent !answers-in-order !answers-in-order !shutdown-sent"
-    " stopped stopped gone!shutdown-answered gone!shutdown-answered",
-    "refused": "!startup-sent !startup-answered-once !startup-answered-once !shutdown-sent"
-    " !answers-in-order !answers-in-order gone gone",
-    "stopped": "!startup-sent !answers-in-order !answers-in-order !shutdown-sent"
-    " !shutdown-answered-once !shutdown-answered-once gone gone",
-    "gone": "!declined-stays-quiet gone gone !declined-stays-quiet gone gone gone gone",
+    "called": "starting early~answers-in-order refused~answers-in-order !startup-sent"
+    " ?answers-in-order ?answers-in-order gone gone",
+    "starting": "!startup-sent running refused ?shutdown-sent"
+    " ?answers-in-order ?answers-in-order gone gone",
+    "early": "running ?startup-answered-once ?startup-answered-once !startup-sent"
+    " ?answers-in-order ?answers-in-order gone gone",
+    "running": "!startup-sent ?startup-answered-once ?startup-answered-once stopping"
+    " ?answers-in-order ?answers-in-order gone gone",
+    "stopping": "!startup-sent ?answers-in-order ?answers-in-order !shutdown-sent"
+    " stopped stopped gone?shutdown-answered gone!shutdown-answered",
+    "refused": "!startup-sent ?startup-answered-once ?startup-answered-once ?shutdown-sent"
+    " ?answers-in-order ?answers-in-order gone gone",
+    "stopped": "!startup-sent ?answers-in-order ?answers-in-order !shutdown-sent"
+    " ?shutdown-answered-once ?shutdown-answered-once gone gone",
+    "gone": "?declined-stays-quiet gone gone ?crashed-stays-quiet gone gone gone gone",
 }
 STATES: tuple[State, ...] = tuple(_GRID)
 
 
+def _cell(state: State, cell: str) -> Step:
+    to, mark, slug = re.split("([!?~]|$)", cell, maxsplit=1)
+    follows = next((known for known in STATES if known == to), state)
+    return Step(follows, slug if mark != "~" else "", slug if mark != "!" else "")
+
+
 def _steps(state: State) -> Mapping[str, Step]:
-    cells = (cell.partition("!") for cell in _GRID[state].split())
-    known = {name: name for name in STATES}
-    steps = (Step(known.get(to, state), rule) for to, _, rule in cells)  # type: ignore[call-overload]
-    return MappingProxyType(dict(zip(HAPPENINGS, steps, strict=True)))
+    cells = (_cell(state, cell) for cell in _GRID[state].split())
+    return MappingProxyType(dict(zip(HAPPENINGS, cells, strict=True)))
 
 
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = MappingProxyType(
@@ -140,6 +188,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "scope-type": 'The scope has the type "lifespan".',
         "scope-versions": "The scope names the version of ASGI, and may name that of lifespan.",
         "spec-version-default": "A missing spec_version is 1.0.",
+        "scope-worker": "A worker of PAGI is told that it is one, and its number from 1 on.",
         "scope-state": "The state that a server offers is an empty namespace.",
         "scope-lifetime": "One call lasts from before the first request until after the last.",
         "once-per-loop": "Each event loop that serves requests has one lifespan.",
@@ -214,3 +263,302 @@ def scope(
     if state and row.state:
         fresh["state"] = {}
     return fresh
+
+
+class Violation(Exception):  # noqa: N818  it is collected rather than raised
+    """A rule that was broken: its `slug`, the `party` at fault, and a `sentence` that says when."""
+
+    def __init__(self, slug: str, party: str, sentence: str) -> None:
+        super().__init__(slug, party, sentence)
+        self.slug, self.party, self.sentence = slug, party, sentence
+
+    def __str__(self) -> str:
+        return f"{self.sentence} [{self.slug}]"
+
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[Any]]
+Application = Callable[[Any, Receive, Send], Awaitable[Any]]
+Tell = Callable[..., None]
+Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is only a remark
+
+_MOMENTS: Mapping[State, str] = MappingProxyType(
+    {
+        "called": "before startup was received",
+        "starting": "while starting",
+        "early": "before startup was received",
+        "running": "while running",
+        "stopping": "while stopping",
+        "refused": "after lifespan.startup.failed",
+        "stopped": "after shutdown was answered",
+        "gone": "after the end of the call",
+    }
+)
+# A request in one of these states breaks a rule.
+_NO_REQUEST: Mapping[State, str] = MappingProxyType(
+    {
+        "called": "wait-for-startup",
+        "starting": "wait-for-startup",
+        "refused": "startup-failed-never-serves",
+        "stopping": "shutdown-after-serving",
+        "stopped": "shutdown-after-serving",
+    }
+)
+
+
+_REPR = reprlib.Repr()  # it stands what a repr may raise
+_REPR.maxother = _REPR.maxstring = 80
+_shown = _REPR.repr
+
+
+def _type(value: Any) -> str:
+    """Return the type of a scope or an event; "" for what is neither."""
+    kind = value.get("type") if isinstance(value, (dict, Mapping)) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _text(scope: Any) -> Dialect:
+    """Find the text that a scope follows."""
+    rows = (row for row in DIALECTS.values() if row.envelope and row.envelope in scope)
+    oldest = DIALECTS["asgi 1.0"]
+    row = next(rows, oldest)
+    box = scope.get(row.envelope)
+    version = box.get("spec_version") if isinstance(box, Mapping) else None
+    if row.envelope == "asgi" and version in (None, "1.0"):  # the default is 1.0
+        return row._replace(title=oldest.title, failures=False)
+    return row
+
+
+def _faults(scope: Any, text: Dialect) -> Iterator[Fault]:
+    """Yield all that is wrong about a scope."""
+    if text.envelope:
+        box = scope[text.envelope]
+        if not isinstance(box, Mapping):
+            yield "scope-versions", f"whose {text.envelope} is {_shown(box)}, no mapping,", False
+            box = text.versions
+        for key in text.versions:
+            if not isinstance(box.get(key, ""), str):
+                yield "scope-versions", f"whose {key} is {_shown(box[key])}, no text,", False
+            elif key not in box and key not in text.optional:
+                yield "scope-versions", f"without the {key} of {text.envelope}", False
+        if text.workers:
+            yield from _faults_of_worker(box.get("is_worker"), box.get("worker_num"))
+    state = scope.get("state", {})
+    if not isinstance(state, MutableMapping):
+        yield "scope-state", f"whose state is {_shown(state)}, no namespace,", False
+    elif state:
+        yield "scope-state", f"whose state is {_shown(state)}, not empty,", not text.empty
+
+
+def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
+    """Both may be absent or None; 0 stands alone, and with 1 a number from 1 on."""
+    if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
+        yield "scope-worker", f"whose is_worker is {_shown(is_worker)}, neither 0 nor 1,", False
+    elif number is not None and not (isinstance(number, int) and number >= 1):
+        yield "scope-worker", f"whose worker_num is {_shown(number)}, no number from 1 on,", False
+    elif is_worker == 0 and number is not None:
+        yield "scope-worker", f"with the worker_num {number} where is_worker is 0,", False
+    elif (is_worker is None or is_worker == 0) != (number is None):
+        yield "scope-worker", "with one of is_worker and worker_num alone", True
+
+
+class validator:  # noqa: N801  it reads as what it is used as, a function
+    """An application that hands everything on to `app` and back, and judges both parties.
+
+    `violations` and `remarks` collect what was seen in all its lifespans and requests, each a
+    `Violation`.  With `raises` a violation is raised where it is seen, too.  Make one for each
+    server.  Raises TypeError where `app` is not callable.
+    """
+
+    def __init__(self, app: Application, *, raises: bool = False) -> None:
+        if not callable(app):
+            raise TypeError(f"an application is a callable, not {app!r}")
+        self.app, self.raises = app, raises
+        self.violations: list[Violation] = []
+        self.remarks: list[Violation] = []
+        self._here: dict[int, list[_Conversation]] = {}  # by thread, and so by event loop
+
+    # A coroutine function, because servers look whether an application is one.
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> Any:
+        """Call the application; a lifespan is followed, a request is looked at."""
+        if _type(scope) != "lifespan":
+            self._look(scope)
+            return await self.app(scope, receive, send)
+        conversation = _Conversation(self._found, scope, receive, send)
+        conversation.look()
+        self._begun(conversation)
+        try:
+            value = await self.app(scope, conversation.receive, conversation.send)
+        except BaseException as error:
+            conversation.raised(error)
+            raise
+        conversation.returned()
+        return value
+
+    def _found(self, violation: Violation, *, remark: bool) -> None:
+        (self.remarks if remark else self.violations).append(violation)
+        if self.raises and not remark:
+            raise violation
+
+    def _begun(self, conversation: "_Conversation") -> None:
+        others = [other for other in self._here.get(get_ident(), ()) if other.state != "gone"]
+        self._here[get_ident()] = [*others, conversation]
+        if others:
+            others[-1].found("once-per-loop", "server", "began another lifespan", remark=True)
+
+    def _look(self, scope: Any) -> None:
+        """Look at a request: it is at fault where it is so for every lifespan of this loop."""
+        if not _type(scope):
+            what = f"The server called the application with {_shown(scope)} as its scope"
+            self._found(Violation("scope-type", "server", what), remark=False)
+            return
+        here = self._here.get(get_ident(), [])
+        faults = [fault for each in here if (fault := each.fault(scope))]
+        if here and len(faults) == len(here):
+            here[-1].blame(scope, faults[-1])
+
+
+class _Conversation:
+    """One lifespan, seen from between the two."""
+
+    state: State = "called"
+    last: State = "called"  # before the call was over
+    declined = False
+    refusal: BaseException | None = None
+
+    def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
+        self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
+        self._text = _text(scope)
+        self._kept: dict[Any, Any] = {}
+        self._blamed: set[str] = set()
+
+    def found(
+        self, slug: str, party: str, what: str, when: State | None = None, *, remark: bool = False
+    ) -> None:
+        """Tell of a rule that was broken in a state, by default the present one."""
+        sentence = f"The {party} {what} {_MOMENTS[when or self.state]}"
+        self._tell(Violation(slug, party, sentence), remark=remark or slug in self._text.open)
+
+    def look(self) -> None:
+        """Look at the scope."""
+        for slug, what, remark in _faults(self._scope, self._text):
+            self.found(slug, "server", f"offered a scope {what}", remark=remark)
+
+    async def receive(self) -> Any:
+        """Hand an event of the server to the application."""
+        event = await self._receive()
+        kind = _type(event)
+        if kind in EVENTS and EVENTS[kind].sender == "server":
+            self._step(kind, "server", f"sent {kind}")
+        else:
+            slug = "startup-sent" if self.state == "called" else "shutdown-sent"
+            self.found(slug, "server", f"sent {_shown(event)}")
+        return event
+
+    async def send(self, message: Any) -> Any:
+        """Hand a message of the application to the server, and see whether it is taken."""
+        before = self.state
+        sound = before == "gone" or self._sound(message)
+        after = self.state
+        try:
+            value = await self._send(message)
+        except Exception as error:
+            self._refused(message, before, legal=sound and after != before)
+            self.refusal = error
+            if self.state == after:
+                self.state = before
+            raise
+        if not sound and before not in ("refused", "stopped"):
+            self.found("send-refuses-unknown", "server", f"took {_shown(message)}", before)
+        return value
+
+    def _sound(self, message: Any) -> bool:
+        """Take the step of a message; say whether it is an event of an application."""
+        kind, before = _type(message), self.state
+        if kind not in EVENTS or EVENTS[kind].sender == "server":
+            self.found("events-known", "application", f"sent {_shown(message)}")
+            return False
+        texts = EVENTS[kind].defaults
+        sound = all(isinstance(message.get(key, text), str) for key, text in texts.items())
+        if not sound:
+            self.found("message-is-text", "application", f"sent {_shown(message)}")
+        if texts and not self._text.failures:
+            what = f"sent {kind}, which {self._text.title} does not have,"
+            self.found("events-known", "application", what, remark=True)
+        self._step(kind, "application", f"sent {kind}")
+        if self.state != before and kind == "lifespan.startup.complete":
+            self._keep()
+        return sound
+
+    def _keep(self) -> None:
+        """Remember what the application has put into the state by now."""
+        state = self._scope.get("state")
+        self._kept = dict(state) if isinstance(state, Mapping) else {}
+        for key in self._kept:
+            if not isinstance(key, str):
+                what = f"put the key {_shown(key)} into the state"
+                self.found("state-keys-text", "application", what, "starting")
+
+    def _refused(self, message: Any, before: State, *, legal: bool) -> None:
+        """Remark on a server that refuses what it has no reason to refuse."""
+        slug = "send-after-end-does-nothing" if before == "gone" else ""
+        if legal and set(message) - {"type", *EVENTS[message["type"]].defaults}:
+            slug = "extra-keys-ignored"
+        if slug:
+            self.found(slug, "server", f"refused {_shown(message)}", before, remark=True)
+
+    def raised(self, error: BaseException) -> None:
+        """Take it that the call raised: by itself, by a refusal, or because it was cancelled."""
+        own = isinstance(error, Exception) and not isinstance(error, Violation)
+        self.declined = own and self.state in ("called", "starting")
+        self._over("raise" if own and error is not self.refusal else "", f"raised {_shown(error)}")
+
+    def returned(self) -> None:
+        """Take it that the call returned."""
+        self.declined = self._text.workers and self.state in ("called", "starting")
+        self._over("return", "returned")
+
+    def _over(self, happening: str, did: str) -> None:
+        self.last = self.state
+        if happening:
+            self._step(happening, "application", did)
+        self.state = "gone"
+
+    def _step(self, happening: str, party: str, did: str) -> None:
+        before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
+        if self.declined and happening == "lifespan.shutdown":
+            self.found("declined-stays-quiet", party, did)
+        elif rule or remark:
+            self.found(rule or remark, party, did, before, remark=bool(remark))
+
+    def fault(self, scope: Any) -> Fault | None:
+        """Return what a request breaks, or None."""
+        if self.state != "gone" or self.last == "refused":
+            slug = _NO_REQUEST.get(self.last if self.state == "gone" else self.state)
+            if slug:
+                return slug, "", False
+            if isinstance(self._scope.get("state"), Mapping):
+                return self._fault_of_state(scope)
+        return None
+
+    def _fault_of_state(self, scope: Any) -> Fault | None:
+        live, state, absent = self._scope["state"], scope.get("state"), object()
+        if state is live:
+            return "state-shallow-copy", " with the state itself, not with a copy", False
+        if not isinstance(state, Mapping):
+            return "state-shallow-copy", " without the state", False
+        for key, value in self._kept.items():
+            found = state.get(key, absent)
+            if found is not value and live.get(key, absent) is value:
+                what = f" with a state whose {_shown(key)} is not that of the lifespan"
+                return "state-shallow-copy", what, found is not absent
+        return None
+
+    def blame(self, scope: Any, fault: Fault) -> None:
+        """Tell of the fault of a request, which may come with every other one: tell it once."""
+        slug, what, remark = fault
+        if slug not in self._blamed:
+            self._blamed.add(slug)
+            when = self.last if self.state == "gone" else self.state
+            what = f"called the application for {_shown(scope.get('type'))}{what}"
+            self.found(slug, "server", what, when, remark=remark)

@@ -94,14 +94,16 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+# The theme lets its content scroll sideways: the page itself would not tell.
 WIDE = """
     document.querySelectorAll("details").forEach((each) => { each.open = true; });
-    document.documentElement.scrollWidth > innerWidth
-      ? [...document.querySelectorAll("article *")]
-          .filter((each) => each.getBoundingClientRect().right > innerWidth
+    [...document.querySelectorAll("html, .content")]
+        .every((each) => each.scrollWidth <= each.clientWidth)
+      ? []
+      : [...document.querySelectorAll("article *")]
+          .filter((each) => each.getBoundingClientRect().right > document.body.clientWidth
             && !each.closest("pre, .table-wrapper"))
           .map((each) => each.outerHTML.slice(0, 80))
-      : []
 """
 
 
@@ -115,6 +117,16 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, pages: list
         if found := browser.run(WIDE):
             wide[page] = found
     assert not wide
+
+
+@looked_at
+def test_a_page_that_is_too_wide_is_found(browser: Browser, site: Path) -> None:
+    """The measure above names what sticks out."""
+    browser.width(400)
+    browser.open(f"{site.as_uri()}/en/index.html")
+    wide = "<div style='width: 900px'>wide</div>"
+    browser.run(f"document.querySelector('article').insertAdjacentHTML('beforeend', `{wide}`)")
+    assert [each[:11] for each in browser.run(WIDE)] == ["<div style="]
 
 
 @looked_at

@@ -1,0 +1,176 @@
+"""Our server, our judge and our application, over every complete conversation that there is.
+
+The conversations are generated from the table: every way from `called` to `gone` on which no
+rule is broken.  The server shares no line with the table, so that each is tried by the other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from lifespec import (
+    Lifespan,
+    ProtocolError,
+    ShutdownFailed,
+    StartupFailed,
+    scope,
+    validator,
+    with_lifespan,
+)
+from lifespec.validate import DIALECTS, EVENTS, TRANSITIONS, State
+
+__all__: list[str] = []
+
+Way = tuple[str, ...]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+ENDS = ("raise", "return")
+
+
+def ways(state: State = "called", before: Way = ()) -> Iterator[tuple[State, Way]]:
+    """Give each state that is reached without a broken rule, and by which way."""
+    yield state, before
+    if state != "gone":
+        for happening, step in TRANSITIONS[state].items():
+            if not step.rule:
+                yield from ways(step.to, (*before, happening))
+
+
+COMPLETE = [way for state, way in ways() if state == "gone"]
+# Where a way can be left by a step of the application that is not to be taken.
+BROKEN = [
+    (way, happening)
+    for state, way in ways()
+    for happening, step in TRANSITIONS[state].items()
+    if step.rule and (happening in ENDS or EVENTS[happening].sender == "application")
+]
+
+
+def finished(way: Way) -> Way:
+    """Return the rest of a shortest complete conversation that begins so."""
+    return min((one[len(way) :] for one in COMPLETE if one[: len(way)] == way), key=len)
+
+
+class Scripted:
+    """An application that takes the steps it is told to take; a refusal it swallows, or not."""
+
+    def __init__(self, *happenings: str, swallows: bool = True) -> None:
+        self.happenings, self.swallows = happenings, swallows
+        self.refusals: list[ProtocolError] = []
+        self.stop = asyncio.Event()
+
+    async def __call__(self, _: Any, receive: Receive, send: Send) -> None:
+        """Take one step after another."""
+        for happening in self.happenings:
+            if happening == "raise":
+                raise LookupError("as it was told")
+            if happening == "return":
+                break
+            await self.step(happening, receive, send)
+        self.stop.set()
+
+    async def step(self, happening: str, receive: Receive, send: Send) -> None:
+        """Receive an event, or send one."""
+        if EVENTS[happening].sender == "server":
+            if happening == "lifespan.shutdown":
+                self.stop.set()
+            assert (await receive())["type"] == happening
+            return
+        try:
+            await send({"type": happening})
+        except ProtocolError as refusal:
+            self.refusals.append(refusal)
+            if not self.swallows:
+                self.stop.set()
+                raise
+
+
+async def judged(app: Scripted, offered: dict[str, Any] | None = None) -> tuple[Any, Lifespan]:
+    """Let our server run the application through the judge; return both."""
+    judge = validator(app)
+    lifespan = Lifespan(judge, offered)
+    try:
+        async with lifespan:
+            if lifespan.outcome is None and "lifespan.shutdown" in app.happenings:
+                await app.stop.wait()
+    except (StartupFailed, ShutdownFailed):
+        pass
+    return judge, lifespan
+
+
+def test_how_many_conversations_there_are() -> None:
+    """There are 22 complete conversations, and 48 ways to leave one by a wrong step."""
+    assert len(COMPLETE) == len(set(COMPLETE)) == 22
+    usual = ("lifespan.startup", "lifespan.startup.complete", "lifespan.shutdown")
+    assert sum(way[:3] == usual for way in COMPLETE) == 4
+    assert len(BROKEN) == 48
+
+
+@pytest.mark.parametrize("text", DIALECTS)
+@pytest.mark.parametrize("way", COMPLETE, ids=" ".join)
+async def test_every_complete_conversation(way: Way, text: str) -> None:
+    """No complete conversation has a violation, in any text; what is silent there is remarked."""
+    app = Scripted(*way)
+    judge, lifespan = await judged(app, scope(*text.split()))
+    assert judge.violations == []
+    early = way[0] in {"lifespan.startup.complete", "lifespan.startup.failed"}
+    failures = sum(happening.endswith("failed") for happening in way) * (text == "asgi 1.0")
+    expected = ["answers-in-order"] * early + ["events-known"] * failures
+    assert sorted(remark.slug for remark in judge.remarks) == expected
+    assert app.refusals == []
+    assert lifespan.outcome == outcome(way)
+
+
+def outcome(way: Way) -> str:
+    """Return what became of a complete conversation, in the words of the server."""
+    if any(happening.endswith("failed") for happening in way):
+        return "failed"
+    if "lifespan.startup.complete" not in way:
+        return "declined"
+    if "lifespan.shutdown" not in way:
+        return {"raise": "crashed", "return": "left"}[way[-1]]
+    return "complete"
+
+
+@pytest.mark.parametrize("swallows", [True, False])
+@pytest.mark.parametrize(("way", "broken"), BROKEN)
+async def test_every_broken_step_of_an_application(
+    way: Way, broken: str, *, swallows: bool
+) -> None:
+    """The rule of the cell is named, at the application, and no other; the server names it, too."""
+    states = {one: state for state, one in ways()}
+    _, rule, remark = TRANSITIONS[states[way]][broken]
+    app = Scripted(*way, broken, *(() if broken in ENDS else finished(way)), swallows=swallows)
+    judge, _ = await judged(app)
+    early = ["answers-in-order"] * (way[:1] not in {(), ("lifespan.startup",)})
+    assert [found.slug for found in judge.violations] == [rule] * (not remark)
+    assert [found.slug for found in judge.remarks] == early + [rule] * bool(remark)
+    parties = {found.party for found in (*judge.violations, *judge.remarks)}
+    assert parties == {"application"}
+    if broken not in ENDS:
+        assert [refusal.slug for refusal in app.refusals] == [rule]
+
+
+@pytest.mark.parametrize("broken", ["nothing", "startup", "shutdown"])
+async def test_our_application(broken: str) -> None:
+    """What with_lifespan makes breaks no rule, whatever fails in it, and raises no remark."""
+
+    @asynccontextmanager
+    async def context() -> Any:
+        if broken == "startup":
+            raise OSError(broken)
+        yield {"pool": 1}
+        if broken == "shutdown":
+            raise OSError(broken)
+
+    async def respond(request: Any, _: Receive, __: Send) -> None:
+        assert request["state"] == {"pool": 1}
+
+    judge = validator(with_lifespan(context, respond))
+    with suppress(StartupFailed, ShutdownFailed):
+        async with Lifespan(judge) as lifespan:
+            await judge(lifespan.with_state({"type": "http"}), None, None)  # type: ignore[arg-type]
+    assert (judge.violations, judge.remarks) == ([], [])

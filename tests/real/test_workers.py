@@ -1,0 +1,258 @@
+"""Each event loop has its own lifespan: in real threads, real processes, and uvicorn's workers."""
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec import Lifespan, scope
+
+__all__: list[str] = []
+
+LIMIT = 60.0  # seconds; nothing here takes ten
+PAGE = Path(__file__).parents[2] / "docs" / "workers.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```\n```{output}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+APP = """
+import os
+
+
+async def app(scope, receive, send):
+    while scope["type"] == "lifespan":
+        event = await receive()
+        with open("log", "a") as log:
+            log.write(f"{event['type']} {os.getpid()}\\n")
+        await send({"type": f"{event['type']}.complete"})
+        if event["type"] == "lifespan.shutdown":
+            return
+"""
+DIES = """
+import sqlite3, time
+
+database = sqlite3.connect("shop.db", isolation_level=None)
+database.execute("BEGIN IMMEDIATE")
+database.execute("CREATE TABLE orders (article TEXT)")
+print("in the middle", flush=True)
+time.sleep(600)
+"""
+
+
+# ---- threads --------------------------------------------------------------------------------
+
+
+def test_two_loops_in_two_threads() -> None:
+    """Two lifespans of one application live at the same time, each in its thread and loop."""
+    both_serve = threading.Barrier(2, timeout=LIMIT)
+    heard: list[tuple[str, str]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for answer in ("startup", "shutdown"):
+            event = await receive()
+            heard.append((threading.current_thread().name, event["type"]))
+            scope["state"][answer] = asyncio.get_running_loop()
+            await send({"type": f"lifespan.{answer}.complete"})
+
+    async def serve() -> tuple[Any, Any]:
+        async with Lifespan(app, startup_timeout=LIMIT, shutdown_timeout=LIMIT) as lifespan:
+            await asyncio.to_thread(both_serve.wait)
+            assert lifespan.state == {"startup": asyncio.get_running_loop()}
+        return lifespan.outcome, lifespan.state
+
+    with ThreadPoolExecutor(2, thread_name_prefix="serves") as pool:
+        servers = [pool.submit(asyncio.run, serve()) for _ in range(2)]
+        (first, state), (second, other) = (server.result(LIMIT) for server in servers)
+    assert (first, second) == ("complete", "complete")
+    assert state["startup"] is state["shutdown"] is not other["startup"]
+    assert Counter(heard) == {
+        (f"serves_{n}", f"lifespan.{event}"): 1 for n in (0, 1) for event in ("startup", "shutdown")
+    }
+
+
+# ---- processes ------------------------------------------------------------------------------
+
+
+def work(number: int, everybody: Any, told: Any) -> None:
+    """Be a worker: tell process, number and event, and serve until every worker has started."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for answer in ("startup", "shutdown"):
+            await receive()
+            told.put((os.getpid(), scope["pagi"]["worker_num"], answer))
+            await send({"type": f"lifespan.{answer}.complete"})
+
+    async def serve() -> None:
+        async with Lifespan(app, scope("pagi", "0.3", worker=number), startup_timeout=LIMIT):
+            await asyncio.to_thread(everybody.wait, LIMIT)
+
+    asyncio.run(serve())
+
+
+def test_two_processes() -> None:
+    """Two processes have a lifespan each, at the same time; PAGI's fields say which is which."""
+    spawn = multiprocessing.get_context("spawn")
+    everybody, told = spawn.Barrier(2), spawn.SimpleQueue()
+    workers = [spawn.Process(target=work, args=(n, everybody, told)) for n in (1, 2)]
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(LIMIT)
+        assert [worker.exitcode for worker in workers] == [0, 0]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.join()
+    heard = []
+    while not told.empty():
+        heard.append(told.get())
+    pids = [worker.pid for worker in workers]
+    assert Counter(heard) == {
+        (pid, number, event): 1
+        for number, pid in enumerate(pids, 1)
+        for event in ("startup", "shutdown")
+    }
+    assert [event for _, _, event in heard[:2]] == ["startup", "startup"]
+
+
+def test_a_worker_that_dies_in_the_migration(tmp_path: Path) -> None:
+    """It leaves no half of the migration and no lock: the page's workers do the whole of it."""
+    with subprocess.Popen(
+        [sys.executable, "-c", DIES], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    ) as dies:
+        try:
+            assert dies.stdout
+            assert dies.stdout.readline() == "in the middle\n"
+        finally:
+            dies.kill()
+    program, output = next(
+        found for found in BLOCK.findall(PAGE.read_text()) if "BEGIN" in found[0]
+    )
+    (tmp_path / "example.py").write_text(program)
+    command = [sys.executable, "example.py"]
+    assert subprocess.check_output(command, cwd=tmp_path, text=True, timeout=LIMIT) == output
+
+
+# ---- uvicorn --------------------------------------------------------------------------------
+
+
+class Log:
+    """What the application wrote: an event and a process in each line."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "log"
+
+    def events(self, kind: str) -> list[int]:
+        """Return the processes that had an event, in order."""
+        text = self.path.read_text() if self.path.exists() else ""
+        return [int(pid) for pid in re.findall(rf"^lifespan\.{kind} (\d+)\n", text, re.MULTILINE)]
+
+    async def until(self, startups: int, shutdowns: int) -> None:
+        """Wait until there were so many events."""
+        wanted = {"startup": startups, "shutdown": shutdowns}
+        while any(len(self.events(kind)) < n for kind, n in wanted.items()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)  # another process writes it: there is no event
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    """Write the application into an empty folder."""
+    (tmp_path / "page.py").write_text(APP)
+    return Log(tmp_path)
+
+
+@contextlib.asynccontextmanager
+async def uvicorn(folder: Path, *options: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run uvicorn in the folder, on a free port of the loopback interface; end all of it here."""
+    command = ["-m", "uvicorn", "page:app", "--host", "127.0.0.1", "--port", "0", *options]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        cwd=folder,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        async with asyncio.timeout(LIMIT):
+            yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # workers that a failed test would leave
+        await process.wait()
+
+
+def alive(pids: list[int]) -> list[int]:
+    """Return the processes that are still there."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 0)
+            found.append(pid)
+    return found
+
+
+async def test_one_process_of_uvicorn(log: Log) -> None:
+    """One process has one lifespan."""
+    async with uvicorn(log.path.parent) as process:
+        await log.until(1, 0)
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    assert log.events("startup") == log.events("shutdown") == [process.pid]
+
+
+async def test_two_workers_of_uvicorn(log: Log) -> None:
+    """Two workers have a lifespan each, and the parent has none."""
+    async with uvicorn(log.path.parent, "--workers", "2") as process:
+        await log.until(2, 0)
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    workers = set(log.events("startup"))
+    assert len(log.events("startup")) == len(log.events("shutdown")) == len(workers) == 2
+    assert process.pid not in workers
+    assert set(log.events("shutdown")) == workers
+    assert alive(list(workers)) == []
+
+
+async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
+    """SIGHUP replaces each worker by a new process, with a lifespan of its own."""
+    async with uvicorn(log.path.parent, "--workers", "2") as process:
+        await log.until(2, 0)
+        first = set(log.events("startup"))
+        process.send_signal(signal.SIGHUP)
+        await log.until(4, 2)
+        assert set(log.events("shutdown")) == first
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    workers = log.events("startup")
+    assert len(set(workers)) == len(workers) == 4
+    assert sorted(log.events("shutdown")) == sorted(workers)
+    assert alive(workers) == []
+
+
+async def test_uvicorn_reloads(log: Log) -> None:
+    """A reload ends one process, with shutdown, and begins another, with startup."""
+    program = log.path.with_name("page.py")
+    async with uvicorn(log.path.parent, "--reload") as process:
+        await log.until(1, 0)
+        while not log.events("shutdown"):  # what changes before it is first looked at goes unseen
+            program.write_text(program.read_text() + "# changed\n")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(log.until(1, 1), 5)
+        await log.until(2, 1)
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+    one, another = log.events("startup")
+    assert log.events("shutdown") == [one, another]
+    assert len({process.pid, one, another}) == 3
+    assert alive([one, another]) == []

@@ -1,0 +1,223 @@
+"""The command: what it prints, what it refuses, and how it ends."""
+
+import os
+import resource
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from lifespec import cli
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[1]
+SRC = Path(cli.__file__).parent
+FILES = [name for name in cli.COPY_ME if (SRC / f"{name}.py").exists()]
+LONGEST = 80
+
+
+def ended(*arguments: str) -> object:
+    """Run the command as a process would; return the status that it ends with."""
+    try:
+        return cli.main(arguments)
+    except SystemExit as exit_:
+        return exit_.code
+
+
+def lifespec(*arguments: str, **streams: int) -> "subprocess.Popen[bytes]":
+    """Start the command in a process of its own."""
+    command = [sys.executable, "-m", "lifespec", *arguments]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture
+def refusal(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a command that is refused; return what it says: one line, and nothing printed."""
+
+    def said(*arguments: str) -> str:
+        assert ended(*arguments) == 2
+        out, err = capfd.readouterr()
+        assert (out, err.count("\n"), err[:10]) == ("", 1, "lifespec: ")
+        return err.removeprefix("lifespec: ").removesuffix("\n")
+
+    return said
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_copy_prints_the_file(name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """`lifespec copy server` prints server.py, byte for byte, and ends with status 0."""
+    assert ended("copy", name) == 0
+    assert capfdbinary.readouterr() == ((SRC / f"{name}.py").read_bytes(), b"")
+
+
+def test_bytes_stay_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """No line's end and no character is changed, whatever the terminal's encoding."""
+    content = "# 生命周期\r\nx = 1\n".encode()
+    (tmp_path / "server.py").write_bytes(content)
+    monkeypatch.setattr(cli.resources, "files", lambda _: tmp_path)
+    assert ended("copy", "server") == 0
+    assert capfdbinary.readouterr().out == content
+
+
+def test_the_files_are_those_that_say_so() -> None:
+    """What calls itself COPY ME can be copied, and nothing else."""
+    marked = {path.stem for path in SRC.glob("*.py") if "COPY ME:" in path.read_text("utf-8")}
+    assert marked == set(FILES)
+
+
+def test_copy_writes_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With --to the file is written there, and nothing is printed."""
+    path = tmp_path / "lifespan.py"
+    assert ended("copy", "server", "--to", str(path)) == 0
+    assert path.read_bytes() == (SRC / "server.py").read_bytes()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_no_file_is_overwritten(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    """What is there already stays as it is."""
+    path = tmp_path / "mine.py"
+    path.write_text("mine")
+    said = refusal("copy", "server", "--to", str(path))
+    assert said == f"{path} is there already: name another path, or remove it first"
+    assert path.read_text() == "mine"
+
+
+def test_no_file_is_written_in_part(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    """Where there is no room for the whole file, nothing is left behind."""
+    path = tmp_path / "lifespan.py"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        said = refusal("copy", "server", "--to", str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert said == f"{path} cannot be written: File too large; name another path"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    """Folders are not made."""
+    path = tmp_path / "no" / "lifespan.py"
+    said = refusal("copy", "server", "--to", str(path))
+    assert said == f"{path} cannot be written: No such file or directory; name another path"
+
+
+def test_a_file_that_there_is_not(refusal: Callable[..., str]) -> None:
+    """The sentence names what was given, and what there is."""
+    assert refusal("copy", "client") == (
+        "there is no 'client': name server, application, validate or messages"
+    )
+
+
+def test_an_installation_that_lacks_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    """A package without its sources is not whole, and the sentence says which is missing."""
+    monkeypatch.setattr(cli.resources, "files", lambda _: tmp_path)
+    path = tmp_path / "server.py"
+    assert refusal("copy", "server") == f"this installation has no {path}: install lifespec again"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted", "help_"),
+    [
+        ([], "the following arguments are required: COMMAND", "lifespec"),
+        (["paste"], "argument COMMAND: invalid choice: 'paste' (choose from ", "lifespec"),
+        (["copy"], "the following arguments are required: FILE", "lifespec copy"),
+        (["copy", "server", "validate"], "unrecognized arguments: validate", "lifespec"),
+        (["copy", "server", "--to"], "argument --to: expected one argument", "lifespec copy"),
+        (["--quiet", "copy", "server"], "unrecognized arguments: --quiet", "lifespec"),
+    ],
+)
+def test_bad_usage(
+    arguments: list[str], wanted: str, help_: str, refusal: Callable[..., str]
+) -> None:
+    """One line says what was wrong, and where what can be given is shown; the status is 2."""
+    said = refusal(*arguments)
+    assert said.startswith(wanted)
+    assert said.endswith(f"; `{help_} --help` says what can be given")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["copy", "--help"]])
+def test_help_fits_a_terminal(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The help is at most 80 columns wide, names every file, and ends with status 0."""
+    monkeypatch.setenv("COLUMNS", str(LONGEST))
+    assert ended(*arguments) == 0
+    out, err = capfd.readouterr()
+    assert max(map(len, out.splitlines())) <= LONGEST
+    assert err == ""
+    assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []
+
+
+def test_version(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """`lifespec --version` prints the version that is installed."""
+    monkeypatch.setattr(metadata, "version", {"lifespec": "1.2.3"}.__getitem__)
+    assert ended("--version") == 0
+    assert capfd.readouterr() == ("lifespec 1.2.3\n", "")
+
+
+def test_version_of_what_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """From a folder of sources the command works, and says that it has no version."""
+
+    def unknown(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", unknown)
+    assert ended("--version") == 0
+    assert capfd.readouterr() == ("lifespec (not installed)\n", "")
+
+
+def test_a_reader_that_has_read_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe that nobody reads any more is no failure."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert ended("copy", "server") == 0
+        assert ended("--help") == 0
+
+
+@pytest.mark.parametrize("arguments", [["copy", "server"], ["copy", "server", "--help"]])
+def test_a_closed_pipe_leaves_no_traceback(arguments: list[str]) -> None:
+    """Nothing is said on standard error, when Python ends neither."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with lifespec(*arguments, stdout=writing) as process:
+        os.close(writing)
+        assert process.communicate(timeout=60) == (None, b"")
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_an_output_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    """A disk that is full is a sentence too."""
+    with Path("/dev/full").open("w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        said = refusal("copy", "server")
+    assert said == "the output cannot be written: No space left on device"
+
+
+def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]) -> None:
+    """Python has no standard output where it was closed before."""
+    monkeypatch.setattr(sys, "stdout", None)
+    said = refusal("copy", "server")
+    assert said == "standard output is closed: send it to a file or to a terminal"
+
+
+def test_the_package_installs_the_command() -> None:
+    """pyproject.toml names this very function."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert scripts == {"lifespec": f"{cli.__name__}:{cli.main.__name__}"}
