@@ -17,7 +17,10 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINS = dict(re.findall(r"^([\w.-]+)==(.+)$", LOCK.read_text(), re.MULTILINE))
+PEERS = ROOT / ".ci" / "peers.txt"
+PINS, PEER_PINS = (
+    dict(re.findall(r"^([\w.-]+)==(.+)$", lock.read_text(), re.MULTILINE)) for lock in (LOCK, PEERS)
+)
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
@@ -42,7 +45,9 @@ def test_help_lists_the_commands() -> None:
     """`make help` tells of each command that a reader needs."""
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
-    assert names == ["help", "docs", "test", "check", "translate", "mutation", "lock", "clean"]
+    assert " ".join(names) == (
+        "help docs test check exhaustive bench translate mutation lock clean"
+    )
 
 
 def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
@@ -54,21 +59,29 @@ def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
     ]
 
 
-def test_the_lock_is_names_and_versions() -> None:
+@pytest.mark.parametrize("lock", [LOCK, PEERS], ids=show)
+def test_the_lock_is_names_and_versions(lock: Path) -> None:
     """No address, no option, no range: nothing but name==version."""
-    for number, line in enumerate(LOCK.read_text().splitlines(), 1):
+    for number, line in enumerate(lock.read_text().splitlines(), 1):
         plain = re.fullmatch(r"#[^:/]*:[^:/]*|[\w.-]+==[\w.]+", line)
-        assert plain, f"{show(LOCK)}:{number}: {line}"
+        assert plain, f"{show(lock)}:{number}: {line}"
+
+
+def test_the_locks_agree() -> None:
+    """What both locks have, they have in the same version."""
+    both = PINS.keys() & PEER_PINS.keys()
+    assert {name: PINS[name] for name in both} == {name: PEER_PINS[name] for name in both}
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_lock_covers_each_group(group: str) -> None:
     """Each dependency of pyproject.toml is locked, at a version that it allows."""
-    pins = {canonicalize_name(name): version for name, version in PINS.items()}
+    lock, found = (PEERS, PEER_PINS) if group == "peers" else (LOCK, PINS)
+    pins = {canonicalize_name(name): version for name, version in found.items()}
     for requirement in map(Requirement, GROUPS[group]):
         version = pins.get(canonicalize_name(requirement.name))
-        assert version, f"{show(LOCK)}:1: {requirement.name} is missing: make lock"
-        assert version in requirement.specifier, f"{show(LOCK)}:1: {requirement}: make lock"
+        assert version, f"{show(lock)}:1: {requirement.name} is missing: make lock"
+        assert version in requirement.specifier, f"{show(lock)}:1: {requirement}: make lock"
 
 
 def test_the_lock_has_what_its_packages_need() -> None:

@@ -1,0 +1,110 @@
+"""Every application: what it may do, how a script is played, and how many there are.
+
+An application here is a script, at most N actions, and a manner. The last action is `return` or
+`raise`, and no other is; so none is counted twice. The manner says what a refused send does: the
+application lets the exception pass, or swallows it and goes on with its script.
+"""
+
+import asyncio
+from typing import Any, Literal, NamedTuple
+
+__all__ = [
+    "ENDS",
+    "MESSAGES",
+    "MOVES",
+    "Actor",
+    "Crash",
+    "Manner",
+    "Said",
+    "Script",
+    "below",
+    "scripts",
+]
+
+Script = tuple[str, ...]
+Manner = Literal["either", "passes", "swallows"]  # either: nothing was refused, so both are one
+
+MESSAGES: dict[str, dict[str, str]] = {
+    "startup.complete": {"type": "lifespan.startup.complete"},
+    "startup.failed": {"type": "lifespan.startup.failed", "message": "no"},
+    "shutdown.complete": {"type": "lifespan.shutdown.complete"},
+    "shutdown.failed": {"type": "lifespan.shutdown.failed", "message": "no"},
+    "unknown": {"type": "lifespan.unknown"},
+    "malformed": {"message": "no type"},
+}
+MOVES = ("receive", *MESSAGES, "pause")
+ENDS = ("return", "raise")
+
+
+class Crash(Exception):  # noqa: N818  what it is, not that it is an error
+    """What an application raises by itself."""
+
+
+class Said(NamedTuple):
+    """One fact, as the application saw it."""
+
+    what: str
+    of: str = ""
+
+
+class Actor:
+    """An application that plays its script, and keeps what it saw."""
+
+    def __init__(self, script: Script, *, swallows: bool = False) -> None:
+        self.script, self.swallows = script, swallows
+        self.begun = 0
+        self.heard: list[str] = []
+        self.refused: list[tuple[int, str]] = []  # number of the action, and the rule named
+        self.facts: list[Said] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether the call has returned or raised."""
+        return bool(self.facts) and self.facts[-1].what in {"return", "raise", "cancelled"}
+
+    async def __call__(self, _scope: Any, receive: Any, send: Any) -> None:
+        """Play the script."""
+        try:
+            await self._play(receive, send)
+        except asyncio.CancelledError:
+            self.facts.append(Said("cancelled"))
+            raise
+        except Exception:
+            self.facts.append(Said("raise"))
+            raise
+        self.facts.append(Said("return"))
+
+    async def _play(self, receive: Any, send: Any) -> None:
+        for action in self.script:
+            self.begun += 1
+            if action == "receive":
+                self.heard.append((await receive())["type"])
+                self.facts.append(Said("heard", self.heard[-1]))
+            elif action == "pause":
+                await asyncio.sleep(0)
+            elif action == "raise":
+                raise Crash
+            elif action != "return":
+                await self._send(action, send)
+
+    async def _send(self, action: str, send: Any) -> None:
+        self.facts.append(Said("sent", MESSAGES[action].get("type", "")))
+        try:
+            await send(MESSAGES[action])
+        except Exception as error:
+            self.refused.append((self.begun, getattr(error, "slug", "")))
+            if not self.swallows:
+                raise
+
+
+def below(room: int) -> int:
+    """Count the scripts that still fit where so many actions are left."""
+    return sum(len(MOVES) ** moves * len(ENDS) for moves in range(room))
+
+
+def scripts(size: int, begin: Script = ()) -> list[Script]:
+    """List every script of up to so many actions, those that begin alike side by side."""
+    if len(begin) == size:
+        return []
+    ended = [(*begin, end) for end in ENDS]
+    return ended + [script for move in MOVES for script in scripts(size, (*begin, move))]

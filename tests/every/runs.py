@@ -1,0 +1,261 @@
+"""Every application against a server that stops at every moment, on the virtual clock.
+
+The moments. The body of the server ends after 0, 1, 2 … turns of the loop, the last time when
+everything waits. For each of these the server is cancelled besides, 1, 2, 3 … turns after the body
+ended (or after the beginning, where it ends at once), the last time when everything waits or the
+server is done. Then, once, there is no limit, and the body ends when everything waits.
+"""
+
+import asyncio
+import itertools
+import logging
+import types
+from collections.abc import Coroutine, Generator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from applications import ENDS, MOVES, Actor, Manner, Script, below
+from lifespec import Lifespan
+from lifespec.clock import Deadlock, VirtualLoop
+from oracle import LIMIT, Result, expected
+
+__all__ = ["Job", "Stop", "Tally", "Trials", "explore"]
+
+log = logging.getLogger("lifespec.server")
+
+
+class Stop(NamedTuple):
+    """When the server stops."""
+
+    turns: int  # of the body
+    cancelled: int | None = None  # so many turns after the body, or after the beginning
+    limit: float | None = LIMIT
+
+
+class Job(NamedTuple):
+    """All applications whose scripts begin so."""
+
+    begin: Script
+    manner: Manner = "either"
+
+
+@dataclass
+class Tally:
+    """What was counted, and each difference as a sentence."""
+
+    applications: int = 0
+    tried: int = 0
+    runs: int = 0
+    most: int = 0  # stop points of one application
+    hangs: int = 0  # without a limit, where the application waits for what does not come
+    differences: list[str] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        """Add what another has counted."""
+        self.applications += other.applications
+        self.tried += other.tried
+        self.runs += other.runs
+        self.most = max(self.most, other.most)
+        self.hangs += other.hangs
+        self.differences += other.differences
+
+
+class Loudest(logging.Handler):
+    """Keeps the highest level that was logged."""
+
+    level_seen = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the level, unless there was a higher one; debug is as good as silence."""
+        if record.levelno > logging.DEBUG:
+            self.level_seen = max(self.level_seen, record.levelno)
+
+
+class Run:
+    """One application, one server, one moment."""
+
+    def __init__(self, actor: Actor, stop: Stop, loop: "Loop") -> None:
+        self.actor, self.stop, self.loop = actor, stop, loop
+        self.lifespan = Lifespan(actor, startup_timeout=stop.limit, shutdown_timeout=stop.limit)
+        self.ended: int | None = None
+        self.cancelled: int | None = None
+        self.at_rest = False  # everything waited when the server stopped
+
+    async def serves(self) -> None:
+        """Serve until it is time to stop."""
+        async with self.lifespan:
+            for _ in range(self.stop.turns):
+                await asyncio.sleep(0)
+            self.ended, self.at_rest = self.actor.begun, self.loop.at_rest()
+
+    @types.coroutine
+    def watched(self, server: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
+        """Run the server, and note the moment at which a cancellation reaches it."""
+        step, with_what = server.send, None
+        try:
+            while True:
+                waits = step(with_what)
+                try:
+                    step, with_what = server.send, (yield waits)
+                except asyncio.CancelledError as error:
+                    self.cancelled = self.actor.begun
+                    step, with_what = server.throw, error
+        except StopIteration:
+            return
+
+    async def whole(self) -> None:
+        """Serve, and be watched."""
+        await self.watched(self.serves())
+
+    def cancels(self, task: asyncio.Task[None], later: int) -> None:
+        """Cancel the server when it is time."""
+        while self.stop.turns and self.ended is None and not self.loop.at_rest():
+            self.loop.turn()
+        for _ in range(later):
+            self.loop.turn()
+        self.at_rest = task.done() or self.loop.at_rest()
+        task.cancel()
+
+    def result(self) -> Result:
+        """Run, and say what became of it."""
+        self.loop.loudest.level_seen = 0
+        raised, hangs, began = "", False, self.loop.time()
+        task = self.loop.create_task(self.whole())
+        if self.stop.cancelled is not None:
+            self.cancels(task, self.stop.cancelled)
+        try:
+            self.loop.run_until_complete(task)
+        except Deadlock:
+            hangs, cancelled = True, self.cancelled
+            self.loop.clear()
+            self.cancelled = cancelled
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+            raised = type(error).__name__
+        actor = self.actor
+        seen = (self.ended is not None, tuple(actor.heard), tuple(actor.refused), actor.begun)
+        if hangs:
+            return Result(*seen, hangs=True)
+        seconds = round(self.loop.time() - began, 3)
+        level = self.loop.loudest.level_seen
+        return Result(*seen, self.lifespan.outcome or "", raised, level, seconds)
+
+
+class Loop(VirtualLoop):
+    """A virtual loop that can be run turn by turn, and tells of what nobody waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loudest = Loudest()
+        self.complaints: list[str] = []
+        self.set_exception_handler(lambda _, what: self.complaints.append(str(what)))
+        log.addHandler(self.loudest)
+        self.before = log.level, log.propagate
+        log.propagate = False
+        log.setLevel(logging.DEBUG)
+
+    def close(self) -> None:
+        """Leave the log as it was."""
+        log.removeHandler(self.loudest)
+        level, log.propagate = self.before
+        log.setLevel(level)
+        super().close()
+
+    def at_rest(self) -> bool:
+        """Say whether nothing is ready to go on."""
+        return not self._ready
+
+    def turn(self) -> None:
+        """Run what is ready, once."""
+        if self._ready:
+            self.stop()
+            self.run_forever()
+
+    def clear(self) -> None:
+        """Cancel what is left of a run that hangs, or that left its application behind."""
+        while left := asyncio.all_tasks(self):
+            for task in left:
+                task.cancel()
+            self.turn()
+        self.complaints.clear()
+
+
+class Trials:
+    """Tries applications on one loop, and holds each run against the oracle."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.loop = Loop()
+        self.tally = Tally()
+        self.reached = self.refused = False
+
+    def try_one(self, script: Script, stop: Stop, *, swallows: bool) -> Run:
+        """Make one run, and compare."""
+        run = Run(Actor(script, swallows=swallows), stop, self.loop)
+        found = run.result()
+        limit = stop.limit is not None
+        wanted = expected(script, run.ended, run.cancelled, swallows=swallows, limit=limit)
+        complaints, self.loop.complaints = self.loop.complaints, []
+        if found.begun and not run.actor.over:
+            complaints.append("The application still runs.")
+            self.loop.clear()
+        if found != wanted or complaints:
+            what = f"{' '.join(script)} ({swallows=}, {stop}): {wanted} was expected, not {found}"
+            self.tally.differences.append(" ".join([what, *complaints]))
+        self.tally.runs += 1
+        self.tally.hangs += found.hangs
+        self.reached |= found.begun == len(script)
+        self.refused |= bool(found.refused)
+        return run
+
+    def try_all(self, script: Script, *, swallows: bool) -> None:
+        """Stop at each moment."""
+        before = self.tally.runs
+        for turns in itertools.count():
+            run = self.try_one(script, Stop(turns), swallows=swallows)
+            self.cancel_each(script, turns, swallows=swallows)
+            if run.at_rest or run.ended is None:  # None: nothing was served, no body ended
+                break
+        self.try_one(script, Stop(turns, limit=None), swallows=swallows)
+        self.tally.tried += 1
+        self.tally.most = max(self.tally.most, self.tally.runs - before)
+
+    def cancel_each(self, script: Script, turns: int, *, swallows: bool) -> None:
+        """Cancel at each moment after a body of so many turns."""
+        for later in itertools.count(0 if turns else 1):
+            if self.try_one(script, Stop(turns, later), swallows=swallows).at_rest:
+                return
+
+    def visit(self, job: Job) -> list[Job]:
+        """Try what ends after this beginning; return what goes on.
+
+        Where no run came to the end, the applications that begin so cannot be told apart: each
+        of their runs is one of these. They are counted, and not tried again.
+        """
+        begin, swallows = job.begin, job.manner == "swallows"
+        room = self.size - len(begin)
+        self.reached = self.refused = False
+        self.try_all((*begin, ENDS[0]), swallows=swallows)
+        manner, more = job.manner, []
+        if manner == "either" and self.refused:
+            manner, more = "passes", [Job(begin, "swallows")]
+        if not self.reached:
+            self.tally.applications += below(room)
+            return more
+        for end in ENDS[1:]:
+            self.try_all((*begin, end), swallows=swallows)
+        self.tally.applications += len(ENDS)
+        if room > 1:
+            more += [Job((*begin, move), manner) for move in MOVES]
+        return more
+
+
+def explore(size: int, jobs: list[Job], depth: int | None = None) -> tuple[Tally, list[Job]]:
+    """Try all below these; where a depth is given, return what is left at it."""
+    trials, left = Trials(size), []
+    while jobs:
+        job = jobs.pop()
+        more = trials.visit(job)
+        left += [each for each in more if len(each.begin) == depth]
+        jobs += [each for each in more if len(each.begin) != depth]
+    trials.loop.close()
+    return trials.tally, left

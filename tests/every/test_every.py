@@ -1,0 +1,193 @@
+"""Every application of up to five actions, at every moment, against the decision table."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from applications import Said, below, scripts
+from drivers import DRIVERS, Reader, Seen, Verdict, judge
+from lifespec import server
+from run import FAST, FAST_DRIVERS, FILE, counted
+from runs import Job, Stop, Tally, Trials, explore
+
+__all__: list[str] = []
+
+RECORD: dict[str, Any] = json.loads(FILE.read_text())
+PAGE = Path(__file__).parents[2] / "docs" / "exhaustive.md"
+STARTED = ("receive", "startup.complete")
+STOPPING = (*STARTED, "receive")
+# What only an application reaches that defies its cancellation, or says something when it is over.
+DEFIANT = {("dismissed", "raised"), ("dismissed", "expired"), ("ended", "raised")}
+LINGERING = {("answered", "expired")}  # it takes time; no script does, but to receive
+
+
+@pytest.fixture(scope="module")
+def tally() -> Tally:
+    """Try them all."""
+    return explore(FAST, [Job(())])[0]
+
+
+@pytest.mark.timeout(280)
+def test_our_server_does_what_the_table_says(tally: Tally) -> None:
+    """Outcome, exception, events, refusals, log and time are those of the oracle; none hangs."""
+    assert tally.differences == []
+
+
+def test_the_record_is_of_the_same_applications(tally: Tally) -> None:
+    """What was recorded for five actions is what is counted now."""
+    recorded, found = RECORD["server"][str(FAST)], counted(tally)
+    turns = {"runs", "stop points of one"}  # these alone are the server's own affair
+    assert {name: recorded[name] for name in found.keys() - turns} == {
+        name: found[name] for name in found.keys() - turns
+    }
+
+
+def test_no_difference_is_recorded() -> None:
+    """The long run found nothing, and tried at least six actions."""
+    assert max(map(int, RECORD["server"])) == RECORD["actions"]["server"] >= 6
+    assert {size["differences"] for size in RECORD["server"].values()} == {0}
+
+
+@pytest.mark.timeout(280)
+def test_what_was_left_out_could_not_be_told_apart() -> None:
+    """With nothing left out there are as many applications, and no difference either."""
+    size, trials, applications = 4, Trials(4), 0
+    for script in scripts(size):
+        trials.refused = False
+        trials.try_all(script, swallows=False)
+        applications += 1 + trials.refused
+        if trials.refused:
+            trials.try_all(script, swallows=True)
+    trials.loop.close()
+    assert trials.tally.differences == []
+    assert applications == explore(size, [Job(())])[0].applications
+
+
+@pytest.mark.parametrize("size", range(6))
+def test_how_many_scripts_there_are(size: int) -> None:
+    """The number that is given for a size is the number of different scripts."""
+    assert len(set(scripts(size))) == len(scripts(size)) == below(size)
+
+
+@pytest.mark.parametrize("row", [*(set(server.TABLE) - DEFIANT - LINGERING)], ids=" ".join)
+def test_no_row_of_the_server_could_be_missing(
+    row: tuple[server.Phase, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any one of the rows that are reached, the oracle finds a difference."""
+    monkeypatch.delitem(server.TABLE, row)
+    jobs = [Job(("receive",)), Job(("receive", "startup.failed")), Job(STOPPING)]
+    differences = [explore(len(job.begin) + 2, [job])[0].differences for job in jobs]
+    assert any(differences)
+
+
+def test_a_row_that_leads_elsewhere_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An application that is forgotten instead of cancelled is found to run still."""
+    _, outcome, level, words = server.TABLE["waiting", "expired"]
+    monkeypatch.setitem(server.TABLE, ("waiting", "expired"), ("ended", outcome, level, words))
+    assert "still runs" in " ".join(explore(3, [Job(())])[0].differences)
+
+
+def test_a_hang_is_a_difference() -> None:
+    """An application that waits for what does not come hangs where there is no limit."""
+    trials = Trials(4)
+    trials.try_all(("receive", "receive", "return"), swallows=False)
+    trials.loop.close()
+    assert (trials.tally.hangs, trials.tally.differences) == (1, [])
+
+
+def test_the_moments_of_one_application() -> None:
+    """The body ends at each turn until all waits; after each of them the server is cancelled."""
+    trials, stops = Trials(5), []
+    trials.try_one = lambda script, stop, **rest: (  # type: ignore[method-assign]
+        stops.append(stop),
+        Trials.try_one(trials, script, stop, **rest),
+    )[1]
+    trials.try_all((*STARTED, "pause", "receive", "return"), swallows=False)
+    trials.loop.close()
+    assert [stop.turns for stop in stops if stop.cancelled is None] == [0, 1, 1]
+    assert stops[-1] == Stop(1, limit=None)
+    assert [stop.cancelled for stop in stops if not stop.turns] == [None, 1, 2, 3, 4]
+    assert [stop.cancelled for stop in stops if stop.turns] == [None, 0, 1, 2, None]
+
+
+TOLD = [Said("heard", "lifespan.startup")]
+COMPLETE = [Said("sent", "lifespan.startup.complete"), Said("served"), Said("asked to stop")]
+STOPPED = [Said("heard", "lifespan.shutdown"), Said("sent", "lifespan.shutdown.complete")]
+FAILED = Said("sent", "lifespan.startup.failed")
+OVER = [Said("return"), Said("ended")]
+
+
+@pytest.mark.parametrize(
+    ("facts", "verdict"),
+    [
+        ([*TOLD, *COMPLETE, *STOPPED, *OVER], "as the texts say"),
+        ([*TOLD, *COMPLETE, *STOPPED, Said("ended"), Said("return")], "as the texts say"),
+        ([*TOLD], "as the texts say"),  # it waits for the answer
+        ([*TOLD, FAILED, Said("raise"), Said("ended")], "as the texts say"),
+        ([*TOLD, Said("raise"), Said("served"), Said("ended")], "as the texts say"),
+        ([*TOLD, Said("raise"), Said("ended")], "otherwise"),
+        ([*TOLD, Said("served"), Said("ended")], "otherwise"),
+        ([*TOLD, FAILED, Said("served"), Said("ended")], "otherwise"),
+        ([*TOLD, *COMPLETE, Said("ended")], "otherwise"),
+        ([*TOLD, *COMPLETE], "otherwise"),
+        ([*TOLD, *TOLD], "otherwise"),
+        ([*TOLD, *COMPLETE, *STOPPED[:1], Said("ended")], "otherwise"),
+        ([*TOLD, Said("return"), Said("ended")], "unspecified"),
+        ([FAILED, Said("served"), *OVER], "unspecified"),
+        ([*TOLD, Said("sent", ""), Said("served"), *OVER], "unspecified"),
+        ([*TOLD, *COMPLETE[:1], Said("raise"), Said("ended")], "unspecified"),
+        ([*TOLD, Said("return")], "waits for ever"),
+        ([*TOLD, FAILED], "waits for ever"),
+    ],
+)
+def test_what_the_texts_say(facts: list[Said], verdict: Verdict) -> None:
+    """A driver is judged where a text binds it; its limits, and silences, are unspecified."""
+    assert Reader(Seen(facts, waited=False, begun=0)).verdict() == verdict
+    if Said("ended") in facts and verdict == "otherwise" and Said("served") not in facts:
+        assert Reader(Seen(facts, waited=True, begun=0)).verdict() == "unspecified"
+
+
+@pytest.mark.parametrize("name", ["lifespec", "uvicorn", "starlette"])
+def test_a_driver_does_what_is_recorded(name: str) -> None:
+    """The drivers installed here do what the record says; else: make exhaustive."""
+    recorded = RECORD["drivers"][name]
+    assert name == "lifespec" or recorded["version"] == metadata.version(name)
+    assert judge(name, FAST_DRIVERS) == recorded[str(FAST_DRIVERS)]
+
+
+def rows(title: str) -> list[list[str]]:
+    """Read the cells of the page's table with that first title."""
+    lines = PAGE.read_text().splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"| {title} |")) + 2
+    table = lines[start : lines.index("", start)]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_page_shows_our_numbers() -> None:
+    """The first table of the page is the record."""
+    names = ("applications", "told apart", "stop points of one", "runs", "differences")
+    assert rows("actions") == [
+        [size, *(f"{found[name]:,}" for name in names)] for size, found in RECORD["server"].items()
+    ]
+
+
+def test_the_page_shows_the_others() -> None:
+    """The second table of the page is the record, and names each version."""
+    names = ("as the texts say", "unspecified", "otherwise", "waits for ever")
+    size = str(RECORD["actions"]["drivers"])
+    assert list(RECORD["drivers"]) == list(DRIVERS)
+    assert rows("driver") == [
+        [f"{name} {found['version']}".strip(), *(f"{found[size][each]:,}" for each in names)]
+        for name, found in RECORD["drivers"].items()
+    ]
+
+
+def test_the_page_names_the_machine() -> None:
+    """The page says where it was run, and of how many scripts the drivers were given."""
+    text, size = PAGE.read_text(), RECORD["actions"]["drivers"]
+    known = f"Python {RECORD['python']}", f"{RECORD['cpus']} processors", f"{below(size):,} scripts"
+    assert [each for each in known if each not in text] == []
+    assert f"up to {size} actions" in text
