@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Measured", "MeasuredWhen", "chart", "setup"]
 
 FILE = "matrix/bench.json"
-WIDTH, LEFT, STEP = 480, 130, 24  # of a chart: in all, of its labels, from bar to bar
+WIDTH, LEFT, STEP = 480, 142, 24  # of a chart: in all, of its labels, from bar to bar
 
 
 class Measured(SphinxDirective):
@@ -102,7 +102,7 @@ def _table(rows: list[Row], translate: Translate) -> nodes.table:
     for row in rows:
         cells = [
             _label(row, translate),
-            f"{row['seconds'] * 1e6:,.3g} µs",
+            f"{row['seconds'] * 1e6:,.3g}\N{NO-BREAK SPACE}µs",
             f"{_ratio(row, rows):.2f}",
         ]
         if "bytes" in rows[0]:

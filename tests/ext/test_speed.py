@@ -43,8 +43,8 @@ def test_a_measure_is_a_table(tmp_path: Path) -> None:
     with tried(tmp_path, "```{measured} state\n```") as trial:
         assert rows(trial) == [
             ["What is measured", "Time", "Ratio"],
-            ["inline", "0.2 µs", "1.00"],
-            ["with_state()", "0.3 µs", "1.50"],
+            ["inline", "0.2\N{NO-BREAK SPACE}µs", "1.00"],
+            ["with_state()", "0.3\N{NO-BREAK SPACE}µs", "1.50"],
         ]
         assert not trial.page().select("svg")
 
@@ -53,8 +53,8 @@ def test_memory_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
     """A row without it has an empty cell."""
     with tried(tmp_path, "```{measured} at-once\n```") as trial:
         assert rows(trial)[1:] == [
-            ["10,000 at once", "10 µs", "1.00", "2,500 bytes"],
-            ["10,000 at once, with garbage collection", "20 µs", "2.00", ""],
+            ["10,000 at once", "10\N{NO-BREAK SPACE}µs", "1.00", "2,500 bytes"],
+            ["10,000 at once, with garbage collection", "20\N{NO-BREAK SPACE}µs", "2.00", ""],
         ]
 
 
