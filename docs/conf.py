@@ -6,6 +6,10 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
@@ -108,3 +112,16 @@ pygments_dark_style = "ink.Dark"
 # A copied session is its statements alone; what a program prints is nothing to copy.
 copybutton_exclude = ".linenos, .gp, .go, .gt, .gr"
 copybutton_selector = "div:not(.output) > div.highlight > pre"
+
+
+def _plain_dict(
+    _app: Sphinx, _what: str, name: str, _o: object, _n: object, doc: list[str]
+) -> None:
+    """Show what `with_state` returns as the dict that it is; its other type is for checkers."""
+    if name.endswith(".with_state"):
+        doc += ["", ":rtype: :py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"]
+
+
+def setup(app: Sphinx) -> None:
+    """Come before sphinx-autodoc-typehints, which then says nothing of it."""
+    app.connect("autodoc-process-docstring", _plain_dict, priority=400)

@@ -252,7 +252,7 @@ def test_ci_installs_what_is_lacking(clone: Path) -> None:
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 0", "apt-get": 'echo "got $*" >&2'}
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 0, said
-    assert re.search("got install .* make python3-venv chromium fonts-noto-cjk", said)
+    assert re.search("got install .* make python3-venv chromium fonts-noto-cjk nodejs", said)
 
 
 def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
@@ -260,4 +260,4 @@ def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 1000"}
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 1
-    assert "apt-get install make python3-venv chromium fonts-noto-cjk" in said
+    assert "apt-get install make python3-venv chromium fonts-noto-cjk nodejs" in said

@@ -9,7 +9,7 @@ import logging
 import pickle
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
@@ -906,6 +906,24 @@ async def test_state() -> None:
         assert two == {"type": "http", "path": "/", "state": {"shared": [2]}}
         assert request == {"type": "http", "path": "/"}
     assert lifespan.state == {"shared": [2], "late": True}
+
+
+async def test_state_named() -> None:
+    """Lifespan[AppState](app) is what Lifespan(app) is, and a request's scope is a plain dict."""
+
+    class AppState(TypedDict):
+        kept: int
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["kept"] = 1
+        await correct(scope, receive, send)
+
+    async with Lifespan[AppState](app) as lifespan:
+        assert type(lifespan) is Lifespan
+        request = lifespan.with_state(types.MappingProxyType({"type": "http"}))
+        assert request == {"type": "http", "state": {"kept": 1}}
+        assert type(request) is type(request["state"]) is dict
+    assert lifespan.outcome == "complete"
 
 
 async def test_state_rebound() -> None:

@@ -23,7 +23,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 __all__ = [
     "Lifespan",
@@ -36,7 +36,24 @@ __all__ = [
 
 Phase = Literal["waiting", "running", "stopping", "answered", "dismissed", "ended"]
 Outcome = Literal["complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"]
-Application = Callable[[dict[str, Any], Any, Any], Awaitable[object]]
+Application = Callable[[Any, Any, Any], Awaitable[object]]
+
+if not TYPE_CHECKING:
+    State, WithState = TypeVar("State"), dict
+else:  # a checker knows defaults on every Python, so that Lifespan(app) needs no annotation
+    import typing_extensions
+
+    State = typing_extensions.TypeVar("State", bound=Mapping[str, Any], default=dict[str, Any])
+
+    class WithState(dict[str, Any], Generic[State]):
+        """What with_state returns is a plain dict; of its "state" a checker knows the type."""
+
+        @overload
+        def __getitem__(self, key: Literal["state"], /) -> State: ...
+        @overload
+        def __getitem__(self, key: str, /) -> Any: ...
+        def __getitem__(self, key: str, /) -> Any: ...
+
 
 HINT = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
 TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
@@ -108,7 +125,7 @@ class NoApplication(TypeError):  # noqa: N818
     """What was called as an application is none."""
 
 
-class Conversation:
+class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it.
 
     `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
@@ -140,7 +157,7 @@ class Conversation:
         self.app, self.grace, self.strict = app, grace, strict
         self.startup_timeout, self.shutdown_timeout = startup_timeout, shutdown_timeout
         self.scope: dict[str, Any] = scope
-        self.state: dict[str, Any] | None = scope.get("state")
+        self.state: State | None = scope.get("state")
         self.phase: Phase = "waiting"
         self.outcome: Outcome | None = None
         self.inbox: list[dict[str, str]] = []
@@ -158,13 +175,14 @@ class Conversation:
         """The exception that the application declined or crashed with, or None."""
         return self.raised if self.outcome in ("declined", "crashed") else None
 
-    def with_state(self, scope: Mapping[str, Any]) -> dict[str, Any]:
+    def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
         """Return a new scope whose state is a shallow copy of the live one."""
         if not self.asked:
             raise RuntimeError("with_state() comes after startup()")
-        if self.state is None:
-            return {**scope}
-        return {**scope, "state": self.state.copy()}  # [state-shallow-copy]
+        state: Any = self.state
+        if state is None:
+            return WithState(scope)
+        return WithState(scope, state=state.copy())  # [state-shallow-copy]
 
     def offer(self, what: str) -> None:
         """Put `startup` or `shutdown` before the application."""
@@ -260,11 +278,12 @@ def shown(value: object) -> str:
 # ---- cut here: no event loop above this line, asyncio below it --------------------------------
 
 
-class Lifespan(Conversation):
+class Lifespan(Conversation[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
     task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
+    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
         """Offer startup; return where the application can be served, else raise StartupFailed."""
@@ -272,11 +291,10 @@ class Lifespan(Conversation):
             raise RuntimeError("a Lifespan starts once: make another one")
         self.waiters = []
         self.offer("startup")
-        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
-        self.task.add_done_callback(self._gone)
+        self._begin()
         try:
             await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
-        except asyncio.CancelledError as cancelled:
+        except self.cancelled as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
         if isinstance(self.raised, NoApplication):
@@ -311,6 +329,10 @@ class Lifespan(Conversation):
         self.waiters = [waiter for waiter in self.waiters if not waiter.done()]
         while self.phase != "ended":
             await self._change()
+
+    def _begin(self) -> None:
+        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
+        self.task.add_done_callback(self._gone)
 
     async def _run(self) -> None:
         try:
@@ -356,14 +378,14 @@ class Lifespan(Conversation):
         try:
             while self.phase in (phase, "answered", "dismissed"):
                 await self._change(limit if self.phase == phase else self.grace)
-        except asyncio.CancelledError:
+        except self.cancelled:
             self.happened("cancelled")
             if self.phase == "dismissed":
                 await self._change(self.grace)
             raise
 
-    def _change(self, limit: float | None = None) -> asyncio.Future[None]:
-        """Return a future that is done when the phase has changed, if only because of the limit."""
+    def _change(self, limit: float | None = None) -> Awaitable[None]:
+        """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
         self.waiters.append(waiter)
         if limit is not None:

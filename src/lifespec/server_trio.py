@@ -1,0 +1,117 @@
+"""The server's half on trio: what of server.py's lower half is asyncio's, done by trio.
+
+    async with Lifespan(app) as lifespan:
+        ...  # serve; give each request lifespan.with_state(scope)
+
+Names, arguments, outcomes and log records are those of server.py.  What trio makes different:
+
+    The application runs in a system task, in a copy of the context that was current at startup.
+    So no cancellation around the server reaches it, `startup` and `shutdown` need no nursery, and
+    one that ignores its cancellation is given up after the grace.  Only the end of `trio.run`
+    waits for it: trio abandons no task.
+    A cancellation lasts.  One that struck before shutdown was offered does not cut shutdown
+    short, one that strikes later does; there is no second one to obey, so the grace is the limit.
+    SystemExit and KeyboardInterrupt of the application, also in the group that a nursery makes
+    of them, cancel the body of `async with` and are raised in place of what it raised; who calls
+    `startup` and `shutdown` gets them there.
+    Ctrl-C never strikes in the application's own task: it is a system task.
+    Neither `receive` nor `send` is a checkpoint where there is nothing to wait for.
+"""
+
+import contextlib
+import math
+from contextvars import copy_context
+from logging import ERROR
+from typing import Self
+
+import trio
+from trio.lowlevel import ParkingLot, cancel_shielded_checkpoint, current_task, spawn_system_task
+
+from lifespec import server
+from lifespec.server import LifespanFailed, Outcome
+
+__all__ = ["Lifespan"]
+
+EXITS = KeyboardInterrupt, SystemExit
+
+
+class Lifespan(server.Lifespan):
+    """Start an application, run the body of `async with`, and stop the application."""
+
+    cancelled = (trio.Cancelled, KeyboardInterrupt)
+
+    async def __aenter__(self) -> Self:
+        await self.startup()
+        self.closing.enter_context(self.body)
+        return self
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self.closing.close()
+        await super().__aexit__(kind, error, trace)
+
+    async def ended(self) -> None:
+        """Return when the application is gone: a server races this with its stop signal."""
+        if not self.asked:
+            raise RuntimeError("ended() comes after startup()")
+        while self.phase != "ended":
+            await self.changes.park()
+
+    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
+        """Raise what ends the server itself, or else what it has to know."""
+        if isinstance(self.raised, EXITS):
+            raise self.raised
+        super().judge(failed, late, *no)
+
+    def _begin(self) -> None:
+        self.call, self.body = trio.CancelScope(), trio.CancelScope()
+        self.changes, self.closing = ParkingLot(), contextlib.ExitStack()
+        self.running = spawn_system_task(self._run, context=copy_context())
+
+    async def _run(self) -> None:
+        with self.call, contextlib.suppress(Exception):  # only the log could raise one
+            try:
+                await self._call()
+            except BaseException as raised:  # noqa: BLE001  a system task raises nothing
+                error = bare(raised)
+                if self.phase == "ended" and isinstance(error, EXITS):
+                    self.note(ERROR, "The application exits after it was given up", error)
+                self.over(error, obeyed=only_cancelled(error))
+            else:
+                self.over(None)
+        if isinstance(self.raised, EXITS):
+            self.body.cancel()
+
+    async def _receive(self) -> dict[str, str]:
+        while not (event := self.received()):
+            if self.phase == "answered" and current_task() is self.running:
+                self.happened("cancelled")  # nothing more will come
+            await self.changes.park()
+        return event
+
+    async def _change(self, limit: float | None = None) -> None:
+        phase, deadline = self.phase, trio.current_effective_deadline()
+        over = phase != "waiting" and deadline <= trio.current_time()
+        with trio.move_on_after(math.inf if limit is None else limit, shield=over):
+            await self.changes.park()
+            return
+        await cancel_shielded_checkpoint()  # who runs at this moment has its step
+        self._expire(phase, limit or 0)
+
+    def changed(self) -> None:
+        """Cancel the call that was dismissed, and tell who waits."""
+        if self.phase == "dismissed":
+            self.call.cancel()
+        self.changes.unpark_all()
+
+
+def bare(error: BaseException) -> BaseException:
+    """Return the exit of which a nursery made a group, or the error as it is."""
+    found: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found or error
+
+
+def only_cancelled(error: BaseException) -> bool:
+    """Tell whether all that was raised is cancellation."""
+    return BaseExceptionGroup("", [error]).split(trio.Cancelled)[1] is None

@@ -1,0 +1,209 @@
+"""The types say what the tables say: each key, whether it may be missing, and nothing else."""
+
+import typing
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, NotRequired, TypeVar, get_args, get_origin, get_type_hints
+
+import pytest
+
+from lifespec import messages
+from lifespec.validate import DIALECTS, EVENTS, Dialect, Event, scope
+
+__all__: list[str] = []
+
+SCOPES: dict[str, Any] = {
+    "asgi 1.0": messages.OldLifespanScope,
+    "asgi 2.0": messages.ASGILifespanScope,
+    "amgi 1.0": messages.AMGILifespanScope,
+    "amgi 2.0": messages.AMGILifespanScope,
+    "pagi 0.3": messages.PAGILifespanScope,
+}
+# What the texts let a server leave out of the envelope.
+OPTIONAL = {
+    "asgi": {"spec_version"},
+    "amgi": set[str](),
+    "pagi": {"spec_version", "is_worker", "worker_num"},
+}
+
+
+def members(union: Any) -> set[Any]:
+    """Return the classes of a union, without what they are generic in."""
+    return {get_origin(member) or member for member in get_args(union)}
+
+
+def words(union: Any) -> dict[str, Any]:
+    """Return the classes of a union by the one word that their `type` can be."""
+    return {get_args(get_type_hints(each)["type"])[0]: each for each in members(union)}
+
+
+def required(hint: Any) -> Any:
+    """Return what is inside NotRequired."""
+    return get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Judge as a type-checker would, as far as the types here go."""
+    hint = required(hint)
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if typing.is_typeddict(hint):
+        hints = get_type_hints(hint, include_extras=True)
+        present = hint.__required_keys__ <= set(value) <= set(hints)
+        return present and all(fits(value[key], hints[key]) for key in value)
+    if isinstance(hint, TypeVar):
+        return isinstance(value, dict)
+    return isinstance(value, hint)
+
+
+def envelope(dialect: Dialect) -> Any:
+    """Return the type of what stands under the envelope's key."""
+    return get_type_hints(SCOPES[name(dialect)])[dialect.envelope]
+
+
+def name(dialect: Dialect) -> str:
+    """Return the dialect's key."""
+    return next(key for key, row in DIALECTS.items() if row is dialect)
+
+
+def offered(dialect: Dialect, **options: Any) -> dict[str, Any]:
+    """Return the scope as a server offers it."""
+    return scope(*name(dialect).split(), **options)
+
+
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+with_envelope = pytest.mark.parametrize(
+    "dialect", [row for row in DIALECTS.values() if row.envelope], ids=lambda row: row.title
+)
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_an_event_has_its_keys(event: Event) -> None:
+    """An event has its type and the keys of the table; those with a default may be missing."""
+    union = {"server": messages.ReceiveEvent, "application": messages.SendEvent}[event.sender]
+    each = words(union)[event.type]
+    hints = {key: type(default) for key, default in event.defaults.items()}
+    assert get_type_hints(each) == {"type": Literal[event.type], **hints}
+    assert each.__optional_keys__ == set(event.defaults)
+    assert each.__required_keys__ == {"type"}
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_an_event_is_named_after_its_type(event: Event) -> None:
+    """lifespan.startup.failed is StartupFailedEvent."""
+    _, *parts = event.type.split(".")
+    assert f"{''.join(map(str.title, parts))}Event" in messages.__all__
+
+
+def test_the_unions_have_every_event() -> None:
+    """An application receives what servers send, and sends what applications send."""
+    senders = {"server": messages.ReceiveEvent, "application": messages.SendEvent}
+    for sender, union in senders.items():
+        assert set(words(union)) == {kind for kind, row in EVENTS.items() if row.sender == sender}
+
+
+@every_dialect
+def test_a_scope_has_its_keys(dialect: Dialect) -> None:
+    """A scope has its type, its envelope, and a state that may be missing where there is any."""
+    each = SCOPES[name(dialect)]
+    state = {"state"} if dialect.state else set[str]()
+    envelopes = {dialect.envelope} if dialect.envelope else set[str]()
+    assert each.__optional_keys__ == state
+    assert each.__required_keys__ == {"type"} | envelopes
+    assert get_type_hints(each)["type"] == Literal["lifespan"]
+
+
+@with_envelope
+def test_an_envelope_has_its_keys(dialect: Dialect) -> None:
+    """An envelope has the keys that are offered in it; which may be missing, the texts say."""
+    worker = 2 if dialect.workers else None
+    keys = set(offered(dialect, worker=worker)[dialect.envelope])
+    assert set(get_type_hints(envelope(dialect))) == keys
+    assert envelope(dialect).__optional_keys__ == OPTIONAL[dialect.envelope]
+
+
+@every_dialect
+@pytest.mark.parametrize("state", [True, False])
+@pytest.mark.parametrize("worker", [None, 1, 2])
+def test_what_is_offered_fits(dialect: Dialect, state: bool, worker: int | None) -> None:  # noqa: FBT001
+    """Each scope that our server offers is one of its type, and none of another dialect's."""
+    fresh = offered(dialect, state=state, worker=worker if dialect.workers else None)
+    own = SCOPES[name(dialect)]
+    assert {each for each in SCOPES.values() if fits(fresh, each)} == {own}
+
+
+@with_envelope
+def test_an_absent_worker_may_be_null(dialect: Dialect) -> None:
+    """PAGI lets worker_num be absent or null, and no other envelope has it."""
+    assert dialect.workers == ("worker_num" in get_type_hints(envelope(dialect)))
+    fresh = offered(dialect)
+    fresh[dialect.envelope]["worker_num"] = None
+    assert fits(fresh, SCOPES[name(dialect)]) == dialect.workers
+
+
+@with_envelope
+def test_a_wrong_value_does_not_fit(dialect: Dialect) -> None:
+    """The versions are text, is_worker is 0 or 1: our way of judging sees the difference."""
+    for key in get_type_hints(envelope(dialect)):
+        fresh = offered(dialect)
+        fresh[dialect.envelope][key] = 3.5
+        assert not fits(fresh, SCOPES[name(dialect)])
+
+
+def test_the_versions_are_those_of_the_table() -> None:
+    """AMGI has the versions that the table has; ASGI those of both of its calling styles."""
+    versions = {row.versions["version"] for row in DIALECTS.values() if row.envelope == "amgi"}
+    for hint in get_type_hints(messages.AMGIVersions).values():
+        assert set(get_args(hint)) == versions
+    hints = get_type_hints(messages.ASGIVersions)
+    assert set(get_args(hints["version"])) == {"2.0", "3.0"}
+    texts = {key.split()[1] for key in DIALECTS if key.startswith("asgi")}
+    assert set(get_args(hints["spec_version"])) == texts
+
+
+def test_the_union_has_every_dialect() -> None:
+    """A lifespan scope is that of one of the dialects."""
+    assert set(SCOPES) == set(DIALECTS)
+    assert members(messages.LifespanScope) == set(SCOPES.values())
+
+
+def test_a_request_has_state_and_nothing_else() -> None:
+    """Of a request's scope this protocol fixes one key, and it may be missing."""
+    assert get_type_hints(messages.RequestScope, include_extras=True) == {
+        "state": NotRequired[messages.State]
+    }
+
+
+def test_the_state_can_be_named() -> None:
+    """What has state takes its type: also the union, the application, and at run time."""
+    generic = [
+        *(each for key, each in SCOPES.items() if DIALECTS[key].state),
+        messages.RequestScope,
+        messages.LifespanScope,
+        messages.Application,
+    ]
+    for each in generic:
+        assert each.__parameters__ == (messages.State,)
+        assert each[dict].__parameters__ == ()
+
+
+def test_the_callables() -> None:
+    """An application takes a lifespan scope and the two callables, which take and give events."""
+    assert get_args(messages.Receive) == ([], Awaitable[messages.ReceiveEvent])
+    assert get_args(messages.Send) == ([messages.SendEvent], Awaitable[None])
+    taken, given = get_args(messages.Application)
+    assert taken == [messages.LifespanScope, messages.Receive, messages.Send]
+    assert given == Awaitable[object]
+    assert {get_origin(each) for each in (messages.Receive, messages.Send)} == {
+        get_origin(Callable[[], None])
+    }
+
+
+def test_nothing_else_is_exported() -> None:
+    """Each type that is exported is one of an event, a scope, an envelope or a callable."""
+    events = members(messages.ReceiveEvent) | members(messages.SendEvent)
+    envelopes = {envelope(row) for row in DIALECTS.values() if row.envelope}
+    known = events | set(SCOPES.values()) | envelopes | {messages.RequestScope}
+    classes = {name for name in messages.__all__ if typing.is_typeddict(getattr(messages, name))}
+    assert classes == {each.__name__ for each in known}
+    aliases = {"Application", "LifespanScope", "Receive", "ReceiveEvent", "Send", "SendEvent"}
+    assert set(messages.__all__) - classes == aliases
