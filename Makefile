@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
 
-.PHONY: help docs test check style types package optimized pythons exhaustive translate mutation lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive bench translate mutation lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -51,6 +51,9 @@ pythons: .venv/complete
 
 exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
 	@PYTHONPATH=src build/peers/bin/python tests/every/run.py $(N)
+
+bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
+	@PYTHONPATH=src build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py

@@ -31,6 +31,7 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "speed",
     "shown",
     "bigrams",
     "chrome",

@@ -45,17 +45,9 @@ def test_help_lists_the_commands() -> None:
     """`make help` tells of each command that a reader needs."""
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
-    assert names == [
-        "help",
-        "docs",
-        "test",
-        "check",
-        "exhaustive",
-        "translate",
-        "mutation",
-        "lock",
-        "clean",
-    ]
+    assert " ".join(names) == (
+        "help docs test check exhaustive bench translate mutation lock clean"
+    )
 
 
 def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:

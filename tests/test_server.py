@@ -765,6 +765,17 @@ async def test_two_limits(said: Any) -> None:
     assert said == [("ERROR", sentence, False)]
 
 
+async def test_a_limit_is_not_for_the_grace() -> None:
+    """Who calls shutdown() when it was answered waits the grace, and does not shorten it."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", STOPPED, 4), shutdown_timeout=1)
+    await lifespan.startup()
+    first = asyncio.create_task(lifespan.shutdown())
+    await asyncio.sleep(0.5)
+    await lifespan.shutdown()
+    await first
+    assert asyncio.get_running_loop().time() == 4
+
+
 async def test_cancelled_after_shutdown_complete() -> None:
     """A server that is cancelled after the last answer leaves the outcome as it is."""
     lifespan = Lifespan(says("receive", STARTED, "receive", STOPPED, 60))

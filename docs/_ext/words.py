@@ -51,6 +51,20 @@ MESSAGES = (
     "Not run here, for want of %s. The output was recorded.",
     "The programs of this page as one file, in which time is real",
     "This page in another language",
+    "What is measured",
+    "Time",
+    "Memory",
+    "Ratio",
+    "Time of each as a multiple of the first",
+    "floor",
+    "inline",
+    "%s at once",
+    "%s at once, with garbage collection",
+    "%s applications",
+    "without validator",
+    "with validator",
+    "%s bytes",
+    "Measured on %s: %s; %s.",
 )
 
 

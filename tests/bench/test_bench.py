@@ -1,0 +1,77 @@
+"""The harness of `make bench` runs, and what it measures is of the right size."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench
+import rivals
+
+__all__: list[str] = []
+
+COMMITTED = Path(__file__).parents[2] / "docs" / "matrix" / "bench.json"
+# Times are noisy: these bounds lie so far from what is measured that only a blunder breaks them.
+BOUNDS = {"lifespan": 2.5, "state": 3, "validator": 4, "at-once": 6, "compose": 6}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """Measure everything, briefly."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "MOST", 1000)
+        return bench.measured(0.01)
+
+
+def seconds(rows: list[dict[str, Any]], name: str) -> float:
+    """Return the time of the row of that name."""
+    (row,) = (row for row in rows if row["name"] == name)
+    return float(row["seconds"])
+
+
+def test_everything_is_measured(found: dict[str, Any]) -> None:
+    """Each measure that has something to measure has a row for each of it."""
+    assert set(bench.MEASURES) < set(found)
+    assert all(row["seconds"] > 0 for name in bench.MEASURES for row in found[name])
+    assert len(bench.told(found).splitlines()) == 1 + sum(len(found[n]) for n in bench.MEASURES)
+
+
+@pytest.mark.parametrize("name", ["state", "validator", "at-once", "compose"])
+def test_ratios_are_of_the_right_size(found: dict[str, Any], name: str) -> None:
+    """No ratio to the first is far beyond what is measured in full."""
+    rows = found[name]
+    assert all(row["seconds"] < BOUNDS[name] * rows[0]["seconds"] for row in rows)
+
+
+def test_a_lifespan_is_near_the_floor(found: dict[str, Any]) -> None:
+    """Nothing that costs as much as a second task has crept in."""
+    floor, ours = (seconds(found["lifespan"], name) for name in ("floor", "lifespec"))
+    assert ours < BOUNDS["lifespan"] * floor
+
+
+def test_what_is_not_installed_is_not_measured(found: dict[str, Any]) -> None:
+    """The rows are those drivers of which there is a version."""
+    drivers = [name for name in rivals.DRIVERS if rivals.installed(name) is not None]
+    assert [row["name"] for row in found["lifespan"]] == drivers
+
+
+def test_what_was_measured_in_full() -> None:
+    """No driver of others was left out, and each of them took longer than ours."""
+    rows = json.loads(COMMITTED.read_text(encoding="utf-8"))["lifespan"]
+    assert [row["name"] for row in rows] == list(rivals.DRIVERS)
+    others = [row["seconds"] for row in rows if row["name"] not in {"floor", "lifespec"}]
+    assert seconds(rows, "lifespec") < min(others)
+
+
+def test_the_command_writes_what_it_prints(
+    found: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The file holds the rows as JSON."""
+    monkeypatch.setattr(bench, "measured", lambda: found)
+    bench.main([str(tmp_path / "bench.json")])
+    assert capsys.readouterr().out == bench.told(found) + "\n"
+    assert json.loads((tmp_path / "bench.json").read_text(encoding="utf-8")) == found
