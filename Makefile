@@ -10,7 +10,7 @@ SHELL = /bin/sh
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
-SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(basename $(notdir $(MODULES)))))
+SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
 
 .PHONY: help docs test check style types package optimized pythons exhaustive bench translate mutation lock clean
 

@@ -126,12 +126,7 @@ class NoApplication(TypeError):  # noqa: N818
 
 
 class Conversation(Generic[State]):
-    """One lifespan: what happened so far, and what follows from it.
-
-    `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
-    `grace` are seconds, None waits for ever.  `strict` raises also where an application
-    declined, crashed or left, which lies outside the protocol.
-    """
+    """One lifespan: what happened so far, and what follows from it."""
 
     def __init__(  # noqa: PLR0913, PLR0917  each is one decision of the server's
         self,
@@ -279,7 +274,12 @@ def shown(value: object) -> str:
 
 
 class Lifespan(Conversation[State]):
-    """Start an application, run the body of `async with`, and stop the application."""
+    """Start an application, run the body of `async with`, and stop the application.
+
+    `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
+    `grace` are seconds, None waits for ever.  `strict` raises also where an application
+    declined, crashed or left, which lies outside the protocol.
+    """
 
     task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
