@@ -59,7 +59,7 @@ DIRECTIVE = re.compile(
 )
 # A rule by its slug, or a name with dots.
 NAME = re.compile(r"\[[a-z0-9-]+\]|\b[a-z_]\w*(?:\.\w+)+", re.ASCII | re.IGNORECASE)
-TYPE = ":sphinx_autodoc_typehints_type:"
+TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
 
 logger = logging.getLogger(__name__)
 
@@ -263,7 +263,7 @@ class UntranslatableTypes(SphinxTransform):
         """Mark the names of fields, and the types that sphinx-autodoc-typehints wrote."""
         for content in self.document.findall(addnodes.desc_content):
             for node in content.findall(nodes.TextElement):
-                if isinstance(node, nodes.field_name) or node.rawsource.startswith(TYPE):
+                if isinstance(node, nodes.field_name) or node.rawsource.startswith(TYPES):
                     node["translatable"] = False
 
 

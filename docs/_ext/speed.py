@@ -56,7 +56,7 @@ class MeasuredWhen(SphinxDirective):
         found = _found(self)
         sentence = words(self.env)("Measured on %s: %s; %s.")
         text = sentence % (found["date"], found["python"], found["machine"])
-        return [nodes.paragraph("", text)]
+        return [nodes.paragraph("", text, translatable=False)]  # its words are
 
 
 def _found(directive: SphinxDirective) -> dict[str, Any]:
@@ -100,16 +100,18 @@ def _table(rows: list[Row], translate: Translate) -> nodes.table:
     group += nodes.thead("", _cells(translate(title) for title in titles))
     body = nodes.tbody("")
     for row in rows:
-        cells = [
-            _label(row, translate),
-            f"{row['seconds'] * 1e6:,.3g}\N{NO-BREAK SPACE}µs",
-            f"{_ratio(row, rows):.2f}",
-        ]
+        cells = [_label(row, translate), _time(row["seconds"]), f"{_ratio(row, rows):.2f}"]
         if "bytes" in rows[0]:
             cells.append(translate("%s bytes") % f"{row['bytes']:,}" if "bytes" in row else "")
         body += _cells(cells)
     group += body
     return nodes.table("", group)
+
+
+def _time(seconds: float) -> str:
+    micro = seconds * 1e6
+    number, unit = (micro / 1000, "ms") if micro >= 1000 else (micro, "µs")
+    return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
 
 
 def _cells(texts: Iterable[str]) -> nodes.row:

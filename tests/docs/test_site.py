@@ -212,6 +212,9 @@ def test_alternates_name_both_languages(site: Path, pages: list[str]) -> None:
 # A row of a table is one text: it may set an English term beside its Chinese.
 PROSE = "p, li, dt, dd, summary, figcaption, h1, h2, h3, h4, h5, h6, title, label"
 NAMES = {"API", "lifespec"}
+MEASURED = re.compile(  # a name, and in a measure its version or the time it took
+    r"\b(?:import )?[a-z_-]+(?:\(\))?(?: \d+\.\d+\.\d+)?\s+[\d.,]+\s[mµ]s\b"
+)
 
 
 def latin_only(text: Tag) -> bool:
@@ -222,6 +225,7 @@ def latin_only(text: Tag) -> bool:
         if not piece.find_parent(["code", "pre", "svg", "script"])
         and not piece.find_parent(lang="en")
     )
+    words = MEASURED.sub("", words)
     english = set(re.findall(r"[A-Za-z]+", words)) - NAMES
     return bool(english) and not re.search(r"[\u3400-\u9fff]", words)
 

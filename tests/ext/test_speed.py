@@ -16,6 +16,7 @@ FOUND = {
         {"name": "lifespec", "version": "0.1", "seconds": 1.5e-5},
     ],
     "state": [{"name": "inline", "seconds": 2e-7}, {"name": "with_state()", "seconds": 3e-7}],
+    "import": [{"name": "import asyncio", "seconds": 0.04}],
     "at-once": [
         {"name": "%s at once", "count": 10000, "seconds": 1e-5, "bytes": 2500},
         {"name": "%s at once, with garbage collection", "count": 10000, "seconds": 2e-5},
@@ -47,6 +48,12 @@ def test_a_measure_is_a_table(tmp_path: Path) -> None:
             ["with_state()", "0.3\N{NO-BREAK SPACE}µs", "1.50"],
         ]
         assert not trial.page().select("svg")
+
+
+def test_a_long_time_is_in_milliseconds(tmp_path: Path) -> None:
+    """Nobody counts the microseconds of an import."""
+    with tried(tmp_path, "```{measured} import\n```") as trial:
+        assert rows(trial)[1] == ["import asyncio", "40\N{NO-BREAK SPACE}ms", "1.00"]
 
 
 def test_memory_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
