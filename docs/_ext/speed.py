@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Measured", "MeasuredWhen", "chart", "setup"]
 
 FILE = "matrix/bench.json"
+MILLI = 1e-3  # of a second
 WIDTH, LEFT, STEP = 480, 142, 24  # of a chart: in all, of its labels, from bar to bar
 
 
@@ -109,8 +110,7 @@ def _table(rows: list[Row], translate: Translate) -> nodes.table:
 
 
 def _time(seconds: float) -> str:
-    micro = seconds * 1e6
-    number, unit = (micro / 1000, "ms") if micro >= 1000 else (micro, "µs")
+    number, unit = (seconds / MILLI, "ms") if seconds >= MILLI else (seconds * 1e6, "µs")
     return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
 
 
