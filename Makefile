@@ -58,7 +58,7 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
-mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (two minutes)
+mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \
 		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
 	@build/mutation/venv/bin/python tests/mutation/run.py

@@ -9,14 +9,17 @@ import logging
 import pickle
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 import pytest
 
 from lifespec import clock
 from lifespec.server import (
+    TABLE,
     Conversation,
     Lifespan,
+    Outcome,
+    Phase,
     ProtocolError,
     ShutdownFailed,
     ShutdownTimeout,
@@ -82,6 +85,34 @@ def says(*script: Any) -> Any:
                 await send(step)
 
     return app
+
+
+# ---- the table ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("row", TABLE.items(), ids=lambda row: " ".join(row[0]))
+def test_rows(row: tuple[tuple[str, str], tuple[str, str | None, int, str]]) -> None:
+    """A row leads from phase to phase, and has a sentence where it is logged at a level."""
+    (phase, _), (follows, outcome, level, words) = row
+    assert {phase, follows} <= set(get_args(Phase))
+    assert outcome in {None, *get_args(Outcome)}
+    assert level in {0, logging.INFO, logging.WARNING, logging.ERROR}
+    assert bool(level) == bool(words)
+
+
+def test_the_outcome_is_decided_once() -> None:
+    """What ends waiting, running or stopping decides the outcome; nothing that follows does."""
+    for (phase, _), (follows, outcome, _, _) in TABLE.items():
+        before = phase in {"waiting", "running", "stopping"}
+        assert bool(outcome) == (before and follows not in {"running", "stopping"})
+
+
+def test_what_ends_a_call() -> None:
+    """A call is over when it returned or raised; else it is dismissed, and given up only then."""
+    for (phase, what), (follows, *_) in TABLE.items():
+        over = what in {"returned", "raised"} or (phase, what) == ("dismissed", "expired")
+        assert (follows == "ended") == over
+        assert (follows == "dismissed") == (what in {"expired", "cancelled"} and not over)
 
 
 # ---- waiting --------------------------------------------------------------------------------
@@ -666,6 +697,7 @@ async def test_cancelled_while_stopping() -> None:
         await server
     assert lifespan.outcome == "cancelled"
     assert asyncio.get_running_loop().time() == 2
+    assert lifespan.task.done()
 
 
 async def test_two_wait_for_shutdown() -> None:
@@ -709,6 +741,7 @@ async def test_lingers_after_shutdown_complete(grace: Any, seconds: int, said: A
         pass
     assert asyncio.get_running_loop().time() == seconds
     assert lifespan.outcome == "complete"
+    assert lifespan.task.done()
     assert said == []
 
 
@@ -1033,7 +1066,8 @@ async def test_two_callable(said: Any) -> None:
     async with Lifespan(App) as lifespan:  # type: ignore[arg-type]
         assert lifespan.outcome == "declined"
     assert isinstance(lifespan.error, TypeError)
-    assert "single_callable" in lifespan.error.__notes__[0]
+    hint = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
+    assert lifespan.error.__notes__ == [hint]
     assert said == [
         ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
         ("ERROR", "The application raised where it was to answer startup", True),

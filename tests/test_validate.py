@@ -22,6 +22,7 @@ from lifespec.validate import (
     STATES,
     TRANSITIONS,
     State,
+    Step,
     Violation,
     validator,
 )
@@ -100,6 +101,43 @@ def test_parties_of_the_rules() -> None:
             if step.rule:
                 sender = EVENTS[happening].sender if happening in EVENTS else "application"
                 assert rules[step.rule]["party"] == sender
+
+
+def test_a_step_breaks_no_rule_by_itself() -> None:
+    """A step of which nothing is said but where it leads is to be taken."""
+    assert Step("gone") == ("gone", "", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "envelope", "optional"),
+    [
+        ("asgi 1.0", "lifespan 1.0 (ASGI)", "", ("spec_version",)),
+        ("asgi 2.0", "lifespan 2.0 (ASGI)", "asgi", ("spec_version",)),
+        ("amgi 1.0", "AMGI 1.0", "amgi", ()),
+        ("amgi 2.0", "AMGI 2.0", "amgi", ()),
+        ("pagi 0.3", "PAGI 0.3", "pagi", ("spec_version",)),
+    ],
+)
+def test_a_text(text: str, title: str, envelope: str, optional: tuple[str, ...]) -> None:
+    """A text has a title and an envelope; the first knows neither state nor failures."""
+    row = DIALECTS[text]
+    assert (row.title, row.envelope, row.optional) == (title, envelope, optional)
+    assert row.state is row.failures is (text != "asgi 1.0")
+    assert row.workers is (text == "pagi 0.3")
+    assert row.empty is not row.workers
+    assert row.versions.get("spec_version", "1.0") == text.split()[1]
+
+
+def test_what_a_text_leaves_open() -> None:
+    """ASGI only recommends to refuse the unknown, AMGI the end of serving too; PAGI is strict."""
+    recommends = {"send-refuses-unknown"}
+    state = {"scope-state", "state-keys-text", "state-shallow-copy"}
+    failures = {"message-is-text", "startup-failed-never-serves"}
+    assert DIALECTS["asgi 1.0"].open == recommends | state | failures
+    assert DIALECTS["asgi 2.0"].open == recommends
+    for text in ("amgi 1.0", "amgi 2.0"):
+        assert DIALECTS[text].open == recommends | {"shutdown-after-serving"}
+    assert DIALECTS["pagi 0.3"].open == set()
 
 
 def test_the_legal_way() -> None:
@@ -336,7 +374,8 @@ def test_a_violation_says_who_what_when_and_which_rule() -> None:
     assert (found.slug, found.party) == ("shutdown-answered", "application")
     assert found.sentence == "The application returned while stopping"
     assert str(found) == "The application returned while stopping [shutdown-answered]"
-    assert str(pickle.loads(pickle.dumps(found))) == str(found)  # noqa: S301
+    assert found.args == (found.slug, found.party, found.sentence)
+    assert vars(pickle.loads(pickle.dumps(found))) == vars(found)  # noqa: S301
 
 
 MOMENTS: dict[State, str] = {
@@ -526,7 +565,10 @@ def test_scopes_with_a_fault(more: dict[str, Any], slug: str, sentence: str) -> 
 )
 def test_scopes_worth_a_remark(more: dict[str, Any], slug: str) -> None:
     """A scope on which its text is silent is worth a remark."""
-    assert Talk("return").run({"type": "lifespan", **more}).slugs == ([], [(slug, "server")])
+    talk = Talk("return").run({"type": "lifespan", **more})
+    assert talk.slugs == ([], [(slug, "server")])
+    if slug == "scope-worker":
+        assert "a scope with one of is_worker and worker_num alone b" in str(talk.judge.remarks[0])
 
 
 @pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
@@ -544,6 +586,10 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
     talk.event, talk.judge.app = event, app
     run(talk.judge(talk.scope, talk.receive, talk.send))
     assert talk.slugs == ([("startup-sent", "server"), ("shutdown-sent", "server")], [])
+    assert told(talk.judge.violations) == [
+        f"The server sent {event!r} before startup was received [startup-sent]",
+        f"The server sent {event!r} while starting [shutdown-sent]",
+    ]
 
 
 @pytest.mark.parametrize("message", [None, {}, {"type": 5}, {"type": "lifespan.ready"}, SHUTDOWN])
@@ -559,6 +605,8 @@ def test_messages_that_are_none_of_the_application(message: Any, text: str) -> N
     talk = Talk(*ALL, message, text=text).run()  # the server may have stopped listening
     assert talk.slugs == ([unknown], [])
     assert Talk("return", message, text=text).run().slugs == ([], [])
+    talk = Talk(STARTUP["type"], "lifespan.startup.failed", message, text=text).run()
+    assert taken not in talk.slugs[0] + talk.slugs[1]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -574,6 +622,31 @@ def test_the_message_of_a_failure(text: str) -> None:
     assert talk.run().slugs == (([], found + vocabulary) if text == "asgi 1.0" else (found, []))
     talk = Talk(STARTUP["type"], {**STARTED, "message": 5}, text=text)
     assert talk.run().slugs == ([], [])
+
+
+def test_a_message_that_is_no_text_is_shown() -> None:
+    """The application is told what it sent, and the server that it took it, and when."""
+    talk = Talk(STARTUP["type"], {"type": "lifespan.startup.failed", "message": 5}).run()
+    shown = "{'message': 5, 'type': 'lifespan.startup.failed'}"
+    assert told(talk.judge.violations) == [
+        f"The application sent {shown} while starting [message-is-text]"
+    ]
+    assert told(talk.judge.remarks) == [
+        f"The server took {shown} while starting [send-refuses-unknown]"
+    ]
+
+
+def test_a_step_that_is_not_to_be_taken_is_named() -> None:
+    """The sentence names the event, whoever sent it."""
+    talk = Talk(STARTUP["type"], STARTUP["type"]).run()
+    sentence = "The server sent lifespan.startup while starting [startup-sent]"
+    assert told(talk.judge.violations) == [sentence]
+    talk = Talk("raise", SHUTDOWN["type"]).run()
+    sentence = "The server sent lifespan.shutdown after the end of the call"
+    assert told(talk.judge.violations) == [f"{sentence} [declined-stays-quiet]"]
+    talk = Talk(*ALL[:2], STARTED["type"]).run()
+    sentence = "The application sent lifespan.startup.complete while running"
+    assert told(talk.judge.remarks) == [f"{sentence} [startup-answered-once]"]
 
 
 def test_failures_that_the_text_does_not_have() -> None:
@@ -609,6 +682,13 @@ def test_an_answer_that_was_refused(end: str) -> None:
     talk = Talk(*ALL, end)
     talk.refuses = [STOPPED]
     assert talk.run().slugs == ([], [])
+
+
+def test_a_wrong_answer_that_was_refused() -> None:
+    """Who gave a wrong answer, which was refused, owes the right one all the same."""
+    talk = Talk(*ALL[:3], "lifespan.startup.failed", "return")
+    talk.refuses = [{"type": "lifespan.startup.failed"}]
+    assert ("shutdown-answered", "application") in talk.run().slugs[0]
 
 
 def test_a_refusal_without_a_reason() -> None:
@@ -775,6 +855,13 @@ def test_a_request_with_another_value() -> None:
     assert (violations, len(remarks)) == ([], 1)
 
 
+def test_a_key_that_was_taken_away() -> None:
+    """What the application itself took out of the state is not missed, even if it was None."""
+    talk = serving(pool=None)
+    del talk.live["pool"]
+    assert talk.request(state={}) == ([], [])
+
+
 def test_the_state_of_lifespan_1() -> None:
     """Lifespan 1.0 does not know the state: what is wrong with it is worth a remark."""
     talk = Serving(*ALL[:2], text="asgi 1.0")
@@ -833,8 +920,11 @@ def test_scopes_that_are_none(scope: Any) -> None:
     async def app(*given: Any) -> Any:
         return given
 
-    judge = validator(app)
-    assert run(judge(scope, None, None))[0] is scope  # type: ignore[arg-type]
+    judge, receive, send = validator(app), Talk().receive, Talk().send
+    given = run(judge(scope, receive, send))
+    assert judge.violations[0].party == "server"
+    assert given[0] is scope
+    assert given[1:] == (receive, send)
     assert told(judge.violations) == [
         f"The server called the application with {scope!r} as its scope [scope-type]"
     ]
@@ -854,6 +944,15 @@ def test_keys_of_the_state(text: str) -> None:
     assert talk.slugs == (([], found) if text == "asgi 1.0" else (found, []))
     sentence = "The application put the key 5 into the state while starting [state-keys-text]"
     assert told(talk.judge.violations + talk.judge.remarks) == [sentence]
+
+
+def test_keys_that_come_later() -> None:
+    """The state is looked at when startup is complete, and at no later answer."""
+    talk = serving(a=1)
+    talk.live[5] = 1
+    for happening in ALL[2:]:
+        run(talk.happen(happening))
+    assert talk.slugs == ([], [])
 
 
 def test_two_lifespans_of_one_loop() -> None:
