@@ -82,6 +82,33 @@ def test_rules_of_ours_alone() -> None:
             assert not ours or step.remark
 
 
+def test_what_the_texts_forbid() -> None:
+    """They forbid each event out of its turn, and to return unanswered; else they are silent."""
+    forbidden = {
+        (state, happening)
+        for state, row in TRANSITIONS.items()
+        for happening, step in row.items()
+        if step.rule and not step.remark
+    }
+    again = {"starting", "running", "stopping", "refused", "stopped"}
+    too_soon, twice = {"called", "early"}, {"stopping", "stopped"}
+    assert forbidden == {
+        *((state, "lifespan.startup") for state in again),
+        *((state, "lifespan.shutdown") for state in too_soon | twice),
+        ("stopping", "return"),
+    }
+
+
+def test_nothing_follows_the_end() -> None:
+    """No step leads out of gone, and the server is to send nothing more."""
+    row = TRANSITIONS["gone"]
+    assert {step.to for step in row.values()} == {"gone"}
+    assert {happening: step.rule for happening, step in row.items() if step.rule} == {
+        "lifespan.startup": "declined-stays-quiet",
+        "lifespan.shutdown": "crashed-stays-quiet",
+    }
+
+
 def test_what_a_text_only_recommends() -> None:
     """Lifespan 2.0 leaves those rules open of which it says should, and no other of the judge's."""
     recommended = {
@@ -124,7 +151,7 @@ def test_a_text(text: str, title: str, envelope: str, optional: tuple[str, ...])
     assert (row.title, row.envelope, row.optional) == (title, envelope, optional)
     assert row.state is row.failures is (text != "asgi 1.0")
     assert row.workers is (text == "pagi 0.3")
-    assert row.empty is not row.workers
+    assert row.empty is (text != "pagi 0.3")
     assert row.versions.get("spec_version", "1.0") == text.split()[1]
 
 
@@ -994,6 +1021,14 @@ def test_lifespans_of_several_threads() -> None:
     assert found[0] == ([], [])
     assert [violation.slug for violation in one.judge.violations] == ["wait-for-startup"]
     assert one.request(state={})[1] == []
+
+
+def test_a_long_text_is_cut() -> None:
+    """A text of more than 80 characters is shown with its middle left out."""
+    found = Talk(ALL[0], {"type": "x" * 100}).run().judge.violations[0].sentence
+    shown = found.removeprefix("The application sent {'type': ").removesuffix("} while starting")
+    assert len(shown) == 80
+    assert "x...x" in shown
 
 
 def test_what_has_no_repr() -> None:
