@@ -33,6 +33,7 @@ extensions = [
     "tables",
     "speed",
     "shown",
+    "glossary",
     "bigrams",
     "chrome",
 ]
