@@ -55,7 +55,7 @@ class Counterparts(SphinxPostTransform):
             if name in chinese:
                 english = self.config.language == "en"
                 word, tag = (chinese[name], "zh-CN") if english else (name, "en")
-                entry += nodes.inline("", word, classes=["counterpart", f"language-{tag}"])
+                entry.append(nodes.inline("", word, classes=["counterpart", f"language-{tag}"]))
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -39,7 +39,9 @@ TERMS = (
     Term("namespace", r"namespaces?", "命名空间", "名称空间|名字空间"),
     Term("state", r"states?(?! (?:that|what|how|why)\b)", "状态"),
     Term("connection pool", r"connection pools?", "连接池", "连线池|链接池"),
-    Term("worker process", r"workers?(?! threads?\b)(?: process(?:es)?)?", "工作进程", "工人|工作者"),
+    Term(
+        "worker process", r"workers?(?! threads?\b)(?: process(?:es)?)?", "工作进程", "工人|工作者"
+    ),
     Term("decline", r"declin(?:e|es|ed|ing)", "谢绝", "婉拒"),
     Term("crash", r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
     Term("conformance", r"conformance", "符合性", "合规性|一致性"),
