@@ -83,10 +83,9 @@ def test_a_translated_comment_is_no_drift() -> None:
 
 def test_code_that_does_not_compile_is_told_with_its_line() -> None:
     """And nothing more of that block."""
-    assert told(fenced("if a:\n    b"), fenced("if a:\nb")) == [
-        "zh.md:3: the code does not compile: "
-        "expected an indented block after 'if' statement on line 1."
-    ]
+    (sentence,) = told(fenced("if a:\n    b"), fenced("if a:\nb"))
+    why = "expected an indented block after 'if' statement on line 1"
+    assert sentence == f"zh.md:3: the code does not compile: {why}."
 
 
 def test_of_other_code_every_letter_counts() -> None:
