@@ -34,6 +34,7 @@ extensions = [
     "speed",
     "shown",
     "glossary",
+    "pictures",
     "bigrams",
     "chrome",
 ]

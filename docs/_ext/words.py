@@ -65,6 +65,20 @@ MESSAGES = (
     "with validator",
     "%s bytes",
     "Measured on %s: %s; %s.",
+    "The protocol",
+    "The application is called, asked to start, serves, and is asked to stop.",
+    "requests",
+    "each with a copy of the state",
+    "Who has a lifespan",
+    "Each event loop that serves has one, in a process or in a thread of its own.",
+    "parent process",
+    "serves nothing: no startup",
+    "worker process %s",
+    "one process, two threads",
+    "thread %s",
+    "event loop",
+    "startup",
+    "shutdown",
 )
 
 
