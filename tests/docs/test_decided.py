@@ -48,6 +48,7 @@ DECIDED: dict[str, tuple[str, str, list[str], list[tuple[str, str]]]] = {
     "raises-after-shutdown": ("complete", YES, [], [TRACED]),
     "receives-after-shutdown": ("complete", YES, [], []),
     "raises-after-failure": ("failed", NO, ["StartupFailed"], [ERROR, DEBUG]),
+    "receives-after-failure": ("failed", NO, ["StartupFailed"], [ERROR]),
     "lingers-after-failure": ("failed", NO, ["StartupFailed"], [ERROR]),
     "answers-too-late": ("timed out", NO, ["StartupTimeout"], [ERROR]),
     "raises-when-cancelled": ("timed out", NO, ["StartupTimeout"], [ERROR, TRACED]),
