@@ -33,11 +33,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from executed import is_example
-from rules import RuleDomain, dialect_name
+from rules import RuleDomain, names
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -46,7 +46,15 @@ if TYPE_CHECKING:
 
     from rulebook import Rule
 
-__all__ = ["FACTS", "CaseDirective", "authority", "case_node", "facts_of", "setup"]
+__all__ = [
+    "FACTS",
+    "CaseDirective",
+    "authority",
+    "case_node",
+    "deciders",
+    "facts_of",
+    "setup",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -100,9 +108,7 @@ class CaseDirective(SphinxDirective):
             text = "The case %r names no rule, and is not ours either."
             logger.warning(text, node["name"], location=node)
         translate = words(self.env)
-        decided = [authority(rule, translate) for rule in known if ours != "alone"]
-        decided += [translate("ours")] if ours else []
-        said = translate(", ").join(dict.fromkeys(decided))
+        said = translate(", ").join(deciders(known, ours, translate))
         links = (part for rule in known for part in (nodes.Text(" "), self._link(rule.slug)))
         source = nodes.inline("", said, classes=["case-source"])
         return nodes.paragraph("", "", source, *links, classes=["case-foot"], translatable=False)
@@ -113,13 +119,19 @@ class CaseDirective(SphinxDirective):
         return pending_xref("", nodes.literal("", slug), **place, **options)
 
 
+def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
+    """Say who decided a case, each once: by its rules, and we, alone or too."""
+    decided = [authority(rule, translate) for rule in rules if ours != "alone"]
+    return list(dict.fromkeys([*decided, *[translate("ours")] * bool(ours)]))
+
+
 def authority(rule: Rule, translate: Callable[[str], str]) -> str:
     """Say who decided what a rule says: the text of this edition, PAGI's, or we."""
     for dialect, adopted in ADOPTED.items():
         for source in rule.sources:
             if dialect in source.dialects and source.section:
-                text = dialect_name(dialect, translate)
-                if source.core:
+                text = names([dialect], translate)
+                if source.text == "core":
                     text = translate("the core text of %s") % dialect.partition(" ")[0].upper()
                 return translate("%s, adopted") % text if adopted else text
     return translate("ours")

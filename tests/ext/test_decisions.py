@@ -72,19 +72,19 @@ def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, sourc
         assert not built.warnings
 
 
-def source(dialect: str, section: str = "Scope", *, core: bool = False) -> Source:
+def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
     """Make a source of one text."""
-    return Source((dialect,), "must", section, core)
+    return Source((dialect,), "must", section, text)
 
 
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
         ([source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
-        ([source("asgi 2.0", core=True)], "the core text of ASGI"),
+        ([source("asgi 2.0", text="core")], "the core text of ASGI"),
         ([source("pagi 0.3"), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
         ([source("asgi 2.0", ""), source("pagi 0.3")], "PAGI 0.3, adopted"),
-        ([source("pagi 0.3", core=True)], "the core text of PAGI, adopted"),
+        ([source("pagi 0.3", text="core")], "the core text of PAGI, adopted"),
         ([source("asgi 2.0", ""), source("amgi 1.0")], "ours"),
         ([source("asgi 2.0", ""), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
     ],
