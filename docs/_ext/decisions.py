@@ -107,11 +107,11 @@ class CaseDirective(SphinxDirective):
         if not slugs and not ours:
             text = "The case %r names no rule, and is not ours either."
             logger.warning(text, node["name"], location=node)
-        translate = words(self.env)
-        said = translate(", ").join(deciders(known, ours, translate))
-        links = (part for rule in known for part in (nodes.Text(" "), self._link(rule.slug)))
-        source = nodes.inline("", said, classes=["case-source"])
-        return nodes.paragraph("", "", source, *links, classes=["case-foot"], translatable=False)
+        names_ = deciders(known, ours, words(self.env))
+        decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
+        parts = [*decided, *(self._link(rule.slug) for rule in known)]
+        spaced = (each for part in parts for each in (part, nodes.Text(" ")))
+        return nodes.paragraph("", "", *spaced, classes=["case-foot"], translatable=False)
 
     def _link(self, slug: str) -> pending_xref:
         place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
