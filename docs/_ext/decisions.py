@@ -18,7 +18,8 @@ output is compared when they run; lines of known form in it are the facts of the
     served: yes, outcome: crashed
     way: startup, startup.complete, raise
 
-A `{conversation}` has no rules; the way that it took is its fact.
+A `{conversation}` has no rules; the way that it took is its fact.  Other pages lead to a case by
+its kind and name: {ref}`it crashes <decision-crashes>`.
 """
 
 from __future__ import annotations
@@ -93,6 +94,8 @@ class CaseDirective(SphinxDirective):
         if name in self.state.document.ids:
             logger.warning("This page has the name %r already.", name, location=node)
         self.state.document.ids[name] = node
+        label = f"{self.name}-{name}"  # for {ref}
+        self.env.domains.standard_domain.note_hyperlink_target(label, self.env.docname, name)
         if self.name == "decision":
             node += self._source(node)
         return [node]

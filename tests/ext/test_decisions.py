@@ -47,6 +47,15 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
         assert not built.warnings
 
 
+def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
+    """By its kind and its name, with words of its own."""
+    built = trial(tmp_path, decision())
+    (built.docs / "other.md").write_text("# C\n\n{ref}`it goes <decision-leaves>`\n")
+    with built:
+        assert built.page("other").find("a", href="index.html#leaves").get_text() == "it goes"
+        assert not built.warnings
+
+
 @pytest.mark.parametrize(
     ("options", "source"),
     [
