@@ -18,7 +18,8 @@ output is compared when they run; lines of known form in it are the facts of the
     served: yes, outcome: crashed
     way: startup, startup.complete, raise
 
-A `{conversation}` has no rules; the way that it took is its fact.
+A `{conversation}` has no rules; the way that it took is its fact.  Other pages lead to a case by
+its kind and name: {ref}`it crashes <decision-crashes>`.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from executed import is_example
-from rules import RuleDomain, dialect_name
+from rules import RuleDomain, names
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -46,7 +47,15 @@ if TYPE_CHECKING:
 
     from rulebook import Rule
 
-__all__ = ["FACTS", "CaseDirective", "authority", "case_node", "facts_of", "setup"]
+__all__ = [
+    "FACTS",
+    "CaseDirective",
+    "authority",
+    "case_node",
+    "deciders",
+    "facts_of",
+    "setup",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +94,8 @@ class CaseDirective(SphinxDirective):
         if name in self.state.document.ids:
             logger.warning("This page has the name %r already.", name, location=node)
         self.state.document.ids[name] = node
+        label = f"{self.name}-{name}"  # for {ref}
+        self.env.domains.standard_domain.note_hyperlink_target(label, self.env.docname, name)
         if self.name == "decision":
             node += self._source(node)
         return [node]
@@ -99,13 +110,11 @@ class CaseDirective(SphinxDirective):
         if not slugs and not ours:
             text = "The case %r names no rule, and is not ours either."
             logger.warning(text, node["name"], location=node)
-        translate = words(self.env)
-        decided = [authority(rule, translate) for rule in known if ours != "alone"]
-        decided += [translate("ours")] if ours else []
-        said = translate(", ").join(dict.fromkeys(decided))
-        links = (part for rule in known for part in (nodes.Text(" "), self._link(rule.slug)))
-        source = nodes.inline("", said, classes=["case-source"])
-        return nodes.paragraph("", "", source, *links, classes=["case-foot"], translatable=False)
+        names_ = deciders(known, ours, words(self.env))
+        decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
+        parts = [*decided, *(self._link(rule.slug) for rule in known)]
+        spaced = (each for part in parts for each in (part, nodes.Text(" ")))
+        return nodes.paragraph("", "", *spaced, classes=["case-foot"], translatable=False)
 
     def _link(self, slug: str) -> pending_xref:
         place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
@@ -113,13 +122,19 @@ class CaseDirective(SphinxDirective):
         return pending_xref("", nodes.literal("", slug), **place, **options)
 
 
+def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
+    """Say who decided a case, each once: by its rules, and we, alone or too."""
+    decided = [authority(rule, translate) for rule in rules if ours != "alone"]
+    return list(dict.fromkeys([*decided, *[translate("ours")] * bool(ours)]))
+
+
 def authority(rule: Rule, translate: Callable[[str], str]) -> str:
     """Say who decided what a rule says: the text of this edition, PAGI's, or we."""
     for dialect, adopted in ADOPTED.items():
         for source in rule.sources:
             if dialect in source.dialects and source.section:
-                text = dialect_name(dialect, translate)
-                if source.core:
+                text = names([dialect], translate)
+                if source.text == "core":
                     text = translate("the core text of %s") % dialect.partition(" ")[0].upper()
                 return translate("%s, adopted") % text if adopted else text
     return translate("ours")

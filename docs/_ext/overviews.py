@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -27,9 +28,9 @@ __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "set
 
 DECISIONS = {
     "What happens": 27,
-    "Outcome": 18,
-    "What the server does": 29,
-    "Log": 13,
+    "Outcome": 16,
+    "What the server does": 32,
+    "Log": 12,
     "Source": 13,
 }
 CONVERSATIONS = {"Conversation": 60, "Outcome": 20, "Served": 20}
@@ -75,13 +76,14 @@ class CaseOverview(SphinxPostTransform):
 
     def _decision(self, case: case_node) -> Iterator[Sequence[nodes.Node]]:
         facts, (_, *does, foot) = case["facts"], case.children
-        source, *links = (part.deepcopy() for part in foot.children)
+        sources = foot.findall(nodes.inline)
         yield [nodes.paragraph("", "", _link(case))]
         yield [*self._ends(facts), *(self._small("raises %s", name) for name in facts["raises"])]
-        rules = nodes.paragraph("", "", *links, classes=["small"])
+        links = (part for link in foot.findall(pending_xref) for part in (link, nodes.Text(" ")))
+        rules = nodes.paragraph("", "", *(part.deepcopy() for part in links), classes=["small"])
         yield [*(each.deepcopy() for each in does), rules]
         yield [self._log(*each) for each in facts["log"]] or [_nothing()]
-        yield [nodes.paragraph("", "", source, classes=["small"])]
+        yield [nodes.paragraph("", each.astext(), classes=["small"]) for each in sources]
 
     def _ends(self, facts: Facts) -> Iterator[nodes.Node]:
         """Yield the outcome, if there is one yet, and whether anything was served."""
@@ -122,7 +124,7 @@ class CaseOverview(SphinxPostTransform):
             "", _row([nodes.paragraph("", self.translate(title))] for title in columns)
         )
         group += nodes.tbody("", *rows)
-        return nodes.table("", group, classes=["cases", name])
+        return nodes.table("", group, classes=["cases", name, "colwidths-given"])
 
 
 def _outcome(outcome: str) -> nodes.literal:

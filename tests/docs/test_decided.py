@@ -4,13 +4,15 @@ Their programs run here once more: what a page shows is what they print, and wha
 meanwhile is noted in the server itself.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from published import ROOT, published
 
-from decisions import facts_of
+import rulebook
+from decisions import deciders, facts_of
 from lifespec import examples
 from lifespec.server import TABLE, Conversation
 from lifespec.validate import TRANSITIONS, State
@@ -66,6 +68,28 @@ DECIDED: dict[str, tuple[str, str, list[str], list[tuple[str, str]]]] = {
     "raises-a-cancellation": ("declined", YES, [], [INFO, TRACED]),
     "exits": ("crashed", NO, ["SystemExit", "KeyboardInterrupt"], []),
 }
+# Who decided, where it is not we alone.
+LIFESPAN, CORE, PAGI = "lifespan 2.0 (ASGI)", "the core text of ASGI", "PAGI 0.3, adopted"
+DECIDED_BY = {
+    "startup-completes": {LIFESPAN},
+    "startup-fails": {LIFESPAN},
+    "raises-at-once": {LIFESPAN, PAGI},
+    "raises-at-startup": {LIFESPAN, PAGI, "ours"},
+    "returns-at-startup": {PAGI},
+    "call-raises": {LIFESPAN, PAGI, "ours"},
+    "crashes": {PAGI, "ours"},
+    "crashes-right-away": {PAGI, "ours"},
+    "server-stops": {LIFESPAN, "ours"},
+    "shutdown-completes": {LIFESPAN},
+    "shutdown-fails": {LIFESPAN},
+    "both-fail": {LIFESPAN, "ours"},
+    "sends-after-the-end": {CORE},
+    "receives-after-the-end": {LIFESPAN, "ours"},
+    "sends-the-unknown": {LIFESPAN, CORE},
+    "lets-a-refusal-pass": {CORE, LIFESPAN, "ours"},
+    "receives-again": {LIFESPAN},
+    "adds-keys": {CORE},
+}
 Way = tuple[str, ...]
 
 
@@ -102,6 +126,19 @@ def test_what_runs_is_what_was_decided(language: str) -> None:
         assert (len(outcomes), len(served)) == (1, 1), name
         found[name] = (outcomes[0], served[0], facts["raises"], facts["log"])
     assert found == DECIDED
+
+
+def test_who_decided_is_what_the_rules_say() -> None:
+    """What a text says is laid to it, and what is ours to nobody else."""
+    book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "rules.toml")
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    found = {}
+    for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
+        options = dict(re.findall(r":(\w+): ?(.*)", lines))
+        rules = [book[slug] for slug in options.get("rules", "").split()]
+        ours = (options["ours"] or "alone") if "ours" in options else None
+        found[name] = set(deciders(rules, ours, str))
+    assert found == {name: {"ours"} for name in DECIDED} | DECIDED_BY
 
 
 def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,8 +42,17 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
         box = built.page().find(id="leaves")
         assert box["class"] == ["case", "decision"]
         assert box.find("a", href="#leaves").string == "leaves"
-        texts = [each.get_text() for each in box.find_all("p")]
+        texts = [each.get_text().strip() for each in box.find_all("p")]
         assert texts == ["It leaves.", "The body goes on.", "ours"]
+        assert not built.warnings
+
+
+def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
+    """By its kind and its name, with words of its own."""
+    built = trial(tmp_path, decision())
+    (built.docs / "other.md").write_text("# C\n\n{ref}`it goes <decision-leaves>`\n")
+    with built:
+        assert built.page("other").find("a", href="index.html#leaves").get_text() == "it goes"
         assert not built.warnings
 
 
@@ -51,12 +60,12 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
     ("options", "source"),
     [
         (":rules: startup-sent", "lifespan 2.0 (ASGI) startup-sent"),
-        (":rules: startup-sent\n:ours: too", "lifespan 2.0 (ASGI), ours startup-sent"),
+        (":rules: startup-sent\n:ours: too", "lifespan 2.0 (ASGI) ours startup-sent"),
         (":rules: startup-sent\n:ours:", "ours startup-sent"),
         (":rules: answered-once", "ours answered-once"),
         (
             ":rules: startup-sent answered-once",
-            "lifespan 2.0 (ASGI), ours startup-sent answered-once",
+            "lifespan 2.0 (ASGI) ours startup-sent answered-once",
         ),
         (":rules: answered-once\n:ours: too", "ours answered-once"),
     ],
@@ -65,26 +74,26 @@ def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, sourc
     """Each authority once; `:ours:` says that none of the rules decides it, or not alone."""
     with trial(tmp_path, decision(options=options)) as built:
         foot = built.page().find(id="leaves").find(class_="case-foot")
-        assert foot.get_text() == source
+        assert foot.get_text().strip() == source
         links = [each["href"] for each in foot.find_all("a")]
         slugs = re.findall(r"[a-z]+-[a-z]+", options)
         assert links == [f"rules.html#{slug}" for slug in slugs]
         assert not built.warnings
 
 
-def source(dialect: str, section: str = "Scope", *, core: bool = False) -> Source:
+def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
     """Make a source of one text."""
-    return Source((dialect,), "must", section, core)
+    return Source((dialect,), "must", section, text)
 
 
 @pytest.mark.parametrize(
     ("sources", "said"),
     [
         ([source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
-        ([source("asgi 2.0", core=True)], "the core text of ASGI"),
+        ([source("asgi 2.0", text="core")], "the core text of ASGI"),
         ([source("pagi 0.3"), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
         ([source("asgi 2.0", ""), source("pagi 0.3")], "PAGI 0.3, adopted"),
-        ([source("pagi 0.3", core=True)], "the core text of PAGI, adopted"),
+        ([source("pagi 0.3", text="core")], "the core text of PAGI, adopted"),
         ([source("asgi 2.0", ""), source("amgi 1.0")], "ours"),
         ([source("asgi 2.0", ""), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
     ],
@@ -101,7 +110,8 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
     built.translate("lifespec", {"ours": "我们的"})
     with built:
         box = built.page().find(id="leaves")
-        assert [each.get_text() for each in box.find_all("p")][::2] == ["它离开。", "我们的"]
+        texts = [each.get_text().strip() for each in box.find_all("p")]
+        assert texts[::2] == ["它离开。", "我们的"]
 
 
 @pytest.mark.parametrize(
