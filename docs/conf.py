@@ -32,6 +32,7 @@ extensions = [
     "rules",
     "tables",
     "speed",
+    "timeline",
     "shown",
     "bigrams",
     "chrome",

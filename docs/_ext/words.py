@@ -65,6 +65,13 @@ MESSAGES = (
     "with validator",
     "%s bytes",
     "Measured on %s: %s; %s.",
+    "How a server ends, in the order of time",
+    "the signal",
+    "New connections: accepted until the signal",
+    "Idle connections: closed at once",
+    "Requests in work: answered, or cancelled at a limit",
+    "The application: cleans up when the last is closed",
+    "The process: ends when shutdown is answered",
 )
 
 

@@ -40,9 +40,11 @@ async def respond(scope, receive, send):
     state, body = scope.get("state", {}), b""
     state["own"] = state.get("own", 0) + 1
     state.setdefault("seen", []).append(scope["path"])
-    while (event := await receive()).get("more_body"):
-        body += event["body"]
-    body += event.get("body", b"")
+    while scope["path"] != "/unread":
+        event = await receive()
+        body += event.get("body", b"")
+        if not event.get("more_body"):
+            break
     if scope["path"] == "/slow":
         print("asked", flush=True)
         await asyncio.sleep(0.3)
@@ -53,7 +55,10 @@ async def respond(scope, receive, send):
         while scope["path"] == "/stubborn":
             await send({"type": "http.response.body", "body": b".", "more_body": True})
             print("asked", flush=True)
-            await asyncio.sleep(600)
+            try:
+                await asyncio.sleep(600)
+            finally:
+                print("cancelled", flush=True)
         for part in (b"a", b"b"):
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body"})
@@ -64,6 +69,8 @@ async def respond(scope, receive, send):
     text = f"{len(state['seen'])} {state['own']} {body.decode()} {scope['query_string'].decode()}"
     await send({"type": "http.response.start", "status": 200, "headers": [(b"x-a", b"b")]})
     await send({"type": "http.response.body", "body": text.encode()})
+    if scope["path"] == "/after":
+        print((await receive())["type"], flush=True)
 
 
 async def declines(scope, receive, send):
@@ -217,11 +224,14 @@ async def test_requests_have_the_state_each_in_a_copy(tmp_path: Path) -> None:
             assert head.startswith("HTTP/1.1 200 OK\r\nx-a: b\r\ncontent-length: ")
             assert body == "1 1  x=1"
             assert (await client.asks("POST / HTTP/1.1\nContent-Length: 3\n\nabc"))[1] == "2 1 abc "
-            client.sends("GET /one HTTP/1.1\n\nGET /two HTTP/1.1\nConnection: close\n\n")
-            assert (await client.hears())[1] == "3 1  "
+            assert (await client.asks("GET /after HTTP/1.1\n\n"))[1] == "3 1  "
+            await server.says("http.disconnect")
+            client.sends("POST /unread HTTP/1.1\nContent-Length: 5\n\n12345")
+            client.sends("GET /two HTTP/1.1\nConnection: close\n\n")
+            assert (await client.hears())[1] == "4 1  "
             head, body = await client.hears()
             assert "connection: close\r\n" in head
-            assert body == "4 1  "
+            assert body == "5 1  "
             assert await client.reader.read() == b""
         assert await server.end(signal.SIGTERM) == 0
     assert server.said.startswith("open\n")
@@ -283,7 +293,7 @@ async def test_an_application_that_declined_is_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_request_in_work_is_answered(tmp_path: Path, number: signal.Signals) -> None:
     """After the signal nobody can connect, and shutdown comes after the answer."""
-    async with serve(tmp_path, "app") as server:
+    async with serve(tmp_path, "app", "--drain", "60") as server:
         await server.serves()
         async with connected(server) as idle, connected(server) as busy:
             await idle.asks("GET / HTTP/1.1\n\n")
@@ -295,6 +305,7 @@ async def test_a_request_in_work_is_answered(tmp_path: Path, number: signal.Sign
                 await asyncio.open_connection("127.0.0.1", server.port)
             assert "close\n" not in server.said
             assert (await busy.hears())[1].startswith("2 1 ")
+            assert await busy.reader.read() == b""
         assert await server.end() == 0
     assert server.said.endswith("asked\nclose\n")
 
@@ -313,7 +324,7 @@ async def test_a_request_that_does_not_end_is_cancelled(
             server.process.send_signal(signal.SIGTERM)
             assert await idle.reader.read() == b""  # it has begun to close them
             assert await server.end(*second) == 0
-    assert server.said.endswith("asked\nclose\n")
+    assert server.said.endswith("asked\ncancelled\nclose\n")
 
 
 async def test_a_signal_during_startup(tmp_path: Path) -> None:
