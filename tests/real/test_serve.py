@@ -20,13 +20,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 SERVE = DOCS / "programs" / "serve.py"
 APP = """
 import asyncio
-import time
+import contextvars
+
+var = contextvars.ContextVar("var", default="clean")
 
 
 async def app(scope, receive, send):
     if scope["type"] == "lifespan":
         await receive()
         scope["state"]["seen"] = []
+        var.set("of the lifespan")
         print("open", flush=True)
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -39,6 +42,9 @@ async def app(scope, receive, send):
 async def respond(scope, receive, send):
     state, body = scope.get("state", {}), b""
     state["own"] = state.get("own", 0) + 1
+    if var.get() != "clean":
+        raise ValueError(var.get())
+    var.set(f"of the request {scope['path']}")
     state.setdefault("seen", []).append(scope["path"])
     while scope["path"] != "/unread":
         event = await receive()
@@ -50,6 +56,10 @@ async def respond(scope, receive, send):
         await asyncio.sleep(0.3)
     if scope["path"] == "/raises":
         raise ValueError("no such page")
+    if scope["path"] == "/breaks":
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body", "body": b"a", "more_body": True})
+        raise ValueError("in the middle")
     if scope["path"] in ("/stream", "/stubborn"):
         await send({"type": "http.response.start", "status": 200})
         while scope["path"] == "/stubborn":
@@ -245,6 +255,7 @@ async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
         for request, status, body in (
             ("GET /stream HTTP/1.1\n\n", "200 OK", "ab"),
             ("GET /stream HTTP/1.0\n\n", "200 OK", "ab"),
+            ("GET /breaks HTTP/1.1\n\n", "200 OK", "a"),
             ("nonsense\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nContent-Length: x\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n0\n\n", "400 Bad Request", ""),
@@ -256,8 +267,9 @@ async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
                 assert found == body
                 assert await client.reader.read() == b""
         async with connected(server) as client:
-            head, _ = await client.asks("HEAD /raises HTTP/1.1\nConnection: close\n\n")
-            assert head.startswith("HTTP/1.1 500")
+            client.sends("HEAD / HTTP/1.1\nConnection: close\n\n")
+            answer = (await client.reader.read()).decode()
+            assert re.search(r"\r\ncontent-length: [1-9]\d*\r\n(.+\r\n)*\r\n$", answer)
         assert await server.end(signal.SIGTERM) == 0
     assert "ValueError: no such page" in server.said
 
@@ -388,6 +400,19 @@ async def test_an_application_that_ignores_its_cancellation(tmp_path: Path) -> N
     async with serve(tmp_path, "ignores", "--startup-timeout", "0.1", "--grace", "0.1") as server:
         assert await server.end() == 3
     assert server.said.endswith("ERROR: Leaving behind what ignores its cancellation\n")
+
+
+async def test_a_restart_on_the_same_port(tmp_path: Path) -> None:
+    """What is left of the connections that the first one closed is in nobody's way."""
+    port = "0"
+    for _ in range(2):
+        async with serve(tmp_path, "app", "--port", port) as server:
+            await server.serves()
+            port = str(server.port)
+            async with connected(server) as client:
+                await client.asks("GET / HTTP/1.1\n\n")
+                assert await server.end(signal.SIGTERM) == 0
+                assert await client.reader.read() == b""
 
 
 async def test_a_port_that_is_taken(tmp_path: Path) -> None:
