@@ -34,6 +34,7 @@ extensions = [
     "decisions",
     "overviews",
     "speed",
+    "timeline",
     "shown",
     "glossary",
     "pictures",

@@ -100,6 +100,13 @@ MESSAGES = (
     "event loop",
     "startup",
     "shutdown",
+    "How a server ends, in the order of time",
+    "the signal",
+    "New connections: accepted until the signal",
+    "Idle connections: closed at once",
+    "Requests in work: answered, or cancelled at a limit",
+    "The application: cleans up when the last is closed",
+    "The process: ends when shutdown is answered",
 )
 
 
