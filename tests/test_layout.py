@@ -38,6 +38,7 @@ PLAN: dict[str, set[str]] = {
     "trace": set(),
     "conformance": set(),
     "conformance.probe": set(),
+    "conformance.explain": set(),
     "server_trio": {"server"},
     "composition": {"server", "application"},
     "diagram": {"trace", "validate"},
@@ -48,7 +49,7 @@ PLAN: dict[str, set[str]] = {
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
     "conformance.report": {"conformance.cases"},
-    "cli": {f"conformance.{name}" for name in ("run", "report", "cases", "subjects")},
+    "cli": {f"conformance.{name}" for name in ("run", "report", "cases", "subjects", "explain")},
     "__main__": {"cli"},
     "": COPY_ME | {"composition"},
 }
