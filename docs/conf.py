@@ -31,6 +31,8 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "decisions",
+    "overviews",
     "speed",
     "shown",
     "bigrams",
