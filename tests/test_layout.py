@@ -38,6 +38,7 @@ PLAN: dict[str, set[str]] = {
     "trace": set(),
     "conformance": set(),
     "conformance.probe": set(),
+    "conformance.perl": set(),
     "server_trio": {"server"},
     "composition": {"server", "application"},
     "diagram": {"trace", "validate"},
