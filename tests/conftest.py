@@ -7,14 +7,13 @@ Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has fa
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
 from lifespec.clock import VirtualLoop
-from lifespec.conformance.perl import lacking
+from lifespec.examples_perl import lacking
 
 __all__: list[str] = []
 
@@ -25,8 +24,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose programs are not all here."""
     for mark in item.iter_markers("needs"):
         for program in mark.args:
-            lacks = lacking() if program == "perl" else "" if shutil.which(program) else program
-            if lacks:
+            if lacks := lacking(program):
                 pytest.skip(f"{lacks} is not installed: not run")
 
 
