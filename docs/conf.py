@@ -33,6 +33,8 @@ extensions = [
     "tables",
     "dialects",
     "holds",
+    "decisions",
+    "overviews",
     "speed",
     "shown",
     "bigrams",
