@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.validate import DIALECTS, EVENTS
-from rules import names
+from sources import names
 from words import words
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ import duties
 import rulebook
 from dialects import NONE, OfDialects, groups, said, table
 from lifespec.validate import DIALECTS
-from rules import RuleDomain, names, rule_node
+from rules import RuleDomain, rule_node
+from sources import names
 from words import words
 
 if TYPE_CHECKING:
