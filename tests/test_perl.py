@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,11 @@ LIFESPAN = {"type": "lifespan"}
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     perl.lacking.cache_clear()
     monkeypatch.setattr(perl, "GRACE", 0.2)
+    yield
+    perl.lacking.cache_clear()
 
 
 def real(main: Coroutine[Any, Any, object], limit: float = 20.0) -> None:
