@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -129,13 +130,17 @@ def test_what_cannot_be_served_is_raised(served: Serve) -> None:
         served(SERVES % ("", "hear()\nsys.exit(3)"), 1)
 
 
-def test_it_is_limited(served: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it does."""
-    monkeypatch.setattr(perl, "GRACE", 0.1)
+def test_it_is_limited(served: Serve, tmp_path: Path) -> None:
+    """Whatever it does, and then no process is left."""
+    place = tmp_path / "pid"
     began = time.monotonic()
-    with pytest.raises((LimitPassed, perl.PerlError)):
-        served("time.sleep(100)", seconds=0.3)
+    with pytest.raises(LimitPassed):
+        served(
+            f"import os\nopen({str(place)!r}, 'w').write(str(os.getpid()))\ntime.sleep(100)", 0, 1
+        )
     assert time.monotonic() - began < 10
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(place.read_text()), 0)
 
 
 def test_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:

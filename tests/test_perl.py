@@ -276,8 +276,11 @@ def test_what_is_sent_after_the_end_does_nothing(fake: Callable[..., Perl]) -> N
     assert sent == [["cancel", "call", {"do": "ack", "id": 1, "seq": 5}]]
 
 
-def test_a_cancelled_call_is_cancelled_there(fake: Callable[..., Perl], tmp_path: Path) -> None:
-    """Perl is told, and nobody waits for its answer; the process ends with the body."""
+def test_a_cancelled_call_is_cancelled_there(
+    fake: Callable[..., Perl], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perl is told, and nobody waits for its answer; the process goes on for other calls."""
+    monkeypatch.setattr(perl, "GRACE", 20)
     place = tmp_path / "told"
     app = fake(f"call(); say(did='receive', id=1); open({str(place)!r}, 'w').write(hear()['do'])")
     waits = asyncio.Event()
@@ -287,11 +290,12 @@ def test_a_cancelled_call_is_cancelled_there(fake: Callable[..., Perl], tmp_path
         return await never()
 
     async def main() -> None:
-        task = asyncio.create_task(called(app, receive))
-        await waits.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
+        async with app:
+            call = asyncio.create_task(app(LIFESPAN, receive, take))
+            await waits.wait()
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
 
     real(main())
     assert place.read_text() == "cancel"
@@ -311,6 +315,24 @@ def test_a_process_that_goes_on_is_killed(fake: Callable[..., Perl], tmp_path: P
     began = time.monotonic()
     real(main())
     assert time.monotonic() - began < 10
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(place.read_text()), 0)
+
+
+def test_who_is_cancelled_inside_does_not_wait(
+    fake: Callable[..., Perl], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body that was cancelled, or that a limit ended, leaves no process, and at once."""
+    monkeypatch.setattr(perl, "GRACE", 100)
+    place = tmp_path / "pid"
+    app = fake(f"open({str(place)!r}, 'w').write(str(os.getpid()))\ncall()\ntime.sleep(100)\n")
+
+    async def cancelled() -> None:
+        async with asyncio.timeout(0.5), app:
+            await app(LIFESPAN, never, take)
+
+    with pytest.raises(TimeoutError):
+        real(cancelled())
     with pytest.raises(ProcessLookupError):
         os.kill(int(place.read_text()), 0)
 
@@ -363,7 +385,7 @@ def test_a_call_needs_a_process(fake: Callable[..., Perl]) -> None:
         app = fake("call()")
         with pytest.raises(PerlError, match=r"^no process of perl runs: calls belong into"):
             await app(LIFESPAN, never, take)
-        await app.__aexit__()
+        await app.__aexit__(None)
 
     real(main())
 
@@ -393,19 +415,21 @@ def test_a_server_that_takes_its_time_is_no_silence(fake: Callable[..., Perl]) -
         "call()\n"
         "say(did='send', id=1, seq=1, event={})\n"
         "hear()\n"
-        "time.sleep(0.3)\n"
         "say(did='receive', id=1)\n"
         "hear()\n"
         "say(did='returned', id=1)\n"
         "hear()\n",
-        limit=0.4,
+        limit=1.0,
     )
 
-    async def slowly(_event: object = None) -> object:
-        await asyncio.sleep(1)
+    async def receive() -> object:
+        await asyncio.sleep(1.2)
         return {}
 
-    real(called(app, slowly, slowly))
+    async def send(_event: object) -> None:
+        await asyncio.sleep(2.5)
+
+    real(called(app, receive, send))
 
 
 def test_what_cannot_travel_is_refused_at_once(fake: Callable[..., Perl]) -> None:

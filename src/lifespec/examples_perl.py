@@ -47,7 +47,7 @@ def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[t
     ):
         file = Path(folder, "app.pl")
         file.write_text(source, encoding="utf-8")
-        app = perl.Perl(file, stderr=printed, limit=seconds)
+        app = perl.Perl(file, stderr=printed, limit=None)
         with _logged(printed), limited(seconds), asyncio.Runner(loop_factory=LOOP) as runner:
             runner.run(_live(app, requests))
         printed.seek(0)

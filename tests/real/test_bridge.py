@@ -320,6 +320,23 @@ async def test_a_timer_rings(made: Made) -> None:
     assert (slow.outcome, quick.outcome) == ("timed out", "complete")
 
 
+async def test_a_cancelled_call_is_cancelled_in_perl(made: Made, tmp_path: Path) -> None:
+    """What the application waited for learns of it, and other calls go on."""
+    program = """
+        die "no more\\n" if $scope->{type} eq 'http';
+        await $receive->();
+        await Future->new->on_cancel(sub { print "cancelled\\n" });
+    """
+    async with made(program) as app:
+        slow = Lifespan(app, scope("pagi", "0.3"), startup_timeout=0.1)
+        with pytest.raises(StartupFailed):
+            await slow.startup()
+        with pytest.raises(PerlError, match="no more"):
+            await app({"type": "http"}, None, None)
+    assert slow.outcome == "timed out"
+    assert (tmp_path / "printed").read_text() == "cancelled\n"
+
+
 async def test_where_no_timer_rings_it_says_so(made: Made) -> None:
     """The blocking loop hangs there, but not for ever."""
     app = made("await $receive->(); await Future->new;", blocking=True, limit=0.3)
@@ -328,14 +345,17 @@ async def test_where_no_timer_rings_it_says_so(made: Made) -> None:
     assert "it runs without IO::Async (on Debian libio-async-perl)" in str(lifespan.error)
 
 
-async def test_an_application_that_reads_finds_nothing(made: Made, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{}, {"blocking": True}])
+async def test_an_application_that_reads_finds_nothing(
+    made: Made, tmp_path: Path, options: dict[str, bool]
+) -> None:
     """Standard input is the bridge's, and so is standard output."""
     program = """
         my $line = <STDIN>;
         print defined $line ? "read $line" : "nothing\\n";
         system 'echo a child';
     """
-    async with made(program) as app:
+    async with made(program, limit=10, **options) as app:
         lifespan = await lived(app)
     assert lifespan.error is None
     assert (tmp_path / "printed").read_text() == "nothing\na child\n"

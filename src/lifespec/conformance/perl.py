@@ -107,12 +107,12 @@ class Process(asyncio.SubprocessProtocol):
     def _input(self) -> asyncio.WriteTransport:
         return cast("asyncio.WriteTransport", self.transport.get_pipe_transport(0))
 
-    async def end(self) -> None:
+    async def end(self, grace: float) -> None:
         """Close its input, which ends it; kill it where it goes on."""
         self._input.close()
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(GRACE):
+                async with asyncio.timeout(grace):
                     await self.exited.wait()
         finally:
             with suppress(ProcessLookupError):
@@ -234,15 +234,15 @@ class Perl:
                 began = await process.began
             self.loop = _loop(began)
         except BaseException:
-            await process.end()
+            await process.end(0)
             raise
         self._process = process
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         process, self._process = self._process, None
         if process is not None:
-            await process.end()
+            await process.end(GRACE if kind is None or issubclass(kind, Exception) else 0)
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Call the application; raise PerlError where it raises, or its process is gone."""
