@@ -36,7 +36,10 @@ extensions = [
     "decisions",
     "overviews",
     "speed",
+    "timeline",
     "shown",
+    "glossary",
+    "pictures",
     "bigrams",
     "chrome",
 ]
@@ -80,6 +83,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
 html_js_files = [("languages.js", {"defer": "defer"})]
+html_search_scorer = str(_HERE / "_ext" / "scorer.js")
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {

@@ -20,6 +20,7 @@ from lifespec import clock, server, stage, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
+    from pathlib import Path
 
 __all__: list[str] = []
 
@@ -322,6 +323,20 @@ def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ("", "relative"):
         monkeypatch.setenv("PYTHONPATH", path)
         assert beside(program) == (0, expected, "")
+
+
+def test_beside_files(tmp_path: Path) -> None:
+    """Copies of the files that are named lie beside it: it can import them."""
+    file = tmp_path / "greeting.py"
+    file.write_text("text = 'hello'\n")
+    program = """
+        import os, pathlib, greeting
+        print(greeting.text, sorted(set(os.listdir()) - {"__pycache__"}))
+        pathlib.Path("greeting.py").write_text("")
+    """
+    expected = "hello ['example.py', 'greeting.py']\n"
+    assert stage.beside(dedent(program), 30, [str(file)]) == (0, expected, "")
+    assert file.read_text()
 
 
 CHILD = """

@@ -6,6 +6,7 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.opened}                       what was said is shown unfolded
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
+    {.real .beside}                 the files that the page shows lie beside it
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 """
@@ -120,7 +121,9 @@ def _first_line(page: list[str], node: nodes.Element) -> int:
     return start + 1
 
 
-def _block(name: str, page: list[str], node: nodes.Element) -> examples.Block:
+def _block(
+    name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]
+) -> examples.Block:
     shown = _output_of(node)
     classes = node["classes"]
     return examples.Block(
@@ -132,6 +135,7 @@ def _block(name: str, page: list[str], node: nodes.Element) -> examples.Block:
         kind="real" if "real" in classes else "virtual",
         needs=_classed(classes, "needs-"),
         requests=sum(map(int, _classed(classes, "requests-"))),
+        beside=files if "beside" in classes else (),
     )
 
 
@@ -155,7 +159,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for node in _stray_outputs(doctree):
         logger.warning("This output has no program directly above it.", location=node)
     found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
-    page = Page([_block(name, text, node) for node in found])
+    shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
+    files = tuple(sorted({node["source"] for node in shown if "source" in node}))
+    page = Page([_block(name, text, node, files) for node in found])
     pages(env)[env.docname] = page
     if app.config.examples_run:
         _run(env, found, page)

@@ -50,7 +50,7 @@ class Block:
 
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
-    Perl is given.
+    Perl is given, `beside` the files a real one finds.
     """
 
     page: str
@@ -61,6 +61,7 @@ class Block:
     kind: str = "virtual"
     needs: tuple[str, ...] = ()
     requests: int = 0
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ def _run_beside(block: Block) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
     compiled(block, block.line, block.source)
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
-    status, printed, complaint = beside(program, LIMITS["real"])
+    status, printed, complaint = beside(program, LIMITS["real"], block.beside)
     sys.stderr.write(complaint)
     if status is None:
         raise _too_long(block, block.line)
