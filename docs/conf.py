@@ -31,6 +31,8 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "dialects",
+    "holds",
     "decisions",
     "overviews",
     "speed",

@@ -38,6 +38,7 @@ PLAN: dict[str, set[str]] = {
     "trace": set(),
     "conformance": set(),
     "conformance.probe": set(),
+    "conformance.perl": set(),
     "conformance.explain": set(),
     "server_trio": {"server"},
     "composition": {"server", "application"},
@@ -45,7 +46,9 @@ PLAN: dict[str, set[str]] = {
     "conformance.cases": {"validate"},
     "conformance.subjects": {"conformance.probe", "server"},
     "stage": {"clock", "server", "trace"},
-    "examples": {"clock", "trace", "stage"},
+    "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
+    "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},
+    "onefile": {"examples"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
     "conformance.report": {"conformance.cases"},
