@@ -47,7 +47,7 @@ PLAN: dict[str, set[str]] = {
     "examples": {"clock", "trace", "stage"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
-    "conformance.report": {"conformance.cases"},
+    "conformance.report": {"conformance.cases", "trace", "validate"},
     "cli": {f"conformance.{name}" for name in ("run", "report", "cases", "subjects")},
     "__main__": {"cli"},
     "": COPY_ME | {"composition"},

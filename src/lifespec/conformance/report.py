@@ -1,0 +1,273 @@
+"""What was found about a subject: verdicts, and how they are told in a terminal, JSON and JUnit."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TextIO, get_args
+from xml.etree import ElementTree as ET
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lifespec.conformance.cases import rules
+from lifespec.validate import DIALECTS, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lifespec.trace import Entry
+
+__all__ = [
+    "VERDICTS",
+    "Finding",
+    "Report",
+    "Verdict",
+    "as_json",
+    "as_junit",
+    "requirement",
+    "sequence",
+    "show",
+    "verdict_for",
+]
+
+Verdict = Literal["conforms", "violates", "departs", "unspecified", "not applicable", "not run"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+_WORST: tuple[Verdict, ...] = (
+    "violates",
+    "departs",
+    "unspecified",
+    "not run",
+    "conforms",
+    "not applicable",
+)
+_STYLES = {
+    "conforms": "green",
+    "violates": "bold red",
+    "departs": "yellow",
+    "unspecified": "cyan",
+    "not applicable": "dim",
+    "not run": "magenta",
+}
+WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one rule in one case.
+
+    `requirement`, `expected` and `actual` are sentences or phrases for a reader; `conversation` is
+    a diagram in text, or "".
+    """
+
+    case: str
+    slug: str
+    verdict: Verdict
+    requirement: str
+    expected: str
+    actual: str
+    conversation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that was found about a subject, on trial by one of DIALECTS."""
+
+    subject: str
+    dialect: str
+    findings: tuple[Finding, ...]
+
+    def by_rule(self) -> dict[str, list[Finding]]:
+        """Return the findings of each rule, the worst first."""
+        found: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            found.setdefault(finding.slug, []).append(finding)
+        for findings in found.values():
+            findings.sort(key=lambda finding: _WORST.index(finding.verdict))
+        return found
+
+    def counts(self) -> Counter[Verdict]:
+        """Count the rules by their worst verdict."""
+        return Counter(findings[0].verdict for findings in self.by_rule().values())
+
+    def status(self, *, strict: bool = False) -> int:
+        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked."""
+        counts = self.counts()
+        if counts["violates"] or (strict and counts["departs"]):
+            return 1
+        return 2 if set(counts) <= {"not run"} else 0
+
+
+def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
+    """Return the verdict on a rule that was held or broken, by the level that the text gives it.
+
+    Where the text is silent, in general or (`silent`) in just this case, or says no more than
+    "may", nobody is at fault.
+    """
+    if held:
+        return "conforms"
+    level = "" if silent else rules()[slug].levels.get(dialect, "")
+    return "violates" if "must" in level else "departs" if "should" in level else "unspecified"
+
+
+def requirement(slug: str, dialect: str) -> str:
+    """Return the sentence of a rule, with its level in this text."""
+    level = rules()[slug].levels.get(dialect)
+    source = f"{level}, {DIALECTS[dialect].title}" if level else "ours: the text is silent"
+    return f"{RULES[slug]} ({source})"
+
+
+# ---- in a terminal -----------------------------------------------------------------------------
+
+
+def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
+    """Write the report for a reader; the conversations of what conforms only where `every`."""
+    terminal = stream.isatty()
+    console = Console(
+        file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
+    )
+    told = _Told(console, stream.encoding or "ascii")
+    told.head(report)
+    for finding in report.findings:
+        if every or finding.verdict in ("violates", "departs", "unspecified"):
+            told.finding(finding)
+    told.foot(report)
+
+
+@dataclass
+class _Told:
+    """Writes the parts of a report, in what characters the stream has."""
+
+    console: Console
+    encoding: str
+
+    def text(self, text: str, style: str = "") -> Text:
+        lines = ("".join(map(_printable, line)) for line in text.split("\n"))
+        plain = "\n".join(lines).encode(self.encoding, "backslashreplace").decode(self.encoding)
+        return Text(plain, style)
+
+    def head(self, report: Report) -> None:
+        title = f"{report.subject}, by {DIALECTS[report.dialect].title}"
+        self.console.print(self.text(title, "bold"))
+        table = Table("verdict", "rule", "cases", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for slug, findings in report.by_rule().items():
+            worst = findings[0].verdict
+            same = [finding.case for finding in findings if finding.verdict == worst]
+            cases = same[0] if len(same) == 1 else f"{same[0]} and {len(same) - 1} more"
+            table.add_row(self.text(worst, _STYLES[worst]), self.text(slug), self.text(cases))
+        self.console.print(Padding(table, (1, 0, 1, 0)))
+
+    def finding(self, finding: Finding) -> None:
+        style = _STYLES[finding.verdict]
+        self.console.rule(self.text(f"{finding.verdict}: {finding.slug}", style), align="left")
+        table = Table.grid("", "", padding=(0, 2, 0, 0))
+        for word in ("case", "requirement", "expected", "actual"):
+            table.add_row(word, self.text(str(getattr(finding, word))))
+        self.console.print(table)
+        if finding.conversation:
+            self.console.print(Padding(self.text(finding.conversation), (1, 0, 1, 0)))
+
+    def foot(self, report: Report) -> None:
+        counts = report.counts()
+        words = [f"{each} {counts[each]}" for each in VERDICTS if counts[each]]
+        self.console.print(self.text(f"Rules: {', '.join(words) or 'none'}."))
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+_INNER, _LINES = 56, 5
+
+
+def sequence(
+    entries: Sequence[Entry], server: str = "server", application: str = "application"
+) -> str:
+    """Draw a conversation as a sequence diagram of ASCII characters, 72 columns wide."""
+    head = f"{'':9}{server}{application:>{_INNER + 8 - len(server)}}"
+    timed = any(entry.time for entry in entries)
+    lines = [line for entry in entries for line in _lines(entry, timed=timed)]
+    return "\n".join([head, *lines])
+
+
+def _lines(entry: Entry, *, timed: bool) -> Iterator[str]:
+    time = f"{entry.time:7.3f} s " if timed else ""
+    left, right = "|", "|"
+    label = _clipped(f" {entry.type} ", _INNER - 6)
+    match entry.kind:
+        case "called" | "received":
+            arrow = f"--{label}".ljust(_INNER - 1, "-") + ">"
+        case "sent":
+            arrow = "<" + f"{label}--".rjust(_INNER - 1, "-")
+        case "refused":
+            arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
+        case "cancelled":
+            arrow, right = "-- cancelled ".ljust(_INNER - 1, "-") + ">", "X"
+        case _:
+            arrow, right = f"{entry.kind}{label.rstrip()} ".rjust(_INNER), "X"
+    yield f"{time:10} {left}{arrow}{right}".rstrip()
+    yield from (f"{'':11}|  {_clipped(part, _INNER)}" for part in _shortened(entry.detail))
+
+
+def _shortened(detail: str) -> list[str]:
+    """Return the lines of a detail; of a long one, such as a traceback, the last."""
+    lines = [line.strip() for line in detail.splitlines()]
+    return lines if len(lines) <= _LINES else ["...", *lines[1 - _LINES :]]
+
+
+def _clipped(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 4]}... "
+
+
+# ---- for machines ------------------------------------------------------------------------------
+
+
+def as_json(report: Report) -> str:
+    """Return the report as a JSON object: subject, dialect, and the findings' fields."""
+    return json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_junit(report: Report, *, strict: bool = False) -> str:
+    """Return the report as JUnit XML, a test case for each finding.
+
+    A failure is what violates, or with `strict` departs; skipped is what does not apply or did
+    not run; the rest has passed, and says what was seen.
+    """
+    counted = Counter(_outcome(finding, strict=strict) for finding in report.findings)
+    numbers: dict[str, str] = {
+        "tests": str(len(report.findings)),
+        "failures": str(counted["failure"]),
+        "errors": "0",
+        "skipped": str(counted["skipped"]),
+    }
+    suite = ET.Element("testsuite", {"name": f"{report.subject}, {report.dialect}", **numbers})
+    for finding in report.findings:
+        names = {"classname": finding.slug, "name": finding.case}
+        _add(ET.SubElement(suite, "testcase", names), finding, strict=strict)
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _outcome(finding: Finding, *, strict: bool) -> str:
+    if finding.verdict == "violates" or (strict and finding.verdict == "departs"):
+        return "failure"
+    return "skipped" if finding.verdict in ("not applicable", "not run") else "system-out"
+
+
+def _add(case: ET.Element, finding: Finding, *, strict: bool) -> None:
+    outcome = _outcome(finding, strict=strict)
+    said: dict[str, Any] = {}
+    if outcome != "system-out":
+        said = {"message": _xml(f"{finding.verdict}: {finding.actual}")}
+    body = f"{finding.requirement}\nexpected: {finding.expected}\nactual: {finding.actual}\n"
+    ET.SubElement(case, outcome, said).text = _xml(f"{body}\n{finding.conversation}")
+
+
+def _xml(text: str) -> str:
+    """Write what XML has no character for as an escape."""
+    return "".join(c if c in "\n\t" or c.isprintable() else _printable(c) for c in text)
