@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "KEYS",
     "PARTIES",
     "PHRASES",
+    "SERVER",
     "VERBS",
     "Action",
     "Case",
@@ -85,9 +86,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
             "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
         ),
         "offer": Verb("event", _AS_SERVER, "let it receive this event"),
-        "await": Verb(
-            "word", _AS_SERVER, "wait until startup or shutdown is answered, or its call has ended"
-        ),
+        "await": Verb("word", _AS_SERVER, "wait until this has happened, or the limit passes"),
         "request": Verb("", _AS_SERVER, "call it for a request, with a copy of the state"),
         "cancel": Verb("", _AS_SERVER, "cancel the call"),
         "loop": Verb("", _AS_SERVER, "close the event loop, and go on in another"),
@@ -102,20 +101,33 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "answered": Phrase(
             argument=False, parties=_AS_SERVER, says="it answers, or declines where it may"
         ),
+        "answers too": Phrase(
+            argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
+        ),
         "as usual": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers startup as in start-and-stop"
+            argument=False, parties=_AS_SERVER, says="it answers both events as in start-and-stop"
         ),
         "raises": Phrase(
             argument=False, parties=_AS_SERVER, says="the call raises, and sends nothing before"
         ),
+        "ends": Phrase(
+            argument=False, parties=_AS_SERVER, says="the call ends soon after it was cancelled"
+        ),
         "no exit": Phrase(
-            argument=False, parties=_AS_SERVER, says="it does not end the server's own process"
+            argument=False, parties=_AS_SERVER, says="it does not end the process of its server"
         ),
-        "passes on": Phrase(
-            argument=True,
-            parties=("middleware",),
-            says="this reaches the other side as it was: scope, state, events, exception, request",
-        ),
+        **{
+            f"same {what}": Phrase(argument=False, parties=("middleware",), says=says)
+            for what, says in (
+                ("scope", "the application is called with each key of the server's scope"),
+                ("state", "the application has the server's own state, the same object"),
+                ("events", "the application receives what the server offers"),
+                ("answers", "the server receives what the application sends"),
+                ("refusal", "the application sees that the server refuses what it sent"),
+                ("end", "the server sees the application's return, or its own exception"),
+                ("request", "the application is called for requests, with their state"),
+            )
+        },
     }
 )
 
@@ -127,11 +139,22 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
         "silent": "for each rule on which texts are silent in this case alone, those texts",
         "dialects": "the texts that the case is for, where it is not for all",
+        "server": "where middleware is on trial, what the suite does as the server: see SERVER",
         "real": "true where it needs real time",
         "needs": "the programs without which it is not run",
     }
 )
 _REQUIRED = ("party", "says", "script", "expect")
+SERVER = (
+    'call hello="world"',
+    'offer lifespan.startup hello="world"',
+    "await startup",
+    "request",
+    "wait 2",
+    'offer lifespan.shutdown hello="world"',
+    "await shutdown",
+    "await end",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +185,10 @@ class Expectation(NamedTuple):
     phrase: str
     argument: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.phrase} {json.dumps(self.argument)}" if self.argument else self.phrase
+    @property
+    def says(self) -> str:
+        """What is to be seen, in words."""
+        return f"{PHRASES[self.phrase].says}{': ' * bool(self.argument)}{self.argument}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +205,7 @@ class Case:
     real: bool = False
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    server: tuple[Action, ...] = ()
 
     def silent_on(self, slug: str, dialect: str) -> bool:
         """Say whether a text is silent on a rule in just this case."""
@@ -189,7 +215,8 @@ class Case:
 class Rule(NamedTuple):
     """A row of rules.toml: whose duty, where it is seen, and the strongest level of each text.
 
-    `levels` has no entry for a text that is silent, or where the rule is ours alone.
+    `levels` has "" for a text that is silent, where the rule is ours alone, and no entry for one
+    that lacks what the rule is about.
     """
 
     slug: str
@@ -199,7 +226,7 @@ class Rule(NamedTuple):
     implies: tuple[str, ...] = ()
 
 
-_STRENGTH = ("must", "must not", "should", "should not", "may")
+_STRENGTH = ("must", "must not", "should", "should not", "may", "")
 
 
 @functools.cache
@@ -220,10 +247,9 @@ def _packaged(name: str) -> str:
 def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
     levels: dict[str, str] = {}
     for source in row["source"]:
-        if source.get("level") and not source.get("ours"):
-            for dialect in source["dialects"]:
-                both = [source["level"], *filter(None, [levels.get(dialect)])]
-                levels[dialect] = min(both, key=_STRENGTH.index)
+        level = source["level"] if source.get("section") else ""
+        for dialect in source["dialects"]:
+            levels[dialect] = min(level, levels.get(dialect, ""), key=_STRENGTH.index)
     return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
 
 
@@ -313,7 +339,15 @@ class _Reader(NamedTuple):
             bool(row.get("real")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
+            tuple(self.action(line, "application") for line in self.server(row)),
         )
+
+    def server(self, row: Mapping[str, Any]) -> Sequence[str]:
+        if row["party"] == "middleware":
+            return row.get("server", SERVER)  # type: ignore[no-any-return]
+        if "server" in row:
+            self.refuse("the key 'server' is for the party 'middleware'")
+        return ()
 
     def action(self, line: str, party: Party) -> Action:
         try:

@@ -171,7 +171,10 @@ class Subject:
         """Make a request; the answer is the probe's, or none."""
         asked = time.monotonic()
         connection, body = HTTPConnection("127.0.0.1", self.port, timeout=limit), None
-        with contextlib.suppress(OSError, HTTPException, ValueError), contextlib.closing(connection):
+        with (
+            contextlib.suppress(OSError, HTTPException, ValueError),
+            contextlib.closing(connection),
+        ):
             connection.request("GET", path, headers={"Connection": "close"})
             found = json.loads(connection.getresponse().read())
             body = found if found.get("probe") == self.folder.name else None
