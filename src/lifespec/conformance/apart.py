@@ -113,10 +113,10 @@ def _ended(process: subprocess.Popen[bytes], seconds: float) -> str:
     try:
         status = process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return f"its process had not ended after {seconds:g} s"
+        return f"the process had not ended after {seconds:g} s"
     else:
         how = f"with status {status}" if status >= 0 else f"by signal {-status}"
-        return f"its process ended {how}"
+        return f"the process ended {how}"
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -143,7 +143,7 @@ def _after(case: Case, dialect: str, end: str) -> Iterator[report.Finding]:
     """Yield the findings of a case in which the target ended its process."""
     for each in judging.expected(case, dialect):
         how: judging.How = "broken" if each.phrase == "no exit" else "not run"
-        told = judging.Told(how, f"{end.capitalize()}.")
+        told = judging.Told(how, f"T{end[1:]}.")
         yield judging.finding(case, dialect, each, told)
 
 

@@ -110,7 +110,8 @@ def course(seen: Seen) -> str:
     parts = [_answer(seen, "startup"), *[_answer(seen, "shutdown")] * bool(seen.shutdown)]
     if seen.startup == "complete" and not seen.shutdown:
         parts.append(f"it {_end(seen)}")
-    return f"{'; '.join(parts).capitalize()}."
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def _answer(seen: Seen, phase: str) -> str:
