@@ -128,6 +128,9 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
                 ("request", "the application is called for requests, with their state"),
             )
         },
+        "no change": Phrase(
+            argument=False, parties=("middleware",), says="the server's own scope stays as it was"
+        ),
     }
 )
 

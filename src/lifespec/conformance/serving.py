@@ -7,6 +7,7 @@ refuses by raising out of `send`.  Nothing here says who is right.
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class Seen:
     "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
     of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
     called `receive`).  `doing` is what an application did that was silent; `sent` are the types
-    of `messages`.
+    of `messages`.  `scope` is the server's own, and `offered` what it was at first.
     """
 
     startup: str = ""
@@ -54,6 +55,8 @@ class Seen:
     refused: list[str] = field(default_factory=list)
     error: BaseException | None = None
     obeyed: bool = True
+    scope: dict[str, Any] = field(default_factory=dict)
+    offered: dict[str, Any] = field(default_factory=dict)
     state: dict[Any, Any] | None = None
     requests: list[str] = field(default_factory=list)
     spoken: trace.Conversation = field(default_factory=trace.Conversation)
@@ -78,7 +81,8 @@ class Call:
 
     def begin(self, scope: dict[str, Any]) -> None:
         """Call the application in a task of its own."""
-        self.seen.state = scope.get("state")
+        self.seen.scope, self.seen.state = scope, scope.get("state")
+        self.seen.offered = {key: copy(value) for key, value in scope.items()}
         self.seen.spoken.clock = asyncio.get_running_loop().time
         self.seen.spoken.began = self.seen.spoken.clock()
         self.note("called", scope["type"])
