@@ -28,6 +28,12 @@ EVERY_FILE = [path for path in (*MODULES.values(), *EXTENSIONS) if path.read_tex
 COPY_ME = {"server", "application", "validate", "messages"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
+
+def suite(*names: str) -> set[str]:
+    """Name modules of the suite."""
+    return {f"conformance.{name}" for name in names}
+
+
 # What each module may import of ours; the standard library is free to all.  Arrows only go down.
 PLAN: dict[str, set[str]] = {
     "server": set(),
@@ -48,7 +54,19 @@ PLAN: dict[str, set[str]] = {
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
     "conformance.report": {"conformance.cases", "trace", "validate"},
-    "cli": {f"conformance.{name}" for name in ("run", "report", "cases", "subjects")},
+    "conformance.serving": {"stage", "trace", "validate"},
+    "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
+    "conformance.judging": suite("cases", "report", "serving"),
+    "conformance.applications": suite("cases", "judging", "playing", "report", "serving"),
+    "conformance.middleware": suite(
+        "applications", "cases", "judging", "playing", "report", "serving"
+    ),
+    "conformance.targets": suite("cases") | {"stage"},
+    "conformance.apart": suite(
+        "applications", "cases", "judging", "middleware", "report", "targets"
+    ),
+    "conformance.checking": suite("apart", "applications", "cases", "report") | {"validate"},
+    "cli": suite("run", "report", "cases", "subjects", "checking"),
     "__main__": {"cli"},
     "": COPY_ME | {"composition"},
 }

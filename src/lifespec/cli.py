@@ -15,7 +15,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lifespec.conformance import commands as suite
+from lifespec.conformance import checking
 from lifespec.conformance.cases import Unchecked
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     _add_copy(commands)
-    suite.add_check(commands)
-    suite.add_cases(commands)
+    checking.add_check(commands)
+    checking.add_cases(commands)
     return parser
 
 

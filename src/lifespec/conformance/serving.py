@@ -40,8 +40,9 @@ class Seen:
     `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
     "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
     of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
-    called `receive`).  `doing` is what an application did that was silent; `sent` are the types
-    of `messages`, and `message` is that of the last failure.  `scope` is the server's own, and `offered` what it was at first.
+    called `receive`).  `doing` is what an application did that was silent.  `sent` are the types
+    of `messages`, `message` is that of the last failure.  `scope` is the server's own, `offered`
+    what it was at first.
     """
 
     startup: str = ""
