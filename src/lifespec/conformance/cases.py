@@ -15,33 +15,25 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args
 
+from lifespec.conformance.vocabulary import DOINGS, KEYS, PARTIES, PHRASES, VERBS, Party, Verb
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
-    "KEYS",
-    "PARTIES",
-    "PHRASES",
-    "VERBS",
     "Action",
     "Case",
     "CaseError",
     "Expectation",
-    "Party",
-    "Phrase",
     "Rule",
     "Unchecked",
-    "Verb",
     "action",
     "load",
     "read",
     "rules",
 ]
 
-Party = Literal["server", "application", "middleware"]
-PARTIES: tuple[Party, ...] = get_args(Party)
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -53,85 +45,8 @@ class Unchecked(Exception):  # noqa: N818  named as what happened
     """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
-class Verb(NamedTuple):
-    """A word of the scripts: what follows it, who is on trial where it is used, what is done."""
-
-    form: Literal["", "event", "seconds", "text", "word", "keys"]
-    parties: tuple[Party, ...]
-    says: str
-
-
-class Phrase(NamedTuple):
-    """What can be expected: whether an argument follows, who is on trial, what is to be seen."""
-
-    argument: bool
-    parties: tuple[Party, ...]
-    says: str
-
-
-_AS_APPLICATION: tuple[Party, ...] = ("server", "middleware")
-_AS_SERVER: tuple[Party, ...] = ("application",)
-
-VERBS: Mapping[str, Verb] = MappingProxyType(
-    {
-        "receive": Verb("", _AS_APPLICATION, "wait for the next event"),
-        "send": Verb("event", _AS_APPLICATION, "send this event"),
-        "state": Verb("keys", _AS_APPLICATION, "put these keys into the state"),
-        "raise": Verb("text", _AS_APPLICATION, "raise an exception with this text"),
-        "return": Verb("", _AS_APPLICATION, "return"),
-        "hang": Verb("", _AS_APPLICATION, "wait for ever"),
-        "wait": Verb("seconds", PARTIES, "wait that many seconds"),
-        "call": Verb(
-            "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
-        ),
-        "offer": Verb("event", _AS_SERVER, "let it receive this event"),
-        "await": Verb(
-            "word", _AS_SERVER, "wait until startup or shutdown is answered, or its call has ended"
-        ),
-        "request": Verb("", _AS_SERVER, "call it for a request, with a copy of the state"),
-        "cancel": Verb("", _AS_SERVER, "cancel the call"),
-        "loop": Verb("", _AS_SERVER, "close the event loop, and go on in another"),
-    }
-)
-
-PHRASES: Mapping[str, Phrase] = MappingProxyType(
-    {
-        "kept": Phrase(
-            argument=False, parties=_AS_SERVER, says="no step of the conversation breaks the rule"
-        ),
-        "answered": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers, or declines where it may"
-        ),
-        "as usual": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers startup as in start-and-stop"
-        ),
-        "raises": Phrase(
-            argument=False, parties=_AS_SERVER, says="the call raises, and sends nothing before"
-        ),
-        "no exit": Phrase(
-            argument=False, parties=_AS_SERVER, says="it does not end the server's own process"
-        ),
-        "passes on": Phrase(
-            argument=True,
-            parties=("middleware",),
-            says="this reaches the other side as it was: scope, state, events, exception, request",
-        ),
-    }
-)
-
-KEYS: Mapping[str, str] = MappingProxyType(
-    {
-        "party": "who is on trial: server, application or middleware; the suite plays the other",
-        "says": "what happens, in one English sentence",
-        "script": "what the suite does, line by line",
-        "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
-        "silent": "for each rule on which texts are silent in this case alone, those texts",
-        "dialects": "the texts that the case is for, where it is not for all",
-        "real": "true where it needs real time",
-        "needs": "the programs without which it is not run",
-    }
-)
 _REQUIRED = ("party", "says", "script", "expect")
+USUAL = ("request /", "stop")  # where a case does not say what is done meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +95,8 @@ class Case:
     real: bool = False
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    meanwhile: tuple[Action, ...] = ()
+    workers: int = 1
 
     def silent_on(self, slug: str, dialect: str) -> bool:
         """Say whether a text is silent on a rule in just this case."""
@@ -242,12 +159,12 @@ def read(text: str, file: str) -> tuple[Case, ...]:
     return tuple(_Reader(file, name).case(row) for name, row in rows.items())
 
 
-def action(line: str, party: Party) -> Action:
+def action(line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
     """Return what one line of a script says; raise ValueError where it says nothing known."""
     verb, _, rest = line.partition(" ")
-    row = VERBS.get(verb)
+    row = verbs.get(verb)
     if row is None or party not in row.parties:
-        known = ", ".join(verb for verb, row in VERBS.items() if party in row.parties)
+        known = ", ".join(verb for verb, row in verbs.items() if party in row.parties)
         raise ValueError(f"{verb!r} is no verb where {party}s are on trial; verbs are {known}")
     if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
@@ -296,9 +213,13 @@ class _Reader(NamedTuple):
                 self.refuse(f"the key {key!r} is missing")
         party = row["party"]
         self.known("party", [party], PARTIES)
+        usual = USUAL if party == "server" else ()
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
-        silent = {slug: tuple(texts) for slug, texts in row.get("silent", {}).items()}
+        silent = {
+            slug: tuple(DIALECTS if texts is True else texts)
+            for slug, texts in row.get("silent", {}).items()
+        }
         for slug, texts in silent.items():
             self.known("expected rule", [slug], row["expect"])
             self.known("dialect", texts, DIALECTS)
@@ -313,11 +234,13 @@ class _Reader(NamedTuple):
             bool(row.get("real")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
+            tuple(self.action(line, party, DOINGS) for line in row.get("meanwhile", usual)),
+            row.get("workers", 1),
         )
 
-    def action(self, line: str, party: Party) -> Action:
+    def action(self, line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
         try:
-            return action(line, party)
+            return action(line, party, verbs)
         except ValueError as error:
             self.refuse(str(error))
 

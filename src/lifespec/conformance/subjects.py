@@ -22,16 +22,17 @@ from http.client import HTTPConnection, HTTPException
 from importlib import resources
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.seen import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from typing_extensions import Self
 
-__all__ = ["FLOOD", "PLACES", "Answer", "Subject", "until"]
+__all__ = ["FLOOD", "PLACES", "Subject", "until"]
 
 PLACES = {  # what a command can leave open
     "app": "the application to serve, as module:attribute",
@@ -48,15 +49,6 @@ PORTS = range(10240, 32768)  # below those that a system gives to connections
 PROC = Path("/proc")
 
 _given: set[int] = set()
-
-
-class Answer(NamedTuple):
-    """A request's fate: what the probe answered, None where nobody did; and when."""
-
-    path: str
-    asked: float
-    answered: float
-    body: dict[str, Any] | None
 
 
 def until(done: Callable[[], object], limit: float) -> bool:
@@ -171,7 +163,10 @@ class Subject:
         """Make a request; the answer is the probe's, or none."""
         asked = time.monotonic()
         connection, body = HTTPConnection("127.0.0.1", self.port, timeout=limit), None
-        with contextlib.suppress(OSError, HTTPException, ValueError), contextlib.closing(connection):
+        with (
+            contextlib.suppress(OSError, HTTPException, ValueError),
+            contextlib.closing(connection),
+        ):
             connection.request("GET", path, headers={"Connection": "close"})
             found = json.loads(connection.getresponse().read())
             body = found if found.get("probe") == self.folder.name else None
@@ -211,12 +206,16 @@ class Subject:
         processes = (int(path.name) for path in PROC.iterdir() if path.name.isdigit())
         return {pid for pid in processes if mark in _bytes(PROC / str(pid) / "environ")}
 
+    def end_processes(self) -> None:
+        """End every process that runs still."""
+        until(self._ended, ENDING)
+        self.process.wait(ENDING)
+        self._reader.join(ENDING)
+
     def end(self) -> None:
         """End every process, and remove the folder."""
         try:
-            until(self._ended, ENDING)
-            self.process.wait(ENDING)
-            self._reader.join(ENDING)
+            self.end_processes()
         finally:
             self._clean()
 
