@@ -388,7 +388,7 @@ PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
     "served": _served,
     "not served": _not_served,
     "exits": _exits,
-    "ends": _ends,
+    "process ends": _ends,
     "shows": _shows,
     "tells": _tells,
     "as empty": _as_empty,

@@ -247,7 +247,10 @@ class _Bench:
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
         except Beside as beside:
-            return self.finding(case, expected, beside.verdict, str(beside), drawn)
+            verdict, why = beside.verdict, str(beside)
+            if self.without:
+                verdict, why = "not applicable", self.without
+            return self.finding(case, expected, verdict, why, drawn)
         silent = case.silent_on(expected.slug, self.dialect)
         verdict = verdict_for(expected.slug, self.dialect, held=held, silent=silent)
         return self.finding(case, expected, verdict, actual, drawn)

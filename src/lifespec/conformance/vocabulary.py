@@ -149,7 +149,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             says="no request reaches the application after lifespan.startup.failed",
         ),
         "exits": Phrase(argument=False, parties=_ON_SERVER, says="the process ends by itself"),
-        "ends": Phrase(
+        "process ends": Phrase(
             argument=False,
             parties=_ON_SERVER,
             says="the process ends within ten seconds of what it was told last",
