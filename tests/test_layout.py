@@ -197,11 +197,11 @@ def test_the_server_can_be_read_in_one_sitting() -> None:
 
 
 def test_the_judge_is_shorter_than_a_server() -> None:
-    """validate.py has 570 lines at most, and the judge, which comes after its tables, 300."""
+    """validate.py has 600 lines at most, one for each rule, and the judge, which comes after its tables, 300."""
     path = MODULES["lifespec.validate"]
     lines = path.read_text().splitlines()
     judge = next(number for number, line in enumerate(lines) if line.startswith("class Violation"))
-    assert len(lines) <= 570, show(path, len(lines))
+    assert len(lines) <= 600, show(path, len(lines))
     assert len(lines) - judge <= 300, show(path, judge)
 
 

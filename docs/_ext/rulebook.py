@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
 
+from lifespec.validate import DIALECTS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
     from typing import Any
 
-__all__ = ["Rule", "RulebookError", "Source", "read"]
+__all__ = ["LEVELS", "MAIN", "Rule", "RulebookError", "Source", "read"]
+
+LEVELS = "must", "must not", "should", "should not", "may"  # the strongest first
+MAIN = "asgi 2.0"  # the text in whose words the rules stand on the pages
 
 
 class RulebookError(SphinxError):
@@ -23,15 +28,16 @@ class RulebookError(SphinxError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one text says: its dialects, the level, and its section, "" where the rule is ours.
+    """What texts say: their dialects, the level, and the section, "" where the rule is ours.
 
-    `core` where it is the core text that the dialects lean on, and not their lifespan text.
+    `text` is "core" where the section is one of the core text that the dialects lean on, "asgi"
+    where it is one of lifespan 2.0 (ASGI), whose semantics they take over; "" where it is theirs.
     """
 
     dialects: tuple[str, ...]
     level: str
     section: str
-    core: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +49,28 @@ class Rule:
     sources: tuple[Source, ...]
     line: int
 
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The levels of its sources, each once; a source without one is "ours"."""
-        return tuple(dict.fromkeys(source.level or "ours" for source in self.sources))
+    def level(self, dialect: str) -> str:
+        """Return the strongest level that the rule has in a dialect, "" where it has none."""
+        found = {source.level for source in self.sources if dialect in source.dialects}
+        return next((level for level in LEVELS if level in found), "")
 
     @property
-    def ours(self) -> bool:
-        """Whether no text says so."""
-        return not any(source.section for source in self.sources)
+    def levels(self) -> tuple[str, ...]:
+        """Each level once: that of the main text first, then the strongest."""
+        others = sorted({self.level(each) for each in self.dialects}, key=LEVELS.index)
+        return tuple(dict.fromkeys(filter(None, [self.level(MAIN), *others])))
+
+    @property
+    def dialects(self) -> tuple[str, ...]:
+        """The dialects that have the rule, in the order of the table."""
+        named = {dialect for source in self.sources for dialect in source.dialects}
+        return tuple(dialect for dialect in DIALECTS if dialect in named)
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The dialects that have the rule from us alone."""
+        told = {each for source in self.sources if source.section for each in source.dialects}
+        return tuple(dialect for dialect in self.dialects if dialect not in told)
 
 
 def read(path: Path) -> dict[str, Rule]:
@@ -77,9 +96,9 @@ def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
         sources = tuple(
             Source(
                 tuple(entry["dialects"]),
-                entry.get("level", ""),
+                entry["level"],
                 entry.get("section", ""),
-                core=entry.get("text") == "core",
+                entry.get("text", ""),
             )
             for entry in row["source"]
         )

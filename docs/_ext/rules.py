@@ -20,10 +20,11 @@ from sphinx.util.nodes import make_refnode
 
 import rulebook
 from executed import is_example
+from lifespec.validate import DIALECTS
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
@@ -41,10 +42,11 @@ __all__ = [
     "RuleDomain",
     "RuleRole",
     "check_examples",
-    "dialect_name",
+    "level_line",
+    "names",
     "rule_node",
     "setup",
-    "source_line",
+    "source_lines",
 ]
 
 logger = logging.getLogger(__name__)
@@ -54,39 +56,68 @@ class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names no
     """A rule: `slug`, `head` and `sources` are attributes, its children the body."""
 
 
-def dialect_name(dialect: str, translate: Callable[[str], str]) -> str:
-    """Name a dialect such as "asgi 2.0" as the pages do."""
-    family, _, version = dialect.partition(" ")
-    if family == "asgi":
-        return translate("lifespan %s (ASGI)") % version
-    return f"{family.upper()} {version}"
-
-
-def source_line(source: Source, translate: Callable[[str], str]) -> str:
-    """Say which texts a source stands for, and which section of theirs, if not ours."""
-    texts = translate(", ").join(dialect_name(each, translate) for each in source.dialects)
-    if not source.section:
-        return translate("Ours, where %s is silent") % texts
-    if source.core:
-        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
-        texts = translate("the core text of %s") % translate(", ").join(families)
-    return translate("Source: %s, “%s”") % (texts, source.section)
+def names(dialects: Sequence[str], translate: Callable[[str], str]) -> str:
+    """Name dialects such as "asgi 2.0" as the pages do: a family once, with its versions."""
+    if set(dialects) == set(DIALECTS):
+        return translate("all five texts")
+    families: dict[str, list[str]] = {}
+    for family, _, version in (dialect.partition(" ") for dialect in dialects):
+        families.setdefault(family, []).append(version)
+    and_ = translate(" and ")
+    return translate(", ").join(
+        translate("lifespan %s (ASGI)") % and_.join(versions)
+        if family == "asgi"
+        else f"{family.upper()} {and_.join(versions)}"
+        for family, versions in families.items()
+    )
 
 
 def level_line(rule: Rule, translate: Callable[[str], str]) -> str:
-    """Say the level, or the levels where the texts differ; and that it is ours."""
+    """Say the level, or the levels where the texts differ; and that it is ours, or in part."""
     levels = [translate(level) for level in rule.levels]
-    if rule.ours and rule.levels != ("ours",):
-        levels.append(translate("ours"))
+    if rule.silent:
+        levels.append(translate("ours" if rule.silent == rule.dialects else "partly ours"))
     return " · ".join(levels)
 
 
-def _sources(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
-    for source in rule.sources:
-        line = source_line(source, translate)
-        if len(rule.levels) > 1:
-            line = translate("%s: %s") % (line, translate(source.level or "ours"))
-        yield line
+def source_lines(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
+    """Say level by level which sections say so; then where the rule is ours, where it is none."""
+    agreed, pair = len({source.level for source in rule.sources}) == 1, translate("%s: %s")
+    told = [source for source in rule.sources if source.section]
+    for level in dict.fromkeys(source.level for source in told):
+        line = _sections([source for source in told if source.level == level], translate)
+        if not agreed:
+            yield pair % (translate(level), line)
+        elif rule.silent or rule.dialects != tuple(DIALECTS):
+            yield translate("Source: %s") % line
+        else:
+            yield translate("In all five texts: %s") % line
+    for source in (source for source in rule.sources if not source.section):
+        number = "is" if len(source.dialects) == 1 else "are"
+        line = translate(f"Ours, where %s {number} silent") % names(source.dialects, translate)
+        yield line if agreed else pair % (line, translate(source.level))
+    absent = [dialect for dialect in DIALECTS if dialect not in rule.dialects]
+    if absent:
+        yield translate("Not in %s") % names(absent, translate)
+
+
+def _sections(sources: Sequence[Source], translate: Callable[[str], str]) -> str:
+    """Name texts, and the sections of each."""
+    texts: dict[str, list[str]] = {}
+    for source in sources:
+        texts.setdefault(_text(source, translate), []).append(f"“{source.section}”")
+    pair, comma = translate("%s, %s"), translate(", ")
+    return translate("; ").join(pair % (text, comma.join(parts)) for text, parts in texts.items())
+
+
+def _text(source: Source, translate: Callable[[str], str]) -> str:
+    if source.text == "core":
+        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
+        return translate("the core text of %s") % translate(" and ").join(families)
+    texts = names(source.dialects, translate)
+    if source.text:
+        return translate("%s, which follow %s") % (texts, names([rulebook.MAIN], translate))
+    return texts
 
 
 class RuleDirective(SphinxDirective):
@@ -109,14 +140,14 @@ class RuleDirective(SphinxDirective):
         self.state.document.ids.setdefault(slug, node)
         translate = words(self.env)
         node["head"] = (translate(rule.party), level_line(rule, translate))
-        node["sources"] = tuple(_sources(rule, translate))
+        node["sources"] = tuple(source_lines(rule, translate))
         self.set_source_info(node)
         return [node]
 
 
 def _classes(rule: Rule) -> list[str]:
-    strongest = rule.levels[0].replace(" ", "-")
-    return ["rule", strongest, *(["ours"] if rule.ours else [])]
+    level = rule.levels[0].replace(" ", "-")
+    return ["rule", level, *(["ours"] if rule.silent == rule.dialects else [])]
 
 
 class RuleRole(XRefRole):

@@ -10,7 +10,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import diagram, validate
-from rules import RuleDomain, level_line, source_line
+from rules import RuleDomain, level_line, source_lines
 from words import words
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class RuleTable(SphinxPostTransform):
         slug = nodes.literal("", rule.slug)
         yield nodes.paragraph("", "", self._link(RuleDomain.name, "rule", rule.slug, slug))
         yield nodes.paragraph("", translate(rule.party))
-        lines = [level_line(rule, translate), *(source_line(s, translate) for s in rule.sources)]
+        lines = [level_line(rule, translate), *source_lines(rule, translate)]
         yield nodes.line_block("", *(nodes.line("", line) for line in lines))
         title = nodes.inline("", self.env.titles[home].astext())
         yield nodes.paragraph("", "", self._link("std", "doc", f"/{home}", title))

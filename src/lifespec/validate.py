@@ -50,7 +50,15 @@ __all__ = [
 State = Literal["called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"]
 
 
-_OPEN = frozenset({"send-refuses-unknown"})  # of ASGI's core text, which only recommends it
+# What ASGI only recommends, in its core text, and what none of its texts says.
+_OPEN = frozenset(
+    {
+        "extra-keys-ignored",
+        "returned-stays-quiet",
+        "send-after-end-does-nothing",
+        "send-refuses-unknown",
+    }
+)
 
 
 class Event(NamedTuple):
@@ -65,8 +73,8 @@ class Dialect(NamedTuple):
     """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
-    events; `empty`, whether state is offered empty; `open` are the rules of RULES on which this
-    text is silent, or which it only recommends.
+    events; `open` are the rules of RULES on which this text is silent, which it does not know, or
+    which it only recommends.
     """
 
     title: str
@@ -76,7 +84,6 @@ class Dialect(NamedTuple):
     workers: bool = False
     optional: tuple[str, ...] = ("spec_version",)
     failures: bool = True
-    empty: bool = True
     open: frozenset[str] = _OPEN
 
 
@@ -117,7 +124,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
     }
 )
 
-_STATELESS = {"scope-state", "state-keys-text", "state-shallow-copy"}
+_STATE = {"scope-state", "state-keys-text", "state-shallow-copy", "state-starts-empty"}
 _FAILURES = {"message-is-text", "startup-failed-never-serves"}
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
@@ -128,17 +135,22 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             _NONE,
             state=False,
             failures=False,
-            open=_OPEN | _STATELESS | _FAILURES,
+            open=_OPEN | _STATE | _FAILURES,
         ),
         "asgi 2.0": Dialect(
             "lifespan 2.0 (ASGI)",
             "asgi",
             MappingProxyType({"version": "3.0", "spec_version": "2.0"}),
+            open=_OPEN | {"once-per-loop"},
         ),
         "amgi 1.0": _amgi("1.0"),
         "amgi 2.0": _amgi("2.0"),
         "pagi 0.3": Dialect(
-            "PAGI 0.3", "pagi", _versions("0.3"), workers=True, empty=False, open=frozenset()
+            "PAGI 0.3",
+            "pagi",
+            _versions("0.3"),
+            workers=True,
+            open=frozenset({"state-starts-empty"}),
         ),
     }
 )
@@ -186,10 +198,12 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = MappingProxyType(
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "scope-type": 'The scope has the type "lifespan".',
-        "scope-versions": "The scope names the version of ASGI, and may name that of lifespan.",
-        "spec-version-default": "A missing spec_version is 1.0.",
+        "scope-versions": "The scope names the version of its text, and may name that of lifespan.",
+        "version-default": "A missing version is 2.0.",
+        "spec-version-default": "A missing spec_version is 1.0, in PAGI the version.",
         "scope-worker": "A worker of PAGI is told that it is one, and its number from 1 on.",
-        "scope-state": "The state that a server offers is an empty namespace.",
+        "scope-state": "The state that a server offers is a namespace.",
+        "state-starts-empty": "The state is empty when it is offered.",
         "scope-lifetime": "One call lasts from before the first request until after the last.",
         "once-per-loop": "Each event loop that serves requests has one lifespan.",
         "same-loop": "Lifespan and requests run in the same event loop.",
@@ -200,15 +214,18 @@ RULES: Mapping[str, str] = MappingProxyType(
         "startup-failed-shown": "The server shows the message of startup.failed.",
         "startup-failed-exits": "After startup.failed the server exits.",
         "failed-message-default": "A missing message is the empty text.",
-        "decline-by-raising": "Where the application raises before it answers, the server goes on.",
-        "decline-by-returning": "Where the application returns instead, the server goes on too.",
-        "declined-stays-quiet": "An application that declined is sent no further event.",
+        "decline-by-raising": "Where the application raises on the scope, the server goes on.",
+        "decline-at-startup": "Where it raises on startup instead, the server goes on too.",
+        "decline-by-returning": "Where it returns without an answer, the server goes on too.",
+        "declined-stays-quiet": "An application that raised instead is sent no further event.",
+        "returned-stays-quiet": "An application that returned instead is sent no further event.",
         "decline-never-blocks": "No server waits for an application that is gone.",
         "decline-logged": "The server notes at level info that the application declined.",
         "only-failed-stops": "Nothing but startup.failed keeps a server from starting.",
         "crash-logged": "The server logs a crash while it serves, at level error.",
         "crash-may-continue": "After a crash the server may go on serving.",
         "crashed-stays-quiet": "An application that is gone is not offered shutdown.",
+        "return-value-ignored": "What the application returns means nothing.",
         "shutdown-sent": "The server sends lifespan.shutdown to an application that started, once.",
         "shutdown-after-serving": "Shutdown is sent when all connections are closed.",
         "wait-for-shutdown": "The server ends only when shutdown is answered.",
@@ -217,10 +234,13 @@ RULES: Mapping[str, str] = MappingProxyType(
         "state-shallow-copy": "Each request gets a shallow copy of the state.",
         "state-untouched": "The server does nothing with the state but copy it.",
         "send-refuses-unknown": "What is no event of this protocol is refused by send.",
+        "refusal-survived": "What send raises does not harm the server.",
         "receive-refuses-unknown": "What is no event of this protocol is refused when received.",
         "extra-keys-ignored": "Additional keys in an answer are no error.",
         "extra-keys-expected": "Additional keys in an event of the server are no error.",
         "send-after-end-does-nothing": "After the end, send does nothing.",
+        "initialise-at-startup": "The application prepares itself at startup.",
+        "clean-up-at-shutdown": "The application cleans up at shutdown.",
         "startup-answered": "The application answers startup with complete or failed.",
         "startup-answered-when-done": "startup.complete is sent when startup is complete.",
         "startup-answered-once": "Startup is answered once.",
@@ -228,8 +248,11 @@ RULES: Mapping[str, str] = MappingProxyType(
         "shutdown-answered-once": "Shutdown is answered once.",
         "answers-in-order": "An answer comes after the event that it answers.",
         "events-known": "The application sends events of this protocol and nothing else.",
+        "sends-awaited": "The application awaits what it sends.",
         "message-is-text": "The message of a failure is text.",
         "unknown-scope-rejected": "An application raises on a scope that it does not know.",
+        "middleware-copies-scope": "Middleware changes a copy of the scope.",
+        "middleware-passes-on": "Middleware raises and returns as its application does.",
         "failed-to-prevent-start": "To keep the server from starting, send startup.failed.",
         "state-may-be-missing": "Where there is no state, the server does not support it.",
         "state-keys-text": "The keys of the state are text.",
@@ -325,7 +348,7 @@ def _text(scope: Any) -> Dialect:
     box = scope.get(row.envelope)
     version = box.get("spec_version") if isinstance(box, Mapping) else None
     if row.envelope == "asgi" and version in (None, "1.0"):  # the default is 1.0
-        return row._replace(title=oldest.title, failures=False)
+        return row._replace(title=oldest.title, failures=False, open=row.open | _FAILURES)
     return row
 
 
@@ -347,7 +370,7 @@ def _faults(scope: Any, text: Dialect) -> Iterator[Fault]:
     if not isinstance(state, MutableMapping):
         yield "scope-state", f"whose state is {_shown(state)}, no namespace,", False
     elif state:
-        yield "scope-state", f"whose state is {_shown(state)}, not empty,", not text.empty
+        yield "state-starts-empty", f"whose state is {_shown(state)}, not empty,", False
 
 
 def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
@@ -404,7 +427,7 @@ class validator:  # noqa: N801  it reads as what it is used as, a function
         others = [other for other in self._here.get(get_ident(), ()) if other.state != "gone"]
         self._here[get_ident()] = [*others, conversation]
         if others:
-            others[-1].found("once-per-loop", "server", "began another lifespan", remark=True)
+            others[-1].found("once-per-loop", "server", "began another lifespan")
 
     def _look(self, scope: Any) -> None:
         """Look at a request: it is at fault where it is so for every lifespan of this loop."""
@@ -423,7 +446,7 @@ class _Conversation:
 
     state: State = "called"
     last: State = "called"  # before the call was over
-    declined = False
+    declined = ""  # the rule that the server breaks if it sends another event
     excused = False  # the server refused a right answer
     refusal: BaseException | None = None
 
@@ -502,22 +525,23 @@ class _Conversation:
                 self.found("state-keys-text", "application", what, "starting")
 
     def _refused(self, message: Any, before: State, *, right: bool) -> None:
-        """Remark on a server that refuses what it has no reason to refuse."""
+        """Tell of a server that refuses what it has no reason to refuse."""
         slug = "send-after-end-does-nothing" if before == "gone" else ""
         if right and set(message) - {"type", *EVENTS[message["type"]].defaults}:
             slug = "extra-keys-ignored"
         if slug:
-            self.found(slug, "server", f"refused {_shown(message)}", before, remark=True)
+            self.found(slug, "server", f"refused {_shown(message)}", before)
 
     def raised(self, error: BaseException) -> None:
         """Take it that the call raised: by itself, by a refusal, or because it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
-        self.declined = own and self.state in ("called", "starting")
+        early = {"called", "starting"} if self._text.failures else {"called"}  # 1.0: on the scope
+        self.declined = "declined-stays-quiet" if own and self.state in early else ""
         self._over("raise" if own and error is not self.refusal else "", f"raised {_shown(error)}")
 
     def returned(self) -> None:
         """Take it that the call returned."""
-        self.declined = self._text.workers and self.state in ("called", "starting")
+        self.declined = "returned-stays-quiet" if self.state in ("called", "starting") else ""
         self._over("return", "returned")
 
     def _over(self, happening: str, did: str) -> None:
@@ -529,7 +553,7 @@ class _Conversation:
     def _step(self, happening: str, party: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
         if self.declined and happening == "lifespan.shutdown":
-            self.found("declined-stays-quiet", party, did)
+            self.found(self.declined, party, did)
         elif rule or remark:
             self.found(rule or remark, party, did, before, remark=bool(remark))
 

@@ -9,6 +9,17 @@ from trial import RULES
 
 __all__: list[str] = []
 
+DIFFERENT = """
+[a]
+party = "server"
+source = [
+    { dialects = ["pagi 0.3"], level = "must", section = "Scope" },
+    { dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events" },
+    { dialects = ["asgi 2.0"], level = "should", section = "Scope" },
+    { dialects = ["asgi 1.0"], level = "must", ours = true },
+]
+"""
+
 
 def written(folder: Path, text: str) -> Path:
     """Write a file of rules."""
@@ -31,22 +42,33 @@ def test_rules_keep_the_order_of_the_file(tmp_path: Path) -> None:
     assert list(read(written(tmp_path, RULES))) == ["startup-sent", "answered-once"]
 
 
-def test_a_rule_without_a_section_is_ours(tmp_path: Path) -> None:
-    """No text says it, so we do."""
+def test_where_no_section_says_so_a_rule_is_ours(tmp_path: Path) -> None:
+    """No text says it, so we do: of all dialects that have the rule, or of some."""
     rules = read(written(tmp_path, RULES))
-    assert not rules["startup-sent"].ours
-    assert rules["answered-once"].ours
+    assert not rules["startup-sent"].silent
+    assert rules["answered-once"].silent == rules["answered-once"].dialects == ("asgi 2.0",)
+    rule = read(written(tmp_path, DIFFERENT))["a"]
+    assert rule.silent == ("asgi 1.0",)
+    assert rule.dialects == ("asgi 1.0", "asgi 2.0", "pagi 0.3")
 
 
-def test_levels_are_named_once_in_order(tmp_path: Path) -> None:
-    """Two texts of one level make one level; a source without one counts as ours."""
+def test_the_level_of_a_dialect_is_the_strongest_that_it_has(tmp_path: Path) -> None:
+    """A core text may say less than the text that leans on it; where nothing is said, it is ""."""
+    rule = read(written(tmp_path, DIFFERENT))["a"]
+    dialects = "asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3"
+    assert [rule.level(dialect) for dialect in dialects] == ["must", "should", "", "must"]
+
+
+def test_levels_are_named_once_that_of_the_main_text_first(tmp_path: Path) -> None:
+    """Then the strongest; where the main text has none, the strongest is first."""
+    assert read(written(tmp_path, DIFFERENT))["a"].levels == ("should", "must")
     text = """
         a.party = "server"
-        a.source = [{dialects = ["x"], level = "may"}, {dialects = ["y"], level = "may"},
-                    {dialects = ["z"]}]
+        a.source = [{dialects = ["amgi 1.0"], level = "may"},
+                    {dialects = ["pagi 0.3"], level = "must"}]
     """
     rule = read(written(tmp_path, text))["a"]
-    assert rule.levels == ("may", "ours")
+    assert rule.levels == ("must", "may")
     assert rule.line == 1
 
 
@@ -61,7 +83,8 @@ def test_what_is_no_toml_is_told_with_file_and_line(tmp_path: Path, text: str) -
     ("text", "lacking"),
     [
         ("\n[a]\n", "'source'"),
-        ("\n[a]\nsource = [{dialects = []}]", "'party'"),
+        ("\n[a]\nsource = [{dialects = []}]", "'level'"),
+        ("\n[a]\nsource = []", "'party'"),
         ("\n[a]\nsource=1", ""),
     ],
 )

@@ -37,6 +37,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
             "startup-sent server must",
             "A sentence.",
             "Source: lifespan 2.0 (ASGI), “Startup”",
+            "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
         ]
         assert not built.warnings
 
@@ -56,43 +57,73 @@ def test_a_rule_of_ours_says_so(tmp_path: Path) -> None:
         assert box["class"] == ["rule", "must-not", "ours"]
 
 
-def test_where_texts_differ_each_source_says_its_level(tmp_path: Path) -> None:
-    """Two texts, two levels, two lines; a source may have no level of its own."""
-    rows = """
-        a.party = "server"
-        a.source = [{dialects = ["asgi 1.0", "pagi 0.3"], level = "may", section = "Lifespan"},
-                    {dialects = ["amgi 1.0"]}]
-    """
+FIVE = '"asgi 1.0", "asgi 2.0", "amgi 1.0", "amgi 2.0", "pagi 0.3"'
+
+
+@pytest.mark.parametrize(
+    ("sources", "head", "lines"),
+    [
+        (  # all five, of one level: two sections of one text stand together
+            """{dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "Scope"},
+               {dialects = ["amgi 1.0", "amgi 2.0"], level = "must", section = "Lifespan"},
+               {dialects = ["asgi 2.0", "asgi 1.0"], level = "must", text = "core", section = "B"},
+               {dialects = ["asgi 2.0"], level = "must", text = "core", section = "C"}""",
+            "must",
+            [
+                (
+                    "In all five texts: lifespan 1.0 and 2.0 (ASGI), PAGI 0.3, “Scope”; "
+                    "AMGI 1.0 and 2.0, “Lifespan”; the core text of ASGI, “B”, “C”"
+                )
+            ],
+        ),
+        (  # nobody says so
+            f"{{dialects = [{FIVE}], level = 'must not', ours = true}}",
+            "must not · ours",
+            ["Ours, where all five texts are silent"],
+        ),
+        (  # one says so, another follows, for one it is ours, the last does not have it
+            """{dialects = ["asgi 2.0"], level = "must", section = "Scope"},
+               {dialects = ["amgi 1.0", "amgi 2.0"], level = "must", text = "asgi", section = "S"},
+               {dialects = ["pagi 0.3"], level = "must", ours = true}""",
+            "must · partly ours",
+            [
+                (
+                    "Source: lifespan 2.0 (ASGI), “Scope”; "
+                    "AMGI 1.0 and 2.0, which follow lifespan 2.0 (ASGI), “S”"
+                ),
+                "Ours, where PAGI 0.3 is silent",
+                "Not in lifespan 1.0 (ASGI)",
+            ],
+        ),
+        (  # two levels, each with its texts; and ours with its own
+            """{dialects = ["pagi 0.3"], level = "must", text = "core", section = "Events"},
+               {dialects = ["asgi 1.0", "asgi 2.0"], level = "may", text = "core", section = "E"},
+               {dialects = ["amgi 1.0"], level = "should", ours = true}""",
+            "may · must · should · partly ours",
+            [
+                "must: the core text of PAGI, “Events”",
+                "may: the core text of ASGI, “E”",
+                "Ours, where AMGI 1.0 is silent: should",
+                "Not in AMGI 2.0",
+            ],
+        ),
+        (  # a core text that two families share is named for both
+            '{dialects = ["asgi 2.0", "pagi 0.3"], level = "may", text = "core", section = "E"}',
+            "may",
+            [
+                "Source: the core text of ASGI and PAGI, “E”",
+                "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0",
+            ],
+        ),
+    ],
+)
+def test_the_texts_that_say_so(tmp_path: Path, sources: str, head: str, lines: list[str]) -> None:
+    """Texts of one family stand together, as do the sections of a text and texts of one level."""
+    rows = f'a.party = "server"\na.source = [{sources}]'
     with trial(tmp_path, {"index": "# A\n" + rule("a") + EXAMPLE}, rules=rows) as built:
         box = built.page().find(id="a")
-        assert box.find(class_="rule-level").string == "may · ours"
-        assert [line.string for line in box.find_all(class_="rule-source")] == [
-            "Source: lifespan 1.0 (ASGI), PAGI 0.3, “Lifespan”: may",
-            "Ours, where AMGI 1.0 is silent: ours",
-        ]
-
-
-def test_a_rule_of_the_core_text_says_so(tmp_path: Path) -> None:
-    """What a core text says is not laid to the lifespan text."""
-    rows = """
-        a.party = "server"
-        [[a.source]]
-        dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"]
-        level = "should"
-        text = "core"
-        section = "Error Handling"
-    """
-    with trial(tmp_path, {"index": "# A\n" + rule("a") + EXAMPLE}, rules=rows) as built:
-        box = built.page().find(id="a")
-        source = "Source: the core text of ASGI, PAGI, “Error Handling”"
-        assert box.find(class_="rule-source").string == source
-
-
-def test_a_rule_that_is_ours_without_a_level_is_named_ours_once(tmp_path: Path) -> None:
-    """There is nothing else to say."""
-    rows = 'a.party = "server"\na.source = [{dialects = ["asgi 2.0"]}]'
-    with trial(tmp_path, {"index": "# A\n" + rule("a") + EXAMPLE}, rules=rows) as built:
-        assert built.page().find(class_="rule-level").string == "ours"
+        assert box.find(class_="rule-level").string == head
+        assert [line.string for line in box.find_all(class_="rule-source")] == lines
 
 
 def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:

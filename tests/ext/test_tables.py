@@ -40,7 +40,10 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
         assert [cell.get_text(" ", strip=True) for cell in row.find_all("td")] == [
             "startup-sent",
             "server",
-            "must Source: lifespan 2.0 (ASGI), “Startup”",
+            (
+                "must Source: lifespan 2.0 (ASGI), “Startup” "
+                "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3"
+            ),
             "Startup",
         ]
         assert [link["href"] for link in row.find_all("a")] == [
