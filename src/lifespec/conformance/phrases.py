@@ -49,11 +49,23 @@ def _worker_numbers(seen: Seen, _: str) -> Judged:
     return Judged(alone or distinct, f"is_worker {sorted(map(str, workers))}, numbers {numbers}.")
 
 
-def _empty_state(seen: Seen, _: str) -> Judged:
-    states = [call["scope"]["state"] for call in seen.lifespans if "state" in call["scope"]]
-    if not states:
+def _offered(seen: Seen) -> Any:
+    """Return the state that the first lifespan was offered."""
+    scope = seen.lifespans[0]["scope"]
+    if "state" not in scope:
         raise Beside("not applicable", "The server offers no state.")
-    return Judged(all(state == {} for state in states), f"The state was {states[0]}.")
+    return scope["state"]
+
+
+def _name_space(seen: Seen, _: str) -> Judged:
+    state = _offered(seen)
+    held = isinstance(state, dict) and ("!" not in state or bool(state.get("mutable")))
+    return Judged(held, f"The state was {state}.")
+
+
+def _empty_state(seen: Seen, _: str) -> Judged:
+    state = _offered(seen)
+    return Judged(state in ({}, {**state, "holds": {}}), f"The state was {state}.")
 
 
 def _one_call(seen: Seen, _: str) -> Judged:
@@ -141,6 +153,17 @@ def _served(seen: Seen, _: str) -> Judged:
     return Judged(held=True, actual="It was served.")
 
 
+def _not_blocked(seen: Seen, _: str) -> Judged:
+    judged = _served(seen, "")
+    return Judged(judged.held or seen.ended is not None, judged.actual)
+
+
+def _survives(seen: Seen, _: str) -> Judged:
+    if _tried(seen)["kind"] != "refused":
+        raise Beside("not applicable", "It refused nothing.")
+    return _served(seen, "")
+
+
 def _failed(seen: Seen) -> Line:
     return seen.first("sends", "lifespan.startup.failed")
 
@@ -164,6 +187,13 @@ def _shows(seen: Seen, text: str) -> Judged:
     if not any(line["step"] == step for line in seen.all("plays")):
         raise Beside("not run", seen.stuck)
     return Judged(text in seen.output, _quoted(seen, text))
+
+
+def _hides(seen: Seen, text: str) -> Judged:
+    judged = _process_ends(seen, "")
+    if text in seen.output:
+        return Judged(held=False, actual=_quoted(seen, text))
+    return judged
 
 
 def _quoted(seen: Seen, text: str) -> str:
@@ -305,7 +335,7 @@ def _waits_on(seen: Seen) -> Judged:
     return Judged(held=False, actual=f"It ended {how} after {seen.ended - since:.0f} s.")
 
 
-def _ends(seen: Seen, _: str) -> Judged:
+def _process_ends(seen: Seen, _: str) -> Judged:
     """Hold that the process ends where it was told to stop, and has said all that it has to."""
     _stopped(seen)
     last = len(seen.case.script) - 1
@@ -324,8 +354,7 @@ def _finishes(seen: Seen, _: str) -> Judged:
 
 def _namespace(seen: Seen) -> Line:
     """Return the state as the application has made it last."""
-    if "state" not in seen.lifespans[0]["scope"]:
-        raise Beside("not applicable", "The server offers no state.")
+    _offered(seen)
     seen.first("kept")
     return seen.all("kept")[-1]
 
@@ -378,6 +407,7 @@ PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
     "lifespan scope": _lifespan_scope,
     "versions": _versions,
     "worker numbers": _worker_numbers,
+    "namespace": _name_space,
     "empty state": _empty_state,
     "one call": _one_call,
     "same loop": _same_loop,
@@ -386,10 +416,13 @@ PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
     "startup before requests": _startup_before_requests,
     "no request before": _no_request_before,
     "served": _served,
+    "not blocked": _not_blocked,
+    "survives": _survives,
     "not served": _not_served,
     "exits": _exits,
-    "process ends": _ends,
+    "process ends": _process_ends,
     "shows": _shows,
+    "hides": _hides,
     "tells": _tells,
     "as empty": _as_empty,
     "taken": _taken,

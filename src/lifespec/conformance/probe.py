@@ -17,7 +17,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
 TYPE_CHECKING = False
@@ -83,8 +83,10 @@ def shape(value: Any, depth: int = 6) -> Any:
         return [shape(each, depth - 1) for each in value]
     if depth and isinstance(value, Mapping):
         holds = {str(key): shape(value[key], depth - 1) for key in value}
-        exact = type(value) is dict and all(type(key) is str for key in value)
-        return holds if exact else {"!": type(value).__name__, "holds": holds}
+        if type(value) is dict and all(type(key) is str for key in value):
+            return holds
+        mutable = isinstance(value, MutableMapping)
+        return {"!": type(value).__name__, "holds": holds, "mutable": mutable}
     return {"!": type(value).__name__, "repr": repr(value)[:200]}
 
 
@@ -122,12 +124,14 @@ class Lifespan:
         """Note what has happened in this step."""
         note(kind, self.number, step=self.step, **facts)
 
-    async def play(self) -> None:
-        """Play each step."""
+    async def play(self) -> Any:
+        """Play each step; return what the last one returns."""
         namespaces[self.number] = self.scope.get("state")
+        value = None
         for self.step, (verb, argument) in enumerate(json.loads(SCRIPT.read_text("utf-8"))):
             self.note("plays", type=verb)
-            await STEPS[verb](self, argument)
+            value = await STEPS[verb](self, argument)
+        return value
 
     async def receive(self, _: object = None, by: str = "") -> Any:
         """Wait for an event."""
@@ -221,8 +225,9 @@ class Lifespan:
         await sleep(POLL)
 
 
-async def nothing(_: Lifespan, __: object) -> None:
-    """Return at the end of the script."""
+async def give(_: Lifespan, value: Any = None) -> Any:
+    """Return a value at the end of the script."""
+    return value
 
 
 STEPS = {
@@ -237,7 +242,8 @@ STEPS = {
     "raise": Lifespan.fail,
     "listen": Lifespan.listen,
     "later": Lifespan.later,
-    "return": nothing,
+    "return": give,
+    "give": give,
 }
 
 
@@ -263,35 +269,35 @@ async def answer(number: int, scope: Any, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def respond(number: int, scope: Any, receive: Receive, send: Send) -> None:
+async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
     """Do what a scope of this type asks for."""
     kind = scope["type"]
     if kind == "lifespan":
         conversation = Lifespan(number, scope, receive, send)
         try:
-            await conversation.play()
+            return await conversation.play()
         finally:
             conversation.over = True
-    elif kind == "http":
-        await answer(number, scope, send)
-    else:
-        raise Failure(f"no {kind!r} here")
+    if kind == "http":
+        return await answer(number, scope, send)
+    raise Failure(f"no {kind!r} here")
 
 
-async def app(scope: Any, receive: Receive, send: Send) -> None:
+async def app(scope: Any, receive: Receive, send: Send) -> Any:
     """Take part in whatever the server calls for, and note how the call ended."""
     number = next(calls)
     kind = scope.get("type")
     what = {"path": scope.get("path", "")} if kind == "http" else {"scope": shape(scope)}
     note("called", number, type=kind, **what, **held(scope))
     try:
-        await respond(number, scope, receive, send)
+        value = await respond(number, scope, receive, send)
     except BaseException as error:
         own = isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError)
         facts = {"type": kind, "error": type(error).__name__, "text": str(error)[:500]}
         note("raised" if own else "cancelled", number, **facts)
         raise
     note("returned", number, type=kind)
+    return value
 
 
 note("imported", 0)

@@ -160,7 +160,7 @@ _DOINGS: dict[str, Callable[[Trial, Action], object]] = {
 
 def _argument(action: Action) -> Any:
     """Return what the probe's step takes."""
-    of = {"send": action.event, "try": action.event, "later": action.event, "raise": action.text}
+    of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
     of |= {"state": dict(action.keys), "wait": action.seconds}
     return of.get(action.verb)
 
@@ -295,6 +295,6 @@ def _entries(seen: Seen) -> Iterable[Entry]:
             continue
         if kind in ("called", "received", "sent", "refused", "returned", "raised", "cancelled"):
             detail = line.get("text") or (line.get("event") or {}).get("message", "")
-            shown = f"{type_} {line['path']}" if "path" in line else type_
+            shown = f"{type_} {line['path']}" if "path" in line else line.get("error", type_)
             entries.append(Entry(round(line["time"] - began, 3), kind, shown, str(detail)))
     return entries

@@ -50,6 +50,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         ),
         "raise": Verb("text", _AS_APPLICATION, "raise an exception with this text"),
         "return": Verb("", _AS_APPLICATION, "return"),
+        "give": Verb("event", _ON_SERVER, "return this value"),
         "hang": Verb("", _AS_APPLICATION, "wait for ever"),
         "wait": Verb("seconds", PARTIES, "wait that many seconds"),
         "call": Verb(
@@ -112,6 +113,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "empty state": Phrase(
             argument=False, parties=_ON_SERVER, says="the state that the scope offers is empty"
         ),
+        "namespace": Phrase(argument=False, parties=_ON_SERVER, says="the state that the scope offers is a mapping that can be changed"),
         "one call": Phrase(
             argument=False,
             parties=_ON_SERVER,
@@ -143,6 +145,8 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "served": Phrase(
             argument=False, parties=_ON_SERVER, says="each request is answered by the application"
         ),
+        "not blocked": Phrase(argument=False, parties=_ON_SERVER, says="the server does not wait for an application that is gone"),
+        "survives": Phrase(argument=False, parties=_ON_SERVER, says="what send has raised keeps no request from being answered"),
         "not served": Phrase(
             argument=False,
             parties=_ON_SERVER,
@@ -155,6 +159,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             says="the process ends within ten seconds of what it was told last",
         ),
         "shows": Phrase(argument=True, parties=_ON_SERVER, says="the output has this text"),
+        "hides": Phrase(argument=True, parties=_ON_SERVER, says="the process ends, and the output has nothing of this text"),
         "tells": Phrase(
             argument=False,
             parties=_ON_SERVER,
