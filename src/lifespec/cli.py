@@ -15,6 +15,9 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from lifespec.conformance import commands as suite
+from lifespec.conformance.cases import Unchecked
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -45,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command; return 0 where it is done, 2 where it could not be."""
     try:
         return _run(argv)
-    except Refused as refused:
+    except (Refused, Unchecked) as refused:
         sys.stderr.write(f"lifespec: {refused}\n")
         return 2
 
@@ -78,6 +81,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     _add_copy(commands)
+    suite.add_check(commands)
+    suite.add_cases(commands)
     return parser
 
 

@@ -1,7 +1,7 @@
 """The cases: conversations as text, what is to be seen in them, and the levels of the rules.
 
-`cases.toml` has one table for each case, and its format is told by the tables of this module:
-KEYS, VERBS, PHRASES.  A page draws it from them, for authors of runners in other languages.
+`cases.toml` has one table for each case, and its format is told by the tables of `vocabulary.py`:
+KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
 """
 
 from __future__ import annotations
@@ -13,13 +13,23 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from lifespec.conformance.vocabulary import DOINGS, KEYS, PARTIES, PHRASES, VERBS, Party, Verb
+from lifespec.conformance.vocabulary import (
+    DOINGS,
+    KEYS,
+    PARTIES,
+    PHRASES,
+    SERVER,
+    USUAL,
+    VERBS,
+    Party,
+    Verb,
+)
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
     "Action",
@@ -46,7 +56,7 @@ class Unchecked(Exception):  # noqa: N818  named as what happened
 
 
 _REQUIRED = ("party", "says", "script", "expect")
-USUAL = ("request /", "stop")  # where a case does not say what is done meanwhile
+_OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +87,10 @@ class Expectation(NamedTuple):
     phrase: str
     argument: str = ""
 
-    def __str__(self) -> str:
-        return f"{self.phrase} {json.dumps(self.argument)}" if self.argument else self.phrase
+    @property
+    def says(self) -> str:
+        """What is to be seen, in words."""
+        return f"{PHRASES[self.phrase].says}{': ' * bool(self.argument)}{self.argument}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,7 @@ class Case:
     real: bool = False
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    server: tuple[Action, ...] = ()
     meanwhile: tuple[Action, ...] = ()
     workers: int = 1
 
@@ -106,7 +119,8 @@ class Case:
 class Rule(NamedTuple):
     """A row of rules.toml: whose duty, where it is seen, and the strongest level of each text.
 
-    `levels` has no entry for a text that is silent, or where the rule is ours alone.
+    `levels` has "" for a text that is silent, where the rule is ours alone, and no entry for one
+    that lacks what the rule is about.
     """
 
     slug: str
@@ -116,7 +130,7 @@ class Rule(NamedTuple):
     implies: tuple[str, ...] = ()
 
 
-_STRENGTH = ("must", "must not", "should", "should not", "may")
+_STRENGTH = ("must", "must not", "should", "should not", "may", "")
 
 
 @functools.cache
@@ -137,10 +151,9 @@ def _packaged(name: str) -> str:
 def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
     levels: dict[str, str] = {}
     for source in row["source"]:
-        if source.get("level") and not source.get("ours"):
-            for dialect in source["dialects"]:
-                both = [source["level"], *filter(None, [levels.get(dialect)])]
-                levels[dialect] = min(both, key=_STRENGTH.index)
+        level = source["level"] if source.get("section") else ""
+        for dialect in source["dialects"]:
+            levels[dialect] = min(level, levels.get(dialect, ""), key=_STRENGTH.index)
     return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
 
 
@@ -213,7 +226,6 @@ class _Reader(NamedTuple):
                 self.refuse(f"the key {key!r} is missing")
         party = row["party"]
         self.known("party", [party], PARTIES)
-        usual = USUAL if party == "server" else ()
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
         silent = {
@@ -234,9 +246,19 @@ class _Reader(NamedTuple):
             bool(row.get("real")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
-            tuple(self.action(line, party, DOINGS) for line in row.get("meanwhile", usual)),
+            tuple(self.action(line, "application") for line in self.own(row, "server")),
+            tuple(self.action(line, party, DOINGS) for line in self.own(row, "meanwhile")),
             row.get("workers", 1),
         )
+
+    def own(self, row: Mapping[str, Any], key: str) -> Sequence[str]:
+        """Return the lines of a key that cases of one party have, and what is usual there."""
+        party, usual = _OWN[key]
+        if row["party"] == party:
+            return row.get(key, usual)  # type: ignore[no-any-return]
+        if key in row:
+            self.refuse(f"the key {key!r} is for the party {party!r}")
+        return ()
 
     def action(self, line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
         try:

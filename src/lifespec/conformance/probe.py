@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def note(kind: str, call: int, **facts: object) -> None:
 
 def trio() -> Any:
     """Return trio where its loop runs this, else None."""
-    module = sys.modules.get("trio")
+    module: Any = sys.modules.get("trio")
     try:
         return module and module.lowlevel.current_trio_token() and module
     except RuntimeError:
@@ -101,7 +102,8 @@ def held(scope: Any) -> dict[str, Any]:
 
 async def sleep(seconds: float) -> None:
     """Sleep in whichever event loop runs this."""
-    await (trio() or asyncio).sleep(seconds)
+    module: Any = trio() or asyncio
+    await module.sleep(seconds)
 
 
 async def word(name: str) -> None:
@@ -155,10 +157,8 @@ class Lifespan:
 
     async def attempt(self, event: Any) -> None:
         """Send an event, and go on whatever comes of it."""
-        try:
+        with suppress(Exception):  # it stands in the log
             await self.send(event)
-        except Exception:  # noqa: BLE001, S110  it stands in the log
-            pass
 
     async def converse(self, _: object) -> None:
         """Answer events as they come, until shutdown is answered."""
@@ -220,8 +220,8 @@ class Lifespan:
                 note("child ended", self.number)
 
         running = trio()
-        begin = running.lowlevel.spawn_system_task if running else asyncio.ensure_future
-        self.children.append(begin(play if running else play()))
+        task = running.lowlevel.spawn_system_task(play) if running else asyncio.create_task(play())
+        self.children.append(task)
         await sleep(POLL)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TextIO, get_args
 from xml.etree import ElementTree as ET
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +19,7 @@ from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lifespec.trace import Entry
 
@@ -28,6 +30,7 @@ __all__ = [
     "Verdict",
     "as_json",
     "as_junit",
+    "progress",
     "requirement",
     "sequence",
     "show",
@@ -121,6 +124,16 @@ def requirement(slug: str, dialect: str) -> str:
 
 
 # ---- in a terminal -----------------------------------------------------------------------------
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
+    console = Console(stderr=True)
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    with bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
 
 
 def show(report: Report, stream: TextIO, *, every: bool = False) -> None:

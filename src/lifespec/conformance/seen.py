@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case
 
 __all__ = [
+    "LIFESPAN",
     "PATIENCE",
     "Answer",
     "Beside",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 Line = dict[str, Any]
+LIFESPAN = ("called", "lifespan")
 PATIENCE = 10.0  # seconds that a server has to end in
 
 
@@ -45,11 +47,10 @@ class Judged(NamedTuple):
 
 
 class Beside(Exception):  # noqa: N818
-    """A phrase says nothing of this trial; `str()` says why."""
+    """A phrase says nothing of this trial; `args` are the verdict and a sentence."""
 
     def __init__(self, verdict: Literal["not run", "not applicable"], sentence: str) -> None:
-        super().__init__(sentence)
-        self.verdict: Literal["not run", "not applicable"] = verdict
+        super().__init__(verdict, sentence)
 
 
 @dataclass
@@ -101,8 +102,7 @@ class Seen:
         self.lifespans  # noqa: B018
         found = self.all(kind, type_)
         if not found:
-            what = f"{kind} {type_}" if type_ else kind
-            raise Beside("not run", f"The application has not come so far that it {_past(what)}.")
+            raise Beside("not run", self.stuck)
         return min(found, key=clock)
 
     def reached(self, *verbs: str) -> Line:
@@ -132,18 +132,17 @@ class Seen:
 
 
 def clock(line: Line) -> float:
+    """Return when a line was written, in seconds."""
     return float(line["time"])
 
 
-def _past(what: str) -> str:
-    return what.replace("plays", "played")
-
-
 def among(line: Line, *keys: str) -> tuple[Any, ...]:
+    """Return some facts of a line."""
     return tuple(line[key] for key in keys)
 
 
 def loop(line: Line) -> tuple[Any, ...]:
+    """Return in which event loop a line was written."""
     return among(line, "pid", "thread", "loop")
 
 
@@ -153,4 +152,5 @@ def own(lines: Iterable[Line], call: Line) -> list[Line]:
 
 
 def count(number: int, what: str) -> str:
+    """Return a number of things in words."""
     return f"{number} {what}{'s' * (number != 1)}"

@@ -29,8 +29,7 @@ from lifespec.conformance.seen import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from typing_extensions import Self
+    from typing import Self
 
 __all__ = ["FLOOD", "PLACES", "Subject", "until"]
 
@@ -46,7 +45,7 @@ KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no s
 POLL = 0.01  # seconds between two looks at a file or a process that is not our child
 ENDING = 10.0  # seconds until a process that was killed is gone
 PORTS = range(10240, 32768)  # below those that a system gives to connections
-PROC = Path("/proc")
+PROC, LISTENING = Path("/proc"), "0A"
 
 _given: set[int] = set()
 
@@ -194,7 +193,7 @@ class Subject:
         """Return the ports on which its processes listen; on Linux alone."""
         sockets = {link for pid in self.pids() for link in _links(pid)}
         rows = (line.split() for file in ("tcp", "tcp6") for line in _text(PROC / "net" / file))
-        listening = (row for row in rows if len(row) > 9 and row[3] == "0A")
+        listening = (row for row in rows if row[3] == LISTENING)
         ports = {int(row[1][-4:], 16) for row in listening if f"socket:[{row[9]}]" in sockets}
         return sorted(ports - {self.port})
 
@@ -243,12 +242,11 @@ def _fill(word: str, filled: dict[str, Any]) -> str:
 def _free_port() -> int:
     """Find a port on which nobody listens, and which no other subject of ours was given."""
     for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            with contextlib.suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                if port not in _given:
-                    _given.add(port)
-                    return port
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
     raise Unchecked("no port of 127.0.0.1 is free")
 
 
@@ -268,7 +266,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(path: Path) -> list[str]:
-    return _bytes(path).decode("ascii", "replace").splitlines()
+    """Return the lines of a table, without its head."""
+    return _bytes(path).decode("ascii", "replace").splitlines()[1:]
 
 
 def _links(pid: int) -> Iterator[str]:

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DOINGS", "KEYS", "PARTIES", "PHRASES", "VERBS", "Party", "Phrase", "Verb"]
+__all__ = [
+    "DOINGS",
+    "KEYS",
+    "PARTIES",
+    "PHRASES",
+    "SERVER",
+    "USUAL",
+    "VERBS",
+    "Party",
+    "Phrase",
+    "Verb",
+]
 
 Party = Literal["server", "application", "middleware"]
 PARTIES: tuple[Party, ...] = get_args(Party)
@@ -57,9 +68,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
             "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
         ),
         "offer": Verb("event", _AS_SERVER, "let it receive this event"),
-        "await": Verb(
-            "word", _AS_SERVER, "wait until startup or shutdown is answered, or its call has ended"
-        ),
+        "await": Verb("word", _AS_SERVER, "wait until this has happened, or the limit passes"),
         "request": Verb("", _AS_SERVER, "call it for a request, with a copy of the state"),
         "cancel": Verb("", _AS_SERVER, "cancel the call"),
         "loop": Verb("", _AS_SERVER, "close the event loop, and go on in another"),
@@ -90,15 +99,33 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "answered": Phrase(
             argument=False, parties=_AS_SERVER, says="it answers, or declines where it may"
         ),
+        "answers too": Phrase(
+            argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
+        ),
         "as usual": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers startup as in start-and-stop"
+            argument=False, parties=_AS_SERVER, says="it answers both events as in start-and-stop"
         ),
         "raises": Phrase(
             argument=False, parties=_AS_SERVER, says="the call raises, and sends nothing before"
         ),
-        "no exit": Phrase(
-            argument=False, parties=_AS_SERVER, says="it does not end the server's own process"
+        "ends": Phrase(
+            argument=False, parties=_AS_SERVER, says="the call ends soon after it was cancelled"
         ),
+        "no exit": Phrase(
+            argument=False, parties=_AS_SERVER, says="it does not end the process of its server"
+        ),
+        **{
+            f"same {what}": Phrase(argument=False, parties=("middleware",), says=says)
+            for what, says in (
+                ("scope", "the application is called with each key of the server's scope"),
+                ("state", "the application has the server's own state, the same object"),
+                ("events", "the application receives what the server offers"),
+                ("answers", "the server receives what the application sends"),
+                ("refusal", "the application sees that the server refuses what it sent"),
+                ("end", "the server sees the application's return, or its own exception"),
+                ("request", "the application is called for requests, with their state"),
+            )
+        },
         "lifespan scope": Phrase(
             argument=False, parties=_ON_SERVER, says="the type of the scope is lifespan"
         ),
@@ -113,7 +140,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "empty state": Phrase(
             argument=False, parties=_ON_SERVER, says="the state that the scope offers is empty"
         ),
-        "namespace": Phrase(argument=False, parties=_ON_SERVER, says="the state that the scope offers is a mapping that can be changed"),
+        "namespace": Phrase(
+            argument=False,
+            parties=_ON_SERVER,
+            says="the state that the scope offers is a mapping that can be changed",
+        ),
         "one call": Phrase(
             argument=False,
             parties=_ON_SERVER,
@@ -145,8 +176,16 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "served": Phrase(
             argument=False, parties=_ON_SERVER, says="each request is answered by the application"
         ),
-        "not blocked": Phrase(argument=False, parties=_ON_SERVER, says="the server does not wait for an application that is gone"),
-        "survives": Phrase(argument=False, parties=_ON_SERVER, says="what send has raised keeps no request from being answered"),
+        "not blocked": Phrase(
+            argument=False,
+            parties=_ON_SERVER,
+            says="the server does not wait for an application that is gone",
+        ),
+        "survives": Phrase(
+            argument=False,
+            parties=_ON_SERVER,
+            says="what send has raised keeps no request from being answered",
+        ),
         "not served": Phrase(
             argument=False,
             parties=_ON_SERVER,
@@ -159,7 +198,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             says="the process ends within ten seconds of what it was told last",
         ),
         "shows": Phrase(argument=True, parties=_ON_SERVER, says="the output has this text"),
-        "hides": Phrase(argument=True, parties=_ON_SERVER, says="the process ends, and the output has nothing of this text"),
+        "hides": Phrase(
+            argument=True,
+            parties=_ON_SERVER,
+            says="the process ends, and the output has nothing of this text",
+        ),
         "tells": Phrase(
             argument=False,
             parties=_ON_SERVER,
@@ -219,11 +262,6 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             parties=_ON_SERVER,
             says="the state is as the application left it when lifespan.shutdown comes",
         ),
-        "passes on": Phrase(
-            argument=True,
-            parties=("middleware",),
-            says="this reaches the other side as it was: scope, state, events, exception, request",
-        ),
     }
 )
 
@@ -235,9 +273,21 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "meanwhile": "what the suite does as a client and an operator: by default request /, stop",
         "workers": "the number of worker processes, where it is not one",
         "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
-        "silent": "for each rule on which texts are silent in this case alone, those texts; true for all",
+        "silent": "for each rule on which texts are silent in just this case, those texts, or true",
         "dialects": "the texts that the case is for, where it is not for all",
+        "server": "where middleware is on trial, what the suite does as the server: see SERVER",
         "real": "true where it needs real time",
         "needs": "the programs without which it is not run",
     }
 )
+SERVER = (
+    'call hello="world"',
+    'offer lifespan.startup hello="world"',
+    "await startup",
+    "request",
+    "wait 2",
+    'offer lifespan.shutdown hello="world"',
+    "await shutdown",
+    "await end",
+)
+USUAL = ("request /", "stop")  # where a case does not say what is done meanwhile
