@@ -173,17 +173,9 @@ class Lifespan:
             self.scope["state"].update(keys)
         self.note("kept", **held(self.scope))
 
-    async def wait(self, seconds: float) -> None:
-        """Be at work for some seconds."""
-        await sleep(seconds)
-
     async def pause(self, _: object) -> None:
         """Be at work until told to go on."""
         await word(f"go{next(self.pauses)}")
-
-    async def hang(self, _: object) -> None:
-        """Be at work for ever."""
-        await word("the word that nobody says")
 
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
@@ -232,9 +224,9 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "try": Lifespan.attempt,
     "converse": Lifespan.converse,
     "state": Lifespan.keep,
-    "wait": Lifespan.wait,
+    "wait": lambda _, seconds: sleep(seconds),
     "pause": Lifespan.pause,
-    "hang": Lifespan.hang,
+    "hang": lambda _, __: word("the word that nobody says"),
     "raise": Lifespan.fail,
     "listen": Lifespan.listen,
     "later": Lifespan.later,
