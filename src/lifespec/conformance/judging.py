@@ -116,8 +116,11 @@ def course(seen: Seen) -> str:
 
 def _answer(seen: Seen, phase: str) -> str:
     answer = getattr(seen, phase)
-    if answer in _ANSWERED:
-        return f"{phase} was answered with {answer}"
+    if answer == "complete":
+        return f"{phase} was answered with complete"
+    if answer == "failed":
+        lines = str(seen.message).strip().splitlines()
+        return f"{phase} was answered with failed{''.join(f': {line}' for line in lines[-1:])}"
     if answer == "silent":
         return f"{phase} was not answered within the limit: {seen.doing}"
     return f"{phase} was not answered: it {_end(seen)}"

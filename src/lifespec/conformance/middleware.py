@@ -159,6 +159,15 @@ def _requests(sides: _Sides) -> list[str]:
     return told
 
 
+def _change(sides: _Sides) -> str:
+    """Say which keys of the server's scope are others; what is in the state is no matter here."""
+    now, then = sides.seen.scope, sides.seen.offered
+    if now.get("state") is sides.seen.state:
+        then = then | {"state": sides.seen.state}
+    keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
+    return f"the scope's {', '.join(keys)} changed" if keys else "the scope is as it was"
+
+
 def _end(sides: _Sides) -> str:
     error, own = sides.seen.error, sides.probe.error
     if own is not None and (error is own or _holds(error, own)):
@@ -182,5 +191,6 @@ _LOOKS: Mapping[str, Callable[[_Sides], Any]] = {
     "same answers": lambda sides: sides.seen.messages,
     "same refusal": lambda sides: sides.probe.refusals,
     "same end": _end,
+    "no change": _change,
     "same request": _requests,
 }

@@ -125,7 +125,7 @@ class _Player:
             seen.startup = "silent"
         elif self.call.asked and not seen.shutdown:
             seen.shutdown = "silent"
-        if word == "reaction":
+        if word == "reaction" and not self.call.inbox:
             seen.reaction = "silent"
 
     async def begin(self, action: Action) -> bool:
@@ -234,7 +234,9 @@ WORDS: Mapping[str, Callable[[Call], bool]] = {
     "received": lambda call: call.seen.received or bool(call.seen.ended),
     "startup": lambda call: bool(call.seen.startup),
     "shutdown": lambda call: bool(call.seen.shutdown or call.seen.ended),
-    "reaction": lambda call: call.acted or call.idle or bool(call.seen.ended),
+    "reaction": lambda call: (
+        bool(call.seen.ended) or (not call.inbox and (call.acted or call.idle))
+    ),
     "end": lambda call: (
         bool(call.seen.ended) or (call.idle and call.state in ("refused", "stopped"))
     ),

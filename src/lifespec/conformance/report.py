@@ -116,11 +116,14 @@ def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) ->
     return "violates" if "must" in level else "departs" if "should" in level else "unspecified"
 
 
-def requirement(slug: str, dialect: str) -> str:
-    """Return the sentence of a rule, with its level in this text."""
-    level = rules()[slug].levels.get(dialect)
-    source = f"{level}, {DIALECTS[dialect].title}" if level else "ours: the text is silent"
-    return f"{RULES[slug]} ({source})"
+def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
+    """Return the sentence of a rule, with its level in this text; `silent` as in verdict_for."""
+    level, title = rules()[slug].levels.get(dialect), DIALECTS[dialect].title
+    if silent:
+        return f"{RULES[slug]} (but {title} is silent on this case)"
+    return (
+        f"{RULES[slug]} ({level}, {title})" if level else f"{RULES[slug]} (ours: {title} is silent)"
+    )
 
 
 # ---- in a terminal -----------------------------------------------------------------------------
@@ -180,8 +183,8 @@ class _Told:
         for word in ("case", "requirement", "expected", "actual"):
             table.add_row(word, self.text(str(getattr(finding, word))))
         self.console.print(table)
-        if finding.conversation:
-            self.console.print(Padding(self.text(finding.conversation), (1, 0, 1, 0)))
+        diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
+        self.console.print(self.text(diagram))
 
     def foot(self, report: Report) -> None:
         counts = report.counts()

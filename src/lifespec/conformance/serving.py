@@ -7,6 +7,7 @@ refuses by raising out of `send`.  Nothing here says who is right.
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ class Seen:
     "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
     of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
     called `receive`).  `doing` is what an application did that was silent; `sent` are the types
-    of `messages`.
+    of `messages`, and `message` is that of the last failure.  `scope` is the server's own, and `offered` what it was at first.
     """
 
     startup: str = ""
@@ -51,9 +52,12 @@ class Seen:
     received: bool = False
     sent: list[str] = field(default_factory=list)
     messages: list[Any] = field(default_factory=list)
+    message: Any = ""
     refused: list[str] = field(default_factory=list)
     error: BaseException | None = None
     obeyed: bool = True
+    scope: dict[str, Any] = field(default_factory=dict)
+    offered: dict[str, Any] = field(default_factory=dict)
     state: dict[Any, Any] | None = None
     requests: list[str] = field(default_factory=list)
     spoken: trace.Conversation = field(default_factory=trace.Conversation)
@@ -78,7 +82,8 @@ class Call:
 
     def begin(self, scope: dict[str, Any]) -> None:
         """Call the application in a task of its own."""
-        self.seen.state = scope.get("state")
+        self.seen.scope, self.seen.state = scope, scope.get("state")
+        self.seen.offered = {key: copy(value) for key, value in scope.items()}
         self.seen.spoken.clock = asyncio.get_running_loop().time
         self.seen.spoken.began = self.seen.spoken.clock()
         self.note("called", scope["type"])
@@ -87,7 +92,7 @@ class Call:
     def put(self, event: dict[str, Any]) -> None:
         """Let the application receive this."""
         self.inbox.append(event)
-        self.idle = self.acted = False
+        self.idle = False
         self.asked = self.asked or event["type"] == "lifespan.shutdown"
         self._moved()
 
@@ -156,7 +161,7 @@ class Call:
             self._moved()
             await self._change()
         event = self.inbox.pop(0)
-        self.idle, self.seen.received = False, True
+        self.idle, self.acted, self.seen.received = False, False, True
         self.note("received", event["type"])
         if event["type"] in validate.EVENTS:
             self.state = validate.TRANSITIONS[self.state][event["type"]].to
@@ -188,7 +193,7 @@ class Call:
         self.state = to
         phase, _, answer = event.type.removeprefix("lifespan.").partition(".")
         setattr(self.seen, phase, answer)
-        text = message.get("message", "") if event.defaults else ""
+        text = self.seen.message = message.get("message", "") if event.defaults else ""
         wrong = "" if isinstance(text, str) else f"A message is a text, not {type(text).__name__}."
         return event.type, wrong, str(text)
 

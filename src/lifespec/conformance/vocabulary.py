@@ -262,6 +262,9 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             parties=_ON_SERVER,
             says="the state is as the application left it when lifespan.shutdown comes",
         ),
+        "no change": Phrase(
+            argument=False, parties=("middleware",), says="the server's own scope stays as it was"
+        ),
     }
 )
 
