@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from contextlib import closing, nullcontext
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
@@ -322,6 +323,21 @@ def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ("", "relative"):
         monkeypatch.setenv("PYTHONPATH", path)
         assert beside(program) == (0, expected, "")
+
+
+def test_beside_files(tmp_path: Path) -> None:
+    """Copies of the files that are named lie beside it: it can import them."""
+    (tmp_path / "greeting.py").write_text("text = 'hello'\n")
+    program = """
+        import os, pathlib, greeting
+        print(greeting.text, sorted(os.listdir()))
+        pathlib.Path("greeting.py").unlink()
+    """
+    file = str(tmp_path / "greeting.py")
+    status, printed, _ = stage.beside(dedent(program), 30, [file])
+    assert (status, printed.splitlines()[0][:5]) == (0, "hello")
+    assert "'example.py', 'greeting.py'" in printed
+    assert Path(file).exists()
 
 
 CHILD = """

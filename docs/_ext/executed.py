@@ -4,6 +4,7 @@ Every `python` and `pycon` block is an example. A line of attributes above it sa
 
     {.not-run}                      shown only
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
+    {.real .beside}                 the files that the page shows lie beside it
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 """
@@ -117,7 +118,9 @@ def _first_line(page: list[str], node: nodes.Element) -> int:
     return start + 1
 
 
-def _block(name: str, page: list[str], node: nodes.Element) -> examples.Block:
+def _block(
+    name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]
+) -> examples.Block:
     shown = _output_of(node)
     classes = node["classes"]
     return examples.Block(
@@ -128,6 +131,7 @@ def _block(name: str, page: list[str], node: nodes.Element) -> examples.Block:
         expected=shown.astext() if shown else None,
         kind="real" if "real" in classes else "virtual",
         needs=tuple(each.removeprefix("needs-") for each in classes if each.startswith("needs-")),
+        beside=files if "beside" in classes else (),
     )
 
 
@@ -147,7 +151,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for node in _stray_outputs(doctree):
         logger.warning("This output has no python block directly above it.", location=node)
     found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
-    page = Page([_block(name, text, node) for node in found])
+    shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
+    files = tuple(sorted({node["source"] for node in shown if "source" in node}))
+    page = Page([_block(name, text, node, files) for node in found])
     pages(env)[env.docname] = page
     if app.config.examples_run:
         _run(env, found, page)

@@ -38,7 +38,7 @@ class Block:
     """One example: `source` begins in line `line` of the file `page`.
 
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
-    names the programs without which a block is not run.
+    names the programs without which a block is not run, `beside` the files a real one finds.
     """
 
     page: str
@@ -48,6 +48,7 @@ class Block:
     expected: str | None
     kind: str = "virtual"
     needs: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ def _run_beside(block: Block) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
     _compiled(block, block.line, block.source)
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
-    status, printed, complaint = beside(program, LIMITS["real"])
+    status, printed, complaint = beside(program, LIMITS["real"], block.beside)
     sys.stderr.write(complaint)
     if status is None:
         raise _too_long(block, block.line)

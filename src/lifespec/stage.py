@@ -7,6 +7,7 @@ import functools
 import io
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 from lifespec import clock, server, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 __all__ = ["LimitPassed", "Namespace", "beside", "limited"]
 
@@ -190,16 +191,19 @@ def _watchdog(seconds: float) -> Iterator[None]:
             watcher.join()
 
 
-def beside(source: str, seconds: float) -> tuple[int | None, str, str]:
-    """Run a program as example.py in an empty folder; return exit status, output and errors.
+def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int | None, str, str]:
+    """Run a program as example.py in a folder of its own; return exit status, output and errors.
 
-    The status is None where the limit passed. Nothing that the program started outlives it.
+    Copies of `files` lie beside it, and nothing else. The status is None where the limit passed.
+    Nothing that the program started outlives it.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
     ):
+        for file in files:
+            shutil.copy(file, folder)
         Path(folder, "example.py").write_text(source, encoding="utf-8")
         process = subprocess.Popen(
             [sys.executable, "example.py"],

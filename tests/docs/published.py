@@ -54,9 +54,9 @@ def published() -> dict[str, dict[str, list[examples.Block]]]:
     }
 
 
-def block(*, needs: list[str], **others: Any) -> examples.Block:
+def block(*, needs: list[str], beside: list[str], **others: Any) -> examples.Block:
     """Return a block from its JSON."""
-    return examples.Block(needs=tuple(needs), **others)
+    return examples.Block(needs=tuple(needs), beside=tuple(beside), **others)
 
 
 def read_pages(folder: Path) -> dict[str, dict[str, list[dict[str, Any]]]]:

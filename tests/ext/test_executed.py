@@ -87,6 +87,21 @@ def test_an_attribute_line_says_how_a_block_runs(tmp_path: Path) -> None:
         assert only(built).needs == ("perl", "redis-server")
 
 
+def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path: Path) -> None:
+    """Each once, though parts of it are shown in many places; another program stands alone."""
+    (tmp_path / "greeting.py").write_text("first = 1\nsecond = 2\n")
+    show = "```{shown} ../greeting.py\n:lines: %d\n```\n\n"
+    look = "```python\nimport os\nprint(os.path.exists('greeting.py'))\n```\n"
+    page = f"{show % 1}{{.real .beside}}\n{look}```{{output}}\nTrue\n```\n\n{show % 2}"
+    page += f"{{.real}}\n{look}```{{output}}\nFalse\n```\n"
+    with Trial(tmp_path, {"index": f"# A page\n\n{page}"}, "executed", "shown") as built:
+        first, second = executed.blocks(built.app.env)["index"]
+        assert [Path(file).name for file in first.beside] == ["greeting.py"]
+        assert second.beside == ()
+        assert executed.pages(built.app.env)["index"].run == 2
+        assert not built.warnings
+
+
 @pytest.mark.parametrize(
     "text",
     ["{.not-run}\n```python\n1 +\n```\n", "{.shown}\n```python\n1 +\n```\n", "```sh\nls\n```\n"],

@@ -26,7 +26,8 @@ from lifespec.conformance.judging import Usual
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lifespec.conformance.cases import Case, Party
+    from lifespec.conformance.cases import Case
+    from lifespec.conformance.vocabulary import Party
 
 __all__ = ["Job", "check", "main"]
 

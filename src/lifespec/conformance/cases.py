@@ -1,7 +1,7 @@
 """The cases: conversations as text, what is to be seen in them, and the levels of the rules.
 
-`cases.toml` has one table for each case, and its format is told by the tables of this module:
-KEYS, VERBS, PHRASES.  A page draws it from them, for authors of runners in other languages.
+`cases.toml` has one table for each case, and its format is told by the tables of `vocabulary.py`:
+KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
 """
 
 from __future__ import annotations
@@ -13,36 +13,37 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from lifespec.conformance.vocabulary import (
+    DOINGS,
+    KEYS,
+    PARTIES,
+    PHRASES,
+    SERVER,
+    USUAL,
+    VERBS,
+    Party,
+    Verb,
+)
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 __all__ = [
-    "KEYS",
-    "PARTIES",
-    "PHRASES",
-    "SERVER",
-    "VERBS",
     "Action",
     "Case",
     "CaseError",
     "Expectation",
-    "Party",
-    "Phrase",
     "Rule",
     "Unchecked",
-    "Verb",
     "action",
     "load",
     "read",
     "rules",
 ]
 
-Party = Literal["server", "application", "middleware"]
-PARTIES: tuple[Party, ...] = get_args(Party)
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -54,110 +55,8 @@ class Unchecked(Exception):  # noqa: N818  named as what happened
     """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
-class Verb(NamedTuple):
-    """A word of the scripts: what follows it, who is on trial where it is used, what is done."""
-
-    form: Literal["", "event", "seconds", "text", "word", "keys"]
-    parties: tuple[Party, ...]
-    says: str
-
-
-class Phrase(NamedTuple):
-    """What can be expected: whether an argument follows, who is on trial, what is to be seen."""
-
-    argument: bool
-    parties: tuple[Party, ...]
-    says: str
-
-
-_AS_APPLICATION: tuple[Party, ...] = ("server", "middleware")
-_AS_SERVER: tuple[Party, ...] = ("application",)
-
-VERBS: Mapping[str, Verb] = MappingProxyType(
-    {
-        "receive": Verb("", _AS_APPLICATION, "wait for the next event"),
-        "send": Verb("event", _AS_APPLICATION, "send this event"),
-        "state": Verb("keys", _AS_APPLICATION, "put these keys into the state"),
-        "raise": Verb("text", _AS_APPLICATION, "raise an exception with this text"),
-        "return": Verb("", _AS_APPLICATION, "return"),
-        "hang": Verb("", _AS_APPLICATION, "wait for ever"),
-        "wait": Verb("seconds", PARTIES, "wait that many seconds"),
-        "call": Verb(
-            "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
-        ),
-        "offer": Verb("event", _AS_SERVER, "let it receive this event"),
-        "await": Verb("word", _AS_SERVER, "wait until this has happened, or the limit passes"),
-        "request": Verb("", _AS_SERVER, "call it for a request, with a copy of the state"),
-        "cancel": Verb("", _AS_SERVER, "cancel the call"),
-        "loop": Verb("", _AS_SERVER, "close the event loop, and go on in another"),
-    }
-)
-
-PHRASES: Mapping[str, Phrase] = MappingProxyType(
-    {
-        "kept": Phrase(
-            argument=False, parties=_AS_SERVER, says="no step of the conversation breaks the rule"
-        ),
-        "answered": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers, or declines where it may"
-        ),
-        "answers too": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
-        ),
-        "as usual": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers both events as in start-and-stop"
-        ),
-        "raises": Phrase(
-            argument=False, parties=_AS_SERVER, says="the call raises, and sends nothing before"
-        ),
-        "ends": Phrase(
-            argument=False, parties=_AS_SERVER, says="the call ends soon after it was cancelled"
-        ),
-        "no exit": Phrase(
-            argument=False, parties=_AS_SERVER, says="it does not end the process of its server"
-        ),
-        **{
-            f"same {what}": Phrase(argument=False, parties=("middleware",), says=says)
-            for what, says in (
-                ("scope", "the application is called with each key of the server's scope"),
-                ("state", "the application has the server's own state, the same object"),
-                ("events", "the application receives what the server offers"),
-                ("answers", "the server receives what the application sends"),
-                ("refusal", "the application sees that the server refuses what it sent"),
-                ("end", "the server sees the application's return, or its own exception"),
-                ("request", "the application is called for requests, with their state"),
-            )
-        },
-        "no change": Phrase(
-            argument=False, parties=("middleware",), says="the server's own scope stays as it was"
-        ),
-    }
-)
-
-KEYS: Mapping[str, str] = MappingProxyType(
-    {
-        "party": "who is on trial: server, application or middleware; the suite plays the other",
-        "says": "what happens, in one English sentence",
-        "script": "what the suite does, line by line",
-        "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
-        "silent": "for each rule on which texts are silent in this case alone, those texts",
-        "dialects": "the texts that the case is for, where it is not for all",
-        "server": "where middleware is on trial, what the suite does as the server: see SERVER",
-        "real": "true where it needs real time",
-        "needs": "the programs without which it is not run",
-    }
-)
 _REQUIRED = ("party", "says", "script", "expect")
-SERVER = (
-    'call hello="world"',
-    'offer lifespan.startup hello="world"',
-    "await startup",
-    "request",
-    "wait 2",
-    'offer lifespan.shutdown hello="world"',
-    "await shutdown",
-    "await end",
-)
+_OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +108,8 @@ class Case:
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     server: tuple[Action, ...] = ()
+    meanwhile: tuple[Action, ...] = ()
+    workers: int = 1
 
     def silent_on(self, slug: str, dialect: str) -> bool:
         """Say whether a text is silent on a rule in just this case."""
@@ -271,12 +172,12 @@ def read(text: str, file: str) -> tuple[Case, ...]:
     return tuple(_Reader(file, name).case(row) for name, row in rows.items())
 
 
-def action(line: str, party: Party) -> Action:
+def action(line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
     """Return what one line of a script says; raise ValueError where it says nothing known."""
     verb, _, rest = line.partition(" ")
-    row = VERBS.get(verb)
+    row = verbs.get(verb)
     if row is None or party not in row.parties:
-        known = ", ".join(verb for verb, row in VERBS.items() if party in row.parties)
+        known = ", ".join(verb for verb, row in verbs.items() if party in row.parties)
         raise ValueError(f"{verb!r} is no verb where {party}s are on trial; verbs are {known}")
     if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
@@ -327,7 +228,10 @@ class _Reader(NamedTuple):
         self.known("party", [party], PARTIES)
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
-        silent = {slug: tuple(texts) for slug, texts in row.get("silent", {}).items()}
+        silent = {
+            slug: tuple(DIALECTS if texts is True else texts)
+            for slug, texts in row.get("silent", {}).items()
+        }
         for slug, texts in silent.items():
             self.known("expected rule", [slug], row["expect"])
             self.known("dialect", texts, DIALECTS)
@@ -342,19 +246,23 @@ class _Reader(NamedTuple):
             bool(row.get("real")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
-            tuple(self.action(line, "application") for line in self.server(row)),
+            tuple(self.action(line, "application") for line in self.own(row, "server")),
+            tuple(self.action(line, party, DOINGS) for line in self.own(row, "meanwhile")),
+            row.get("workers", 1),
         )
 
-    def server(self, row: Mapping[str, Any]) -> Sequence[str]:
-        if row["party"] == "middleware":
-            return row.get("server", SERVER)  # type: ignore[no-any-return]
-        if "server" in row:
-            self.refuse("the key 'server' is for the party 'middleware'")
+    def own(self, row: Mapping[str, Any], key: str) -> Sequence[str]:
+        """Return the lines of a key that cases of one party have, and what is usual there."""
+        party, usual = _OWN[key]
+        if row["party"] == party:
+            return row.get(key, usual)  # type: ignore[no-any-return]
+        if key in row:
+            self.refuse(f"the key {key!r} is for the party {party!r}")
         return ()
 
-    def action(self, line: str, party: Party) -> Action:
+    def action(self, line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
         try:
-            return action(line, party)
+            return action(line, party, verbs)
         except ValueError as error:
             self.refuse(str(error))
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import sys
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lifespec.conformance import apart, applications, cases, report
+from lifespec.conformance import apart, applications, cases, report, servers
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.seen import PATIENCE
+from lifespec.conformance.subjects import PLACES
+from lifespec.conformance.vocabulary import PARTIES
 from lifespec.validate import DIALECTS
-
-if TYPE_CHECKING:
-    import argparse
 
 __all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
 
@@ -28,6 +30,7 @@ def add_check(commands: Any) -> Any:
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
     _add_middleware(subjects)
+    _add_server(subjects)
     return subjects
 
 
@@ -56,6 +59,39 @@ def _add_middleware(subjects: Any) -> None:
     )
     add_outputs(parser)
     parser.set_defaults(run=_check, party="middleware", factory=False)
+
+
+def _add_server(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "server",
+        help="a server",
+        description="Start a server again and again, each time with another application, make\n"
+        "requests, and tell it to stop.",
+        epilog="places in COMMAND:\n"
+        + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
+        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with its places")
+    parser.add_argument(
+        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
+    )
+    parser.add_argument(
+        "--workers",
+        metavar="ARGUMENTS",
+        default="",
+        help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
+    )
+    add_outputs(parser)
+    parser.set_defaults(run=_server, limit=PATIENCE)
+
+
+def _server(arguments: argparse.Namespace) -> int:
+    trials = servers.chosen(arguments.only)
+    command, text = arguments.command, arguments.dialect
+    with report.progress(shlex.join(command), len(trials)) as tell:
+        found = servers.check(command, text, trials, workers=arguments.workers, tell=tell)
+    return publish(found, arguments)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +168,7 @@ def add_cases(commands: Any) -> None:
         help="list the conversations of the suite",
         description="List the cases: who is on trial, what happens, and which rules are judged.",
     )
-    parser.add_argument("--party", choices=cases.PARTIES, help="only those with that one on trial")
+    parser.add_argument("--party", choices=PARTIES, help="only those with that one on trial")
     parser.add_argument(
         "--rule", metavar="SLUG", type=_slug, help="only those that judge that rule"
     )

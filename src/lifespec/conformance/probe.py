@@ -2,8 +2,8 @@
 
 A copy of this file lies in a folder of its own, where the server on trial imports it.  Beside
 it lie `script.json`, a list of steps that its lifespan plays, and `log.jsonl`, to which it adds
-a line for each thing that happens.  Steps that wait for a word wait for a file there: `go1`,
-`go2`, …, and `release` for the request /hold.
+a line for each thing that happens.  Where it waits for a word it waits for a file there: `go1`,
+`go2`, … at each pause, and `release` where it holds a request.
 
 Standard library only, on any Python from 3.8 on, asyncio or trio.
 """
@@ -17,7 +17,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from pathlib import Path
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Failure", "app"]
 
 HERE = Path(__file__).resolve().parent
-LOG = HERE / "log.jsonl"
+SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file: whatever the event loop, this works in it
 PLAIN = (str, bool, int, float, type(None))
 
@@ -59,7 +60,7 @@ def note(kind: str, call: int, **facts: object) -> None:
 
 def trio() -> Any:
     """Return trio where its loop runs this, else None."""
-    module = sys.modules.get("trio")
+    module: Any = sys.modules.get("trio")
     try:
         return module and module.lowlevel.current_trio_token() and module
     except RuntimeError:
@@ -83,23 +84,26 @@ def shape(value: Any, depth: int = 6) -> Any:
         return [shape(each, depth - 1) for each in value]
     if depth and isinstance(value, Mapping):
         holds = {str(key): shape(value[key], depth - 1) for key in value}
-        exact = type(value) is dict and all(type(key) is str for key in value)
-        return holds if exact else {"!": type(value).__name__, "holds": holds}
+        if type(value) is dict and all(type(key) is str for key in value):
+            return holds
+        mutable = isinstance(value, MutableMapping)
+        return {"!": type(value).__name__, "holds": holds, "mutable": mutable}
     return {"!": type(value).__name__, "repr": repr(value)[:200]}
 
 
-def state(scope: Any) -> dict[str, Any]:
+def held(scope: Any) -> dict[str, Any]:
     """Return what a scope's state holds, and who it is."""
     if "state" not in scope:
         return {}
-    held = scope["state"]
-    ids = {str(key): id(held[key]) for key in held} if isinstance(held, Mapping) else {}
-    return {"state": shape(held), "state_id": id(held), "ids": ids}
+    state = scope["state"]
+    ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
+    return {"state": shape(state), "state_id": id(state), "ids": ids}
 
 
 async def sleep(seconds: float) -> None:
     """Sleep in whichever event loop runs this."""
-    await (trio() or asyncio).sleep(seconds)
+    module: Any = trio() or asyncio
+    await module.sleep(seconds)
 
 
 async def word(name: str) -> None:
@@ -114,113 +118,136 @@ class Lifespan:
     def __init__(self, number: int, scope: Any, receive: Receive, send: Send) -> None:
         self.number, self.scope = number, scope
         self._receive, self._send = receive, send
-        self.words = itertools.count(1)
+        self.step, self.over = 0, False
+        self.pauses = itertools.count(1)
         self.children: list[Any] = []
 
-    async def play(self) -> object:
-        """Play each step; return what the script returns."""
+    def note(self, kind: str, **facts: object) -> None:
+        """Note what has happened in this step."""
+        note(kind, self.number, step=self.step, **facts)
+
+    async def play(self) -> Any:
+        """Play each step; return what the last one returns."""
         namespaces[self.number] = self.scope.get("state")
-        for verb, argument in json.loads((HERE / "script.json").read_text("utf-8")):
-            if verb == "return":
-                return argument
-            await getattr(self, verb)(argument)
-        return None
+        value = None
+        for self.step, (verb, argument) in enumerate(json.loads(SCRIPT.read_text("utf-8"))):
+            self.note("plays", type=verb)
+            value = await STEPS[verb](self, argument)
+        return value
 
     async def receive(self, _: object = None, by: str = "") -> Any:
         """Wait for an event."""
-        note("receives", self.number, by=by)
         event = await self._receive()
         kind = event.get("type") if isinstance(event, Mapping) else None
         seen = {"type": kind if isinstance(kind, str) else "", "event": shape(event)}
-        note("received", self.number, by=by, **seen, **state(self.scope))
+        self.note("received", by=by, **seen, **held(self.scope))
         return event
 
     async def send(self, event: Any, by: str = "") -> None:
         """Send an event; let the server's refusal through, as applications do."""
         kind = event.get("type", "") if isinstance(event, dict) else ""
-        note("sends", self.number, by=by, type=kind, event=event)
+        self.note("sends", by=by, type=kind, event=event)
         try:
             await self._send(event)
         except Exception as error:
             refusal = {"error": type(error).__name__, "text": str(error)[:500]}
-            note("refused", self.number, by=by, type=kind, **refusal)
+            self.note("refused", by=by, type=kind, event=event, **refusal)
             raise
-        note("sent", self.number, by=by, type=kind)
+        self.note("sent", by=by, type=kind, event=event)
 
     async def attempt(self, event: Any) -> None:
         """Send an event, and go on whatever comes of it."""
-        try:
+        with suppress(Exception):  # it stands in the log
             await self.send(event)
-        except Exception:  # noqa: BLE001, S110  it stands in the log
-            pass
 
-    async def loop(self, _: object) -> None:
+    async def converse(self, _: object) -> None:
         """Answer events as they come, until shutdown is answered."""
         kind = ""
         while kind != "lifespan.shutdown":
             kind = (await self.receive())["type"]
             await self.send({"type": f"{kind}.complete"})
 
-    async def state(self, keys: dict[str, Any]) -> None:
+    async def keep(self, keys: dict[str, Any]) -> None:
         """Put keys into the state, where there is one."""
         if "state" in self.scope:
             self.scope["state"].update(keys)
-        note("keeps", self.number, **state(self.scope))
-
-    async def wait(self, seconds: float) -> None:
-        """Be at work for some seconds."""
-        note("waits", self.number)
-        await sleep(seconds)
-        note("waited", self.number, **state(self.scope))
+        self.note("kept", **held(self.scope))
 
     async def pause(self, _: object) -> None:
         """Be at work until told to go on."""
-        note("pauses", self.number)
-        await word(f"go{next(self.words)}")
-        note("goes on", self.number, **state(self.scope))
-
-    async def hang(self, _: object) -> NoReturn:
-        """Be at work for ever."""
-        note("hangs", self.number)
-        while True:
-            await sleep(60)
+        await word(f"go{next(self.pauses)}")
 
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
-        note("raises", self.number)
         raise Failure(text)
 
-    async def child(self, step: list[Any]) -> None:
-        """Let a task of its own play a step, which may outlive the call."""
-        verb, argument = step
+    async def listen(self, _: object) -> None:
+        """Let a task of its own wait for an event, which may outlive the call."""
+
+        async def child() -> None:
+            await self.receive(by="child")
+
+        await self.spawn(child)
+
+    async def later(self, event: Any) -> None:
+        """Let a task of its own send an event when the call is over."""
+
+        async def child() -> None:
+            while not self.over:
+                await sleep(POLL)
+            await self.send(event, by="child")
+
+        await self.spawn(child)
+
+    async def spawn(self, child: Callable[[], Awaitable[None]]) -> None:
+        """Begin a task of its own, and let it run until it waits."""
 
         async def play() -> None:
-            try:
-                if verb == "send":
-                    await word(f"go{next(self.words)}")
-                await getattr(self, verb)(argument, by="child")
-            except Exception as error:  # noqa: BLE001
-                note("child raised", self.number, error=type(error).__name__)
+            with suppress(Exception):
+                await child()
+            note("child ended", self.number)
 
         running = trio()
-        task = running.lowlevel.spawn_system_task if running else asyncio.ensure_future
-        self.children.append(task(play if running else play()))
-        await sleep(POLL)  # it gets to its first wait
+        task = running.lowlevel.spawn_system_task(play) if running else asyncio.create_task(play())
+        self.children.append(task)
+        await sleep(POLL)
+
+
+async def give(_: Lifespan, value: Any) -> Any:
+    """Return a value, at the end of the script."""
+    return value
+
+
+STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "receive": Lifespan.receive,
+    "send": Lifespan.send,
+    "try": Lifespan.attempt,
+    "converse": Lifespan.converse,
+    "state": Lifespan.keep,
+    "wait": lambda _, seconds: sleep(seconds),
+    "pause": Lifespan.pause,
+    "hang": lambda _, __: word("the word that nobody says"),
+    "raise": Lifespan.fail,
+    "listen": Lifespan.listen,
+    "later": Lifespan.later,
+    "return": give,
+    "give": give,
+}
 
 
 async def answer(number: int, scope: Any, send: Send) -> None:
     """Answer a request with what it sees; its path may ask for more than a look."""
     name, *words = scope["path"].strip("/").split("/")
-    before = state(scope)
-    held = scope.get("state")
+    before = held(scope)
+    state = scope.get("state", {})
     if name == "set":
-        held[words[0]] = words[1]
-    elif name == "append":
-        held[words[0]].append(words[1])
+        state[words[0]] = words[1]
+    elif name == "append" and words[0] in state:
+        state[words[0]].append(words[1])
     elif name == "rebind":
         scope["state"] = {}
     elif name == "hold":
-        note("holds", number)
+        note("holds", number, type="http")
         await word("release")
     here = {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
     offered = [id(each) for each in namespaces.values() if each is not None]
@@ -230,32 +257,40 @@ async def answer(number: int, scope: Any, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def respond(number: int, scope: Any, receive: Receive, send: Send) -> object:
+async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
     """Do what a scope of this type asks for."""
     kind = scope["type"]
     if kind == "lifespan":
-        return await Lifespan(number, scope, receive, send).play()
+        conversation = Lifespan(number, scope, receive, send)
+        try:
+            return await conversation.play()
+        finally:
+            conversation.over = True
     if kind == "http":
         return await answer(number, scope, send)
     raise Failure(f"no {kind!r} here")
 
 
-async def app(scope: Any, receive: Receive, send: Send) -> object:
+async def app(scope: Any, receive: Receive, send: Send) -> Any:
     """Take part in whatever the server calls for, and note how the call ended."""
     number = next(calls)
-    what = {"type": scope.get("type"), "path": scope.get("path", "")}
-    if scope.get("type") != "http":
-        what["scope"] = shape(scope)
-    note("called", number, **what, **state(scope))
+    kind = scope.get("type")
+    what = {"path": scope.get("path", "")} if kind == "http" else {"scope": shape(scope)}
+    note("called", number, type=kind, **what, **held(scope))
     try:
-        result = await respond(number, scope, receive, send)
+        value = await respond(number, scope, receive, send)
     except BaseException as error:
-        ours = isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError)
-        facts = {"type": what["type"], "error": type(error).__name__, "text": str(error)[:500]}
-        note("raised" if ours else "cancelled", number, **facts)
+        facts = {"type": kind, "error": type(error).__name__, "text": str(error)[:500]}
+        note("raised" if isinstance(error, Exception) else "cancelled", number, **facts)
         raise
-    note("returned", number, type=what["type"])
-    return result
+    note("returned", number, type=kind)
+    return value
 
 
-note("imported", 0)
+def imported() -> None:
+    """Note that a server has imported this; without a script nobody asked for a note."""
+    if SCRIPT.exists():
+        note("imported", 0)
+
+
+imported()

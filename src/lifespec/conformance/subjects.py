@@ -22,16 +22,16 @@ from http.client import HTTPConnection, HTTPException
 from importlib import resources
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.seen import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
 
-    from typing_extensions import Self
-
-__all__ = ["FLOOD", "PLACES", "Answer", "Subject", "until"]
+__all__ = ["FLOOD", "PLACES", "Subject", "until"]
 
 PLACES = {  # what a command can leave open
     "app": "the application to serve, as module:attribute",
@@ -45,18 +45,9 @@ KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no s
 POLL = 0.01  # seconds between two looks at a file or a process that is not our child
 ENDING = 10.0  # seconds until a process that was killed is gone
 PORTS = range(10240, 32768)  # below those that a system gives to connections
-PROC = Path("/proc")
+PROC, LISTENING = Path("/proc"), "0A"
 
 _given: set[int] = set()
-
-
-class Answer(NamedTuple):
-    """A request's fate: what the probe answered, None where nobody did; and when."""
-
-    path: str
-    asked: float
-    answered: float
-    body: dict[str, Any] | None
 
 
 def until(done: Callable[[], object], limit: float) -> bool:
@@ -202,7 +193,7 @@ class Subject:
         """Return the ports on which its processes listen; on Linux alone."""
         sockets = {link for pid in self.pids() for link in _links(pid)}
         rows = (line.split() for file in ("tcp", "tcp6") for line in _text(PROC / "net" / file))
-        listening = (row for row in rows if len(row) > 9 and row[3] == "0A")
+        listening = (row for row in rows if row[3] == LISTENING)
         ports = {int(row[1][-4:], 16) for row in listening if f"socket:[{row[9]}]" in sockets}
         return sorted(ports - {self.port})
 
@@ -214,12 +205,16 @@ class Subject:
         processes = (int(path.name) for path in PROC.iterdir() if path.name.isdigit())
         return {pid for pid in processes if mark in _bytes(PROC / str(pid) / "environ")}
 
+    def end_processes(self) -> None:
+        """End every process that runs still."""
+        until(self._ended, ENDING)
+        self.process.wait(ENDING)
+        self._reader.join(ENDING)
+
     def end(self) -> None:
         """End every process, and remove the folder."""
         try:
-            until(self._ended, ENDING)
-            self.process.wait(ENDING)
-            self._reader.join(ENDING)
+            self.end_processes()
         finally:
             self._clean()
 
@@ -247,12 +242,11 @@ def _fill(word: str, filled: dict[str, Any]) -> str:
 def _free_port() -> int:
     """Find a port on which nobody listens, and which no other subject of ours was given."""
     for port in random.sample(PORTS, len(PORTS)):
-        with socket.socket() as probe:
-            with contextlib.suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                if port not in _given:
-                    _given.add(port)
-                    return port
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
     raise Unchecked("no port of 127.0.0.1 is free")
 
 
@@ -272,7 +266,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _text(path: Path) -> list[str]:
-    return _bytes(path).decode("ascii", "replace").splitlines()
+    """Return the lines of a table, without its head."""
+    return _bytes(path).decode("ascii", "replace").splitlines()[1:]
 
 
 def _links(pid: int) -> Iterator[str]:

@@ -1,0 +1,266 @@
+"""A small server of ASGI applications: HTTP/1.1, lifespan, a graceful end.
+
+    python serve.py module:app --port 8000
+
+SIGINT and SIGTERM end it, a second one hurries it.  The exit status is
+0 where it ended as it was told to, 1 where something was wrong on the way,
+2 where the command was not understood, 3 where the application did not start.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import socket
+import sys
+from http.client import responses
+from urllib.parse import unquote
+
+from lifespec import Lifespan, ShutdownFailed, StartupFailed
+
+log = logging.getLogger("serve")
+
+
+async def read_head(first, reader):
+    """Read a request up to its body; ValueError where it is none."""
+    head = first + await reader.readuntil(b"\r\n\r\n")
+    line, *fields = head[:-4].split(b"\r\n")
+    method, target, version = line.decode("ascii").split(" ")
+    pairs = [field.split(b":", 1) for field in fields]
+    path, _, query = target.partition("?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "http_version": version.removeprefix("HTTP/"),
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.lower(), value.strip()) for name, value in pairs],
+    }
+
+
+class Exchange:
+    """One request and its response; ValueError where its length is unknown."""
+
+    def __init__(self, scope, reader, writer):
+        self.scope, self.reader, self.writer = scope, reader, writer
+        headers = dict(scope["headers"])
+        if b"transfer-encoding" in headers:
+            raise ValueError("a body in chunks")
+        self.left = int(headers.get(b"content-length", 0))
+        close = headers.get(b"connection") == b"close"
+        self.lasts = scope["http_version"] == "1.1" and not close
+        self.start = self.next = None
+        self.begun = self.done = False
+        self.over = asyncio.Event()
+
+    async def read(self):
+        """Return the next part of the body, or b"" at its end."""
+        part = await self.reader.read(min(self.left, 65536))
+        if self.left and not part:
+            raise EOFError("the client left")
+        self.left -= len(part)
+        if not self.left:
+            self.next = asyncio.create_task(first_byte(self.reader, self.over))
+        return part
+
+    async def receive(self):
+        """Give the application the body, and at last that all is over."""
+        if not self.next:
+            with contextlib.suppress(EOFError, OSError):
+                part, more = await self.read(), self.left > 0
+                return {"type": "http.request", "body": part, "more_body": more}
+            self.over.set()
+        await self.over.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, event):
+        """Write what the application answers."""
+        due = "http.response.body" if self.start else "http.response.start"
+        if event["type"] != due or self.done:
+            raise RuntimeError(f"{event['type']} is not due")
+        if not self.start:
+            self.start = event
+            return
+        body, self.done = event.get("body", b""), not event.get("more_body")
+        if not self.begun:
+            self.begun = True
+            self.write_head(len(body) if self.done else None)
+        self.writer.write(b"" if self.scope["method"] == "HEAD" else body)
+        if self.done:
+            self.over.set()
+        await self.writer.drain()
+
+    def write_head(self, length):
+        """Write the head; a body of unknown length ends with the connection."""
+        status, headers = self.start["status"], [*self.start.get("headers", ())]
+        if not any(name.lower() == b"content-length" for name, _ in headers):
+            if length is None:
+                self.lasts = False
+            elif status not in (204, 304):
+                headers.append((b"content-length", b"%d" % length))
+        if not self.lasts:
+            headers.append((b"connection", b"close"))
+        line = f"HTTP/1.1 {status} {responses.get(status, '')}".encode()
+        fields = [b"%b: %b" % pair for pair in headers]
+        self.writer.write(b"\r\n".join([line, *fields, b"", b""]))
+
+
+async def first_byte(reader, over):
+    """Return the first byte of a request, or b"" where the client has left."""
+    byte = b""
+    with contextlib.suppress(OSError):
+        byte = await reader.read(1)
+    if not byte:
+        over.set()
+    return byte
+
+
+class Connections:
+    """The clients; each has its requests answered, one after the other."""
+
+    def __init__(self, app, lifespan):
+        self.app, self.lifespan, self.ending = app, lifespan, False
+        self.tasks, self.idle = set(), set()
+
+    def accept(self, reader, writer):
+        """Take up a client."""
+        task = asyncio.create_task(self.talk(reader, writer))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def talk(self, reader, writer):
+        """Answer the requests of one client."""
+        try:
+            first = asyncio.create_task(first_byte(reader, asyncio.Event()))
+            while byte := await self.between(first):
+                scope = await read_head(byte, reader)
+                exchange = Exchange(scope, reader, writer)
+                first = await self.answer(exchange)
+        except (ValueError, asyncio.LimitOverrunError):
+            writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+        except (EOFError, OSError) as error:
+            log.debug("A client left in the middle: %r", error)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def between(self, first):
+        """Wait for the first byte of a request, or return b"": there is none."""
+        if self.ending or not first:
+            return b""
+        task = asyncio.current_task()
+        self.idle.add(task)
+        try:
+            return await first
+        finally:
+            self.idle.discard(task)
+
+    async def answer(self, exchange):
+        """Have a request answered; return what waits for the next, or None."""
+        scope = self.lifespan.with_state(exchange.scope)
+        try:
+            await self.app(scope, exchange.receive, exchange.send)
+        except Exception:
+            left = exchange.writer.is_closing()
+            level = logging.DEBUG if left else logging.ERROR
+            log.log(level, "The application raised", exc_info=True)
+        if not exchange.begun:
+            exchange.start, exchange.lasts = {"status": 500}, False
+            await exchange.send({"type": "http.response.body"})
+        if not exchange.done or not exchange.lasts:
+            return None
+        while not exchange.next:
+            await exchange.read()
+        return exchange.next
+
+    async def close(self, limit):
+        """Close the idle ones now, and the others when they have answered."""
+        self.ending = True
+        for task in self.idle:
+            task.cancel()
+        try:
+            await wait_for(self.tasks, limit)
+        finally:
+            await wait_for(self.tasks, 1, cancel=True)
+
+
+async def wait_for(tasks, limit, *, cancel=False):
+    """Wait for tasks so many seconds at most; return those that still run."""
+    for task in tasks if cancel else ():
+        task.cancel()
+    return (await asyncio.wait(tasks, timeout=limit))[1] if tasks else tasks
+
+
+async def serve(app, sock, options):
+    """Start the application, serve until this task is cancelled, stop it."""
+    limits = options.startup_timeout, options.shutdown_timeout, options.grace
+    async with Lifespan(app, None, *limits) as lifespan:
+        clients = Connections(app, lifespan)
+        server = await asyncio.start_server(
+            clients.accept, sock=sock, start_serving=False
+        )
+        try:
+            await server.start_serving()
+            log.info("Serving on http://%s:%d", *sock.getsockname())
+            with_app = options.with_app and lifespan.supported
+            await (lifespan.ended() if with_app else asyncio.Event().wait())
+        except asyncio.CancelledError:
+            asyncio.current_task().uncancel()
+        finally:
+            server.close()
+            await clients.close(options.drain)
+    return 0 if lifespan.outcome in ("complete", "declined") else 1
+
+
+async def until_told(app, sock, options):
+    """Serve until a signal comes; return the exit status."""
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    try:
+        status = await serve(app, sock, options)
+    except asyncio.CancelledError:
+        status = 0
+    except StartupFailed:
+        status = 3
+    except ShutdownFailed:
+        status = 1
+    if await wait_for(asyncio.all_tasks() - {task}, 1, cancel=True):
+        log.error("Leaving behind what ignores its cancellation")
+        os._exit(status)
+    return status
+
+
+def main():
+    """Read the command, import the application, bind the port, and serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("app", help="module:attribute")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--drain", type=float, default=10.0, metavar="SECONDS")
+    parser.add_argument("--startup-timeout", type=float, metavar="SECONDS")
+    parser.add_argument("--shutdown-timeout", type=float, metavar="SECONDS")
+    parser.add_argument("--grace", type=float, default=5.0, metavar="SECONDS")
+    parser.add_argument("--with-app", action="store_true")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s: %(message)s")
+    sys.path.insert(0, "")
+    module, _, attribute = options.app.partition(":")
+    app = getattr(importlib.import_module(module), attribute)
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", options.port))
+        except OSError as error:
+            return f"Cannot listen on port {options.port}: {error.strerror}"
+        return asyncio.run(until_told(app, sock, options))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
