@@ -9,6 +9,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
+from lifespec.conformance.vocabulary import DOINGS, PARTIES, PHRASES, USUAL, Phrase
 from lifespec.validate import DIALECTS, RULES
 
 __all__: list[str] = []
@@ -20,7 +21,7 @@ says = "The application answers at once."
 script = ["receive", "send lifespan.startup.complete"]
 expect = {}
 """
-KNOWN = {"server": "receive, send, state, raise", "application": "call, offer, await, request"}
+KNOWN = {"server": "receive, send, state, ", "application": "call, offer, await, request"}
 
 
 def small(**keys: Any) -> str:
@@ -44,7 +45,8 @@ def test_a_case_is_read() -> None:
     assert case.script == (Action("receive"), Action("send", "lifespan.startup.complete"))
     assert case.lines == ("receive", "send lifespan.startup.complete")
     assert (case.expect, case.dialects, case.silent) == ((), tuple(DIALECTS), {})
-    assert (case.real, case.needs, case.server) == (False, (), ())
+    assert (case.real, case.needs, case.server, case.workers) == (False, (), (), 1)
+    assert case.meanwhile == tuple(cases.action(line, "server", DOINGS) for line in USUAL)
 
 
 def test_what_a_case_may_have_besides() -> None:
@@ -71,6 +73,19 @@ def test_the_server_of_middleware() -> None:
     assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
     (case,) = cases.read(small(party='"middleware"', server='["call"]'), "cases.toml")
     assert case.server == (Action("call"),)
+
+
+def test_meanwhile() -> None:
+    """Where a server is on trial, the suite is its client and its operator besides."""
+    (case,) = cases.read(small(meanwhile='["stop"]', workers="2"), "cases.toml")
+    assert (case.meanwhile, case.workers) == ((Action("stop"),), 2)
+
+
+def test_silent_texts_can_be_all() -> None:
+    """Silence is that of some texts, or of all."""
+    text = small(silent="{wait-for-startup = true}", expect="{wait-for-startup = []}")
+    (case,) = cases.read(text, "cases.toml")
+    assert all(case.silent_on("wait-for-startup", dialect) for dialect in DIALECTS)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +195,7 @@ def test_what_is_refused(text: str, wanted: str) -> None:
 
 def test_a_phrase_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     """A phrase may be followed by a text in quotes; what is to be seen is said with it."""
-    phrase = cases.Phrase(argument=True, parties=("server",), says="the log has this")
+    phrase = Phrase(argument=True, parties=("server",), says="the log has this")
     monkeypatch.setattr(cases, "PHRASES", {"log has": phrase})
     text = small(expect="{startup-failed-shown = ['log has \"no database\"']}")
     (case,) = cases.read(text, "cases.toml")
@@ -192,7 +207,7 @@ def test_a_phrase_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_expected_in_words() -> None:
     """An expectation says in words what is to be seen."""
-    assert Expectation("events-known", "kept").says == cases.PHRASES["kept"].says
+    assert Expectation("events-known", "kept").says == PHRASES["kept"].says
 
 
 def test_the_cases_of_the_package() -> None:
@@ -209,7 +224,7 @@ def test_each_rule_has_its_row() -> None:
     assert set(rules) == set(RULES)
     for slug, rule in rules.items():
         assert rule.slug == slug
-        assert rule.party in cases.PARTIES
+        assert rule.party in PARTIES
         assert set(rule.levels) <= set(DIALECTS)
         assert set(rule.levels.values()) <= {"must", "must not", "should", "should not", "may", ""}
         assert set(rule.implies) <= set(RULES)

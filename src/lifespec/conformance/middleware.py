@@ -99,7 +99,7 @@ def trial(
     middleware: Middleware, case: Case, dialect: str, *, limit: float = LIMIT, real: bool = False
 ) -> Trial:
     """Play one case with and without the middleware, and compare; raise Unchecked."""
-    bare = _played(lambda app: app, case, dialect, limit, real=real)
+    bare = _played(lambda app: app, case, dialect, limit, real=False)
     wrapped = _played(middleware, case, dialect, limit, real=real)
     conversation = report.sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(

@@ -103,14 +103,21 @@ class Call:
         self.task.cancel()
 
     async def until(self, condition: Callable[[], bool], limit: float) -> bool:
-        """Wait until something is so, or until the limit passes."""
+        """Wait until something is so, or until the limit passes; say whether it is so."""
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            self._moved()
+
+        timer = asyncio.get_running_loop().call_later(limit, expire)
         try:
-            async with asyncio.timeout(limit):
-                while not condition():
-                    await self._change()
-        except TimeoutError:
-            return False
-        return True
+            while not condition() and not expired:
+                await self._change()
+        finally:
+            timer.cancel()
+        return condition()
 
     def doing(self) -> str:
         """Say what an application does that was to do something else."""
@@ -125,6 +132,8 @@ class Call:
     def gone(self, how: str, error: BaseException | None = None) -> None:
         """Take it that the call is over."""
         seen = self.seen
+        if seen.ended:
+            return
         seen.ended, seen.error, self.state = how, error, "gone"
         seen.startup = seen.startup or how
         seen.shutdown = seen.shutdown or how * self.asked

@@ -288,7 +288,7 @@ SERVER = (
     'offer lifespan.startup hello="world"',
     "await startup",
     "request",
-    "wait 2",
+    "wait 0.5",
     'offer lifespan.shutdown hello="world"',
     "await shutdown",
     "await end",

@@ -1,0 +1,1 @@
+"""The commands `lifespec check app`, `check middleware` and `cases`: options, output, status."""
