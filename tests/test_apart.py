@@ -171,8 +171,7 @@ def running(pid: int) -> bool:
         ("1/0", "`import {0}` raised ZeroDivisionError: division by zero: make it"),
         (
             "import os; os._exit(9)",
-            "{0}:app cannot be imported: the process ended with status 9; make `python -c 'import"
-            " {0}'` work first",
+            "{0}:app cannot be imported: the process ended with status 9; make `python -c ",
         ),
         ("app = 42", "{0}:app is 42, which cannot be called: name an application"),
         ("def app(): return live", "{0}:app: this cannot be called with scope, receive and send"),
@@ -203,7 +202,7 @@ def test_a_process_that_does_not_end(
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
         "while True: time.sleep(1)"
     )
-    with pytest.raises(Unchecked, match="the process had not ended after 1.6 s"):
+    with pytest.raises(Unchecked, match=r"the process had not ended after 1\.6 s"):
         check(Job("application", f"{name}:app", limit=0.1))
 
 

@@ -245,5 +245,5 @@ def test_the_strongest_level_counts() -> None:
 def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package without its data is not whole, and the sentence says which file is missing."""
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)
-    with pytest.raises(Unchecked, match="this installation has no .*cases.toml: install"):
+    with pytest.raises(Unchecked, match=r"this installation has no .*cases\.toml: install"):
         cases._packaged("cases.toml")

@@ -6,9 +6,9 @@ from lifespec.conformance import judging
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.judging import Matter, Told, Usual
 from lifespec.conformance.serving import IDLE, Seen
+from lifespec.conformance.vocabulary import PHRASES
 from lifespec.trace import Conversation, Entry
 from lifespec.validate import Violation
-from lifespec.conformance.vocabulary import PHRASES
 
 __all__: list[str] = []
 

@@ -1,6 +1,7 @@
 """Middleware on trial: whatever the two at its sides see of each other stays the same."""
 
 import asyncio
+import contextlib
 import copy
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -177,10 +178,8 @@ def swallows_exceptions(app: Application) -> Application:
     """Log and go on, as for requests."""
 
     async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        try:
+        with contextlib.suppress(Exception):
             await app(scope, receive, send)
-        except Exception:  # noqa: BLE001, S110
-            pass
 
     return middleware
 
@@ -190,10 +189,8 @@ def swallows_refusals(app: Application) -> Application:
 
     async def middleware(scope: Any, receive: Any, send: Any) -> None:
         async def said(event: Any) -> None:
-            try:
+            with contextlib.suppress(Exception):
                 await send(event)
-            except Exception:  # noqa: BLE001, S110
-                pass
 
         await app(scope, receive, said)
 
@@ -206,7 +203,7 @@ def raises_its_own(app: Application) -> Application:
     async def middleware(scope: Any, receive: Any, send: Any) -> None:
         try:
             await app(scope, receive, send)
-        except Exception:
+        except Exception:  # noqa: BLE001
             raise RuntimeError("it failed") from None
 
     return middleware

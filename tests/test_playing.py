@@ -1,6 +1,7 @@
-"""Scripts are played as far as the application goes along, and nothing that it does ends the suite."""
+"""Scripts are played as far as the application goes along; nothing that it does ends the suite."""
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -133,7 +134,7 @@ def test_work_that_takes_long() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         until = time.monotonic() + 0.3
-        while time.monotonic() < until:
+        while time.monotonic() < until:  # noqa: ASYNC110  it looks at another clock
             await asyncio.sleep(1)  # virtually
         await live(scope, receive, send)
 
@@ -150,7 +151,7 @@ def test_threads_that_may_be_waited_for() -> None:
     thread = threading.Thread(target=over.wait)
     thread.start()
     try:
-        (seen,) = played(lambda s, r, _: r(), *START)  # it takes startup, and returns
+        (seen,) = played(lambda _, receive, __: receive(), *START)  # it takes startup, and returns
         assert (seen.startup, seen.doubt) == ("returned", "")
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -201,7 +202,7 @@ def test_an_application_that_blocks() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        time.sleep(60)
+        time.sleep(60)  # noqa: ASYNC251  that is the fault
 
     (seen,) = played(app, *START, limit=0.1)
     assert (seen.startup, seen.doing) == ("silent", "it kept the event loop from going on")
@@ -230,10 +231,8 @@ def test_who_does_not_obey(real: bool) -> None:  # noqa: FBT001
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         while True:
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.sleep(100)
-            except asyncio.CancelledError:
-                pass
 
     (seen,) = played(app, "call", "wait 0.1", "cancel", "await end", limit=0.2, real=real)
     assert not seen.obeyed

@@ -133,6 +133,12 @@ def test_all_can_be_shown() -> None:
     assert "requirement" in shown(found, every=True)
 
 
+def test_a_note() -> None:
+    """A note stands below the title."""
+    found = Report("it", "asgi 2.0", (finding("conforms"),), "It declined.")
+    assert shown(found).splitlines()[1].rstrip() == "It declined."
+
+
 def test_nothing_to_show() -> None:
     """A report without findings says so."""
     assert shown(Report("it", "asgi 2.0", ())).rstrip().endswith("Rules: none.")

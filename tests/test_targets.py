@@ -31,7 +31,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     before = set(sys.modules)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # noqa: FBT003
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
     def written(name: str, text: str) -> None:
         path = tmp_path / name

@@ -72,7 +72,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # where one cannot be checked, none goes on
     findings = tuple(finding for each in trials for finding in each.findings)
-    return report.Report(job.target, job.dialect, findings)
+    return report.Report(job.target, job.dialect, findings, applications.note_on(findings))
 
 
 def _tried(job: Job, case: Case, usual: Usual | None, *, real: bool) -> tuple[Trial, bool]:

@@ -109,7 +109,7 @@ def course(seen: Seen) -> str:
     parts = [_answer(seen, "startup"), *[_answer(seen, "shutdown")] * bool(seen.shutdown)]
     if seen.startup == "complete" and not seen.shutdown:
         parts.append(f"it {_end(seen)}")
-    sentence = "; ".join(parts)
+    sentence = "; ".join(parts).removesuffix(".")
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 

@@ -46,6 +46,8 @@ class Probe:
         """Play the script to a lifespan, or to the scope that the case is about."""
         if scope["type"] in ("http", "message"):
             self.requests.append(dict(scope))
+            for event in _ANSWERS[scope["type"]]:
+                await send(event)
             return
         self.state = scope.get("state")
         self.scope = {key: value for key, value in scope.items() if key != "state"}
@@ -68,6 +70,15 @@ class Probe:
             await send(event)
         except Exception as error:  # noqa: BLE001  middleware may raise another
             self.refusals.append(f"{type(error).__name__}: {error}")
+
+
+_ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "http": (
+        {"type": "http.response.start", "status": 204, "headers": []},
+        {"type": "http.response.body", "body": b""},
+    ),
+    "message": ({"type": "message.ack"},),
+}
 
 
 @dataclass(frozen=True)

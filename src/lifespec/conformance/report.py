@@ -77,11 +77,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a subject, on trial by one of DIALECTS."""
+    """All that was found about a subject, on trial by one of DIALECTS.
+
+    `note` is a sentence about all of it, or "".
+    """
 
     subject: str
     dialect: str
     findings: tuple[Finding, ...]
+    note: str = ""
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the worst first."""
@@ -168,6 +172,8 @@ class _Told:
     def head(self, report: Report) -> None:
         title = f"{report.subject}, by {DIALECTS[report.dialect].title}"
         self.console.print(self.text(title, "bold"))
+        if report.note:
+            self.console.print(self.text(report.note))
         table = Table("verdict", "rule", "cases", box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for slug, findings in report.by_rule().items():
             worst = findings[0].verdict
@@ -244,7 +250,7 @@ def _clipped(text: str, length: int) -> str:
 
 
 def as_json(report: Report) -> str:
-    """Return the report as a JSON object: subject, dialect, and the findings' fields."""
+    """Return the report as a JSON object: subject, dialect, note, and the findings' fields."""
     return json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
 
 
