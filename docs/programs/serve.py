@@ -166,7 +166,8 @@ class Connections:
         """Have a request answered; return what waits for the next, or None."""
         scope = self.lifespan.with_state(exchange.scope)
         try:
-            await self.app(scope, exchange.receive, exchange.send)
+            call = self.app(scope, exchange.receive, exchange.send)
+            await asyncio.ensure_future(call)  # in a context of its own
         except Exception:
             left = exchange.writer.is_closing()
             level = logging.DEBUG if left else logging.ERROR
