@@ -31,6 +31,7 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "casebook",
     "decisions",
     "overviews",
     "speed",

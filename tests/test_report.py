@@ -103,18 +103,19 @@ def test_what_is_shown() -> None:
     findings = (
         finding("conforms"),
         finding("violates", case="two", conversation="a\nb"),
-        finding("violates", case="three"),
+        finding("violates", case="three", conversation="c"),
+        finding("violates", case="four", actual="It hung."),
         finding("conforms", "events-known"),
     )
     text = shown(Report("shop:app", "asgi 2.0", findings))
     lines = [line.rstrip() for line in text.splitlines()]
     assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
     assert lines[2].split() == ["verdict", "rule", "cases"]
-    assert lines[3].split(maxsplit=2) == ["violates", "startup-answered", "two and 1 more"]
+    assert lines[3].split(maxsplit=2) == ["violates", "startup-answered", "two and 2 more"]
     assert lines[4].split() == ["conforms", "events-known", "one"]
     assert lines[6].startswith("violates: startup-answered ")
     assert [line.split(maxsplit=1) for line in lines[7:11]] == [
-        ["case", "two"],
+        ["case", "two, three"],
         ["requirement", "It answers."],
         ["expected", "it answers"],
         ["actual", "It left."],

@@ -19,7 +19,7 @@ from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lifespec.trace import Entry
 
@@ -151,10 +151,21 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     )
     told = _Told(console, stream.encoding or "ascii")
     told.head(report)
-    for finding in report.findings:
-        if every or finding.verdict in ("violates", "departs", "unspecified"):
-            told.finding(finding)
+    shown = [each for each in report.findings if every or each.verdict in _FAULTS]
+    for alike in _alike(shown).values():
+        told.finding(alike[0], [each.case for each in alike])
     told.foot(report)
+
+
+_FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
+
+
+def _alike(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[Finding]]:
+    """Put findings together that say the same of a rule, in several cases."""
+    found: dict[tuple[str, str, str], list[Finding]] = {}
+    for each in findings:
+        found.setdefault((each.slug, each.verdict, each.actual), []).append(each)
+    return found
 
 
 @dataclass
@@ -182,11 +193,12 @@ class _Told:
             table.add_row(self.text(worst, _STYLES[worst]), self.text(slug), self.text(cases))
         self.console.print(Padding(table, (1, 0, 1, 0)))
 
-    def finding(self, finding: Finding) -> None:
+    def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         style = _STYLES[finding.verdict]
         self.console.rule(self.text(f"{finding.verdict}: {finding.slug}", style), align="left")
         table = Table.grid("", "", padding=(0, 2, 0, 0))
-        for word in ("case", "requirement", "expected", "actual"):
+        table.add_row("case", self.text(", ".join(cases)))
+        for word in ("requirement", "expected", "actual"):
             table.add_row(word, self.text(str(getattr(finding, word))))
         self.console.print(table)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
