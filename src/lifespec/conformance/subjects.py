@@ -70,18 +70,15 @@ class Subject:
     process: subprocess.Popen[bytes]
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
-        self.log = self.folder / "log.jsonl"
+        self.command, self.script, self.workers = command, script, workers
         self.port = _free_port()
-        filled = {"app": f"{MODULE}:app", "port": self.port, "workers": workers, "log": self.log}
-        self.command = [_fill(word, filled) for word in command]
-        self.script = script
-        self.kept = bytearray()
-        self.said = 0
-        self.words = itertools.count(1)
-        self._read, self._lines = 0, [dict[str, Any]() for _ in ()]
+        self.kept, self.said = bytearray(), 0
+        self.pauses = itertools.count(1)
+        self._read, self._lines = 0, list[dict[str, Any]]()
 
     def __enter__(self) -> Self:
+        self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
+        self.log = self.folder / "log.jsonl"
         try:
             self._start()
         except BaseException:
@@ -100,9 +97,11 @@ class Subject:
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {MARK: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
+        places = {"app": f"{MODULE}:app", "port": self.port, "workers": self.workers}
+        command = [_fill(word, places | {"log": self.log}) for word in self.command]
         try:
             self.process = subprocess.Popen(  # noqa: S603  the command is the user's own
-                self.command,
+                command,
                 env=os.environ | own,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -110,18 +109,19 @@ class Subject:
                 start_new_session=True,
             )
         except FileNotFoundError:
-            raise Unchecked(f"there is no program {self.command[0]!r}") from None
+            raise Unchecked(f"there is no program {command[0]!r}") from None
         except OSError as error:
-            raise Unchecked(f"{self.command[0]!r} cannot be run: {error.strerror}") from None
+            raise Unchecked(f"{command[0]!r} cannot be run: {error.strerror}") from None
         self._reader = Thread(target=self._listen, daemon=True)
         self._reader.start()
 
     def _listen(self) -> None:
-        """Read what the server says, and keep of it what has room; leave a flood unread."""
-        stream = self.process.stdout
-        while stream and self.said < FLOOD and (heard := os.read(stream.fileno(), 65536)):
-            self.said += len(heard)
-            self.kept += heard[: KEPT - len(self.kept)]
+        """Read what the server says, and keep of it what has room; stop at a flood."""
+        stream: Any = self.process.stdout
+        with stream:
+            while self.said < FLOOD and (heard := os.read(stream.fileno(), 65536)):
+                self.said += len(heard)
+                self.kept += heard[: KEPT - len(self.kept)]
 
     @property
     def output(self) -> str:
@@ -168,18 +168,13 @@ class Subject:
         ):
             connection.request("GET", path, headers={"Connection": "close"})
             found = json.loads(connection.getresponse().read())
-            body = found if found.get("probe") == self.folder.name else None
+            ours = isinstance(found, dict) and found.get("probe") == self.folder.name
+            body = found if ours else None
         return Answer(path, asked, time.monotonic(), body)
-
-    def listens(self) -> bool:
-        """Try to connect."""
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-            return True
-        return False
 
     def go(self) -> None:
         """Let the probe go on from where it pauses."""
-        (self.folder / f"go{next(self.words)}").touch()
+        (self.folder / f"go{next(self.pauses)}").touch()
 
     def release(self) -> None:
         """Let the probe answer what it holds."""
@@ -200,7 +195,8 @@ class Subject:
     def pids(self) -> set[int]:
         """Find the processes that it started and that run still, itself among them."""
         if not PROC.is_dir():
-            return {line["pid"] for line in self.lines()} - {os.getpid()}
+            noted = {line["pid"] for line in self.lines()} - {os.getpid()}
+            return {*filter(_runs, noted)}
         mark = f"{MARK}={self.folder}\0".encode()
         processes = (int(path.name) for path in PROC.iterdir() if path.name.isdigit())
         return {pid for pid in processes if mark in _bytes(PROC / str(pid) / "environ")}
@@ -251,11 +247,18 @@ def _free_port() -> int:
 
 
 def _line(line: bytes) -> dict[str, Any]:
-    try:
+    with contextlib.suppress(ValueError):
         read = json.loads(line)
-    except ValueError:
-        raise Unchecked(f"the probe's log is damaged: {line[:80]!r} is no line of it") from None
-    return dict(read)
+        if isinstance(read, dict):
+            return read
+    raise Unchecked(f"the probe's log is damaged: {line[:80]!r} is no line of it")
+
+
+def _runs(pid: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        return True
+    return False
 
 
 def _bytes(path: Path) -> bytes:
