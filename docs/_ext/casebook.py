@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -47,7 +50,7 @@ class CasesDirective(SphinxDirective):
     def _case(self, case: Case) -> nodes.definition_list_item:
         translate = words(self.env)
         head = nodes.term("", "", nodes.literal("", case.name), ids=[f"case-{case.name}"])
-        script = nodes.literal_block("", "\n".join(case.lines), language="text")
+        script = nodes.literal_block("", "\n".join(_lines(case)), language="text")
         expected = nodes.bullet_list("", *self._expectations(case), bullet="-")
         says = nodes.paragraph("", translate(case.says))
         return nodes.definition_list_item("", head, nodes.definition("", says, script, expected))
@@ -91,6 +94,16 @@ class VocabularyDirective(SphinxDirective):
                 for word, says in rows.items()
             )
         ]
+
+
+def _lines(case: Case) -> Iterator[str]:
+    """Yield the lines of the script, and the case's other keys as they stand in the file."""
+    yield from case.lines
+    file = resources.files("lifespec.conformance").joinpath("cases.toml")
+    row = tomllib.loads(file.read_text(encoding="utf-8")).get(case.name, {})
+    shown = [key for key in row if key not in ("party", "says", "script", "expect")]
+    yield from [""] * bool(shown)
+    yield from (f"{key} = {json.dumps(row[key])}" for key in shown)
 
 
 def _rows(kind: str, party: str = "") -> Iterator[tuple[str, str]]:

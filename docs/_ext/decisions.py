@@ -34,7 +34,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from executed import is_example
-from rules import RuleDomain, names
+from rules import RuleDomain
+from sources import names
 from words import words
 
 if TYPE_CHECKING:

@@ -45,6 +45,7 @@ MESSAGES = (
     " and ",
     "; ",
     "the core text of %s",
+    "core text",
     "lifespan %s (ASGI)",
     ", ",
     "%s: %s",

@@ -83,6 +83,14 @@ def test_cases_of_a_party(tmp_path: Path) -> None:
         assert trial.warnings == []
 
 
+def test_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else a case of the file has stands below its script."""
+    case = cases.Case("in-a-worker", "application", "It is quick.", (), (), lines=("call",))
+    monkeypatch.setattr(cases, "load", lambda: (case,))
+    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
+        assert trial.page().select_one("pre").get_text() == 'call\n\ndialects = ["pagi 0.3"]\n'
+
+
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument of a phrase stands after it."""
     (quick, _) = cases.load()

@@ -74,7 +74,7 @@ async def said(process: asyncio.subprocess.Process, pattern: str) -> str:
 @pytest.mark.parametrize("times", [1, 2])
 async def test_ctrl_c_during_startup_of_uvicorn(tmp_path: Path, times: int) -> None:
     """The first waits until startup is answered; after a second, shutdown is not offered."""
-    async with uvicorn(tmp_path, startup="1") as process:
+    async with uvicorn(tmp_path, startup="2") as process:
         await said(process, "^starting")
         for _ in range(times):
             process.send_signal(signal.SIGINT)

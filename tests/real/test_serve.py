@@ -258,6 +258,7 @@ async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
             ("GET /stream HTTP/1.0\n\n", "200 OK", "ab"),
             ("nonsense\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nContent-Length: x\n\n", "400 Bad Request", ""),
+            ("POST / HTTP/1.1\nContent-Length: -5\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n0\n\n", "400 Bad Request", ""),
             ("GET /raises HTTP/1.1\n\n", "500 Internal Server Error", ""),
         ):
