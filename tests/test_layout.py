@@ -48,13 +48,15 @@ PLAN: dict[str, set[str]] = {
     "server_trio": {"server"},
     "composition": {"server", "application"},
     "diagram": {"trace", "validate"},
-    "conformance.cases": {"validate"},
+    "conformance.cases": {"conformance.vocabulary", "validate"},
     "conformance.subjects": {"conformance.probe", "server"},
     "stage": {"clock", "server", "trace"},
     "examples": {"clock", "trace", "stage"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
-    "conformance.report": {"conformance.cases", "trace", "validate"},
+    "conformance.vocabulary": set(),
+    "conformance.drawn": {"trace"},
+    "conformance.report": suite("cases", "drawn") | {"validate"},
     "conformance.serving": {"stage", "trace", "validate"},
     "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
     "conformance.judging": suite("cases", "report", "serving"),
@@ -64,9 +66,12 @@ PLAN: dict[str, set[str]] = {
     ),
     "conformance.targets": suite("cases") | {"stage"},
     "conformance.apart": suite(
-        "applications", "cases", "judging", "middleware", "report", "targets"
+        "applications", "cases", "judging", "middleware", "report", "targets", "vocabulary"
     ),
-    "conformance.checking": suite("apart", "applications", "cases", "report") | {"validate"},
+    "conformance.checking": suite(
+        "apart", "applications", "cases", "report", "seen", "servers", "subjects", "vocabulary"
+    )
+    | {"validate"},
     "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),
     "__main__": {"cli"},
     "": COPY_ME | {"composition"},

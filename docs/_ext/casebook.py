@@ -17,17 +17,18 @@ from rules import RuleDomain
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.conformance.cases import Case
+    from lifespec.conformance.vocabulary import Phrase, Verb
 
 __all__ = ["CasesDirective", "VocabularyDirective", "setup"]
 
 logger = logging.getLogger(__name__)
-WORDS = {
+WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
     "verbs": vocabulary.VERBS,
     "doings": vocabulary.DOINGS,
     "phrases": vocabulary.PHRASES,

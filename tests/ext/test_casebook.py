@@ -111,7 +111,7 @@ def test_the_cases_are_translated(tmp_path: Path) -> None:
     with trial:
         (found,) = trial.page().select("dl.cases")
         assert found.select_one("dd > p").get_text() == "很快。"
-        assert found.find("li").get_text(strip=True) == "startup-answered — 有答复"
+        assert found.find("li").get_text().strip() == "startup-answered — 有答复"
 
 
 @pytest.mark.parametrize(

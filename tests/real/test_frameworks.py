@@ -37,14 +37,12 @@ def test_starlette() -> None:
 
 def test_starlette_says_why_it_does_not_start() -> None:
     """Where the server offers no state that is needed, it sends startup.failed."""
-    found = applications.check(Starlette(lifespan=pool)).by_rule()["state-may-be-missing"]
-    assert [(each.verdict, each.actual) for each in found] == [
-        (
-            "conforms",
-            "Startup was answered with failed: RuntimeError:"
-            ' The server does not support "state" in the lifespan scope.',
-        )
-    ]
+    (found,) = applications.check(Starlette(lifespan=pool)).by_rule()["state-may-be-missing"]
+    assert found.verdict == "conforms"
+    assert found.actual == (
+        "Startup was answered with failed: RuntimeError:"
+        ' The server does not support "state" in the lifespan scope.'
+    )
 
 
 def test_middleware_of_starlette() -> None:
