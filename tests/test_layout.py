@@ -65,8 +65,10 @@ PLAN: dict[str, set[str]] = {
         "applications", "cases", "judging", "playing", "report", "serving"
     ),
     "conformance.targets": suite("cases") | {"stage"},
+    "conformance.pipe": suite("cases"),
     "conformance.apart": suite(
-        "applications", "cases", "judging", "middleware", "report", "targets", "vocabulary"
+        *("applications", "cases", "judging", "middleware", "pipe", "report", "targets"),
+        "vocabulary",
     ),
     "conformance.checking": suite(
         "apart", "applications", "cases", "report", "seen", "servers", "subjects", "vocabulary"
