@@ -128,6 +128,8 @@ class Seen:
         how = f"with status {self.status}"
         if self.status is not None and self.status < 0:
             how = f"by signal {-self.status}"
+        if self.stopped is None:
+            return f"the process ended {how}"
         return f"the process ended {how} after {max(self.ended - self.told, 0):.1f} s"
 
 
@@ -151,6 +153,6 @@ def own(lines: Iterable[Line], call: Line) -> list[Line]:
     return [line for line in lines if among(line, "pid", "call") == among(call, "pid", "call")]
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, what: str, more: str = "") -> str:
     """Return a number of things in words."""
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number} {what if number == 1 else more or what + 's'}"

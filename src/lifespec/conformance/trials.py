@@ -26,6 +26,7 @@ __all__ = ["START", "Trial"]
 
 START = 40.0  # seconds that a server has to call or import the application in
 LONGEST = 60.0  # seconds for one step, even where things go on happening
+POLL = 0.02  # seconds between two looks
 TRAFFIC = 1.0
 
 
@@ -38,6 +39,7 @@ class Trial:
         self.subject = Subject(command, script, case.workers)
         self.seen = Seen(case)
         self.clients: list[threading.Thread] = []
+        self.in_vain = False
 
     def run(self) -> Seen:
         """Play the case to its end; raise Unchecked where it cannot be judged."""
@@ -61,16 +63,18 @@ class Trial:
         return self.seen
 
     def patiently(self, done: Callable[[], object]) -> bool:
-        """Wait until something is done, while the server lives and things happen."""
+        """Wait until something is done, while the server lives and things happen.
+
+        Where that was in vain once, there is no waiting any more.
+        """
         begun = last = time.monotonic()
         count = -1
-        while not done() and self.running():
+        while not done() and self.running() and not self.in_vain:
             lines, now = len(self.subject.lines()), time.monotonic()
             last = now if lines != count else last
             count = lines
-            if now - last > (PATIENCE if lines else START) or now - begun > LONGEST:
-                return False
-            time.sleep(0.02)
+            self.in_vain = now - last > (PATIENCE if lines else START) or now - begun > LONGEST
+            time.sleep(POLL)
         return bool(done())
 
     def running(self) -> bool:
@@ -94,9 +98,7 @@ class Trial:
 
     def traffic(self, _: Action) -> None:
         """Make requests for a second, answered or not."""
-        end = time.monotonic() + TRAFFIC
-        until(lambda: self.subject.ask("/", TRAFFIC).body and not self.running(), TRAFFIC)
-        until(lambda: time.monotonic() >= end, TRAFFIC)
+        until(lambda: self.subject.ask("/", TRAFFIC) and not self.running(), TRAFFIC)
 
     def open(self, doing: Action) -> None:
         """Begin a request, and wait until the application holds it."""
@@ -126,9 +128,9 @@ class Trial:
             self.subject.tell(what)
 
     def await_end(self) -> None:
-        """Wait for the process to end, where it was told to."""
+        """Wait for the process to end, where it was told to, or is to end by itself."""
         self.seen.told = time.monotonic()
-        if self.seen.stopped is not None and self.case.meanwhile[-1].verb != "wait":
+        if self.case.meanwhile[-1].verb != "wait":
             until(lambda: not self.running(), PATIENCE)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
