@@ -2,6 +2,9 @@
 
     python docs/build.py [--into FOLDER]
 
+What `lifespec explain` shows is written from these pages into the package; not so where the site
+is built into another folder, which leaves all else as it is.
+
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
 """
@@ -29,6 +32,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "src"), str(HERE / "_ext")]
 
 import trees  # noqa: E402 - stands beside the pages, not in a package
+from explained import as_json, explained  # noqa: E402 - the same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["Build", "counted", "faults", "main", "root_page", "swap"]
 
 CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
+SITE = ROOT / "site"
 RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
+EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 
 WARNING = re.compile(
@@ -176,7 +182,7 @@ def swap(new: Path, site: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Build the site, say what was built, and return the exit status."""
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
-    parser.add_argument("--into", type=Path, default=ROOT / "site", help="the site's folder")
+    parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
     into = parser.parse_args(arguments).into.resolve()
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -214,6 +220,8 @@ def _build(work: Path, into: Path) -> Iterator[str]:
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
     _report(builds)
+    if into == SITE:
+        _explain(builds)
 
 
 def _wait(builds: Sequence[Build]) -> None:
@@ -238,6 +246,17 @@ def _report(builds: Sequence[Build]) -> None:
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
     _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
+
+
+def _explain(builds: Sequence[Build]) -> None:
+    """Write the rules as the pages word them into the package; tell of what has changed."""
+    order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
+    for build in builds:
+        path = RULES.with_name(EXPLAINED[build.language])
+        text = as_json(explained(build.doctrees, order))
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            _say(f"  changed:  {os.path.relpath(path, ROOT)}")
 
 
 def _number(count: int, noun: str) -> str:

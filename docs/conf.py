@@ -31,8 +31,14 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "casebook",
+    "decisions",
+    "overviews",
     "speed",
+    "timeline",
     "shown",
+    "glossary",
+    "pictures",
     "bigrams",
     "chrome",
 ]
@@ -76,6 +82,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
 html_js_files = [("languages.js", {"defer": "defer"})]
+html_search_scorer = str(_HERE / "_ext" / "scorer.js")
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {

@@ -1,9 +1,13 @@
 """The command: what it prints, what it refuses, and how it ends."""
 
+import contextlib
+import fcntl
 import os
 import resource
+import struct
 import subprocess
 import sys
+import termios
 import tomllib
 from collections.abc import Callable
 from importlib import metadata
@@ -12,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from lifespec import cli
+from lifespec.conformance import explain
 
 __all__: list[str] = []
 
@@ -134,6 +139,12 @@ def test_an_installation_that_lacks_the_file(
         (["copy", "server", "validate"], "unrecognized arguments: validate", "lifespec"),
         (["copy", "server", "--to"], "argument --to: expected one argument", "lifespec copy"),
         (["--quiet", "copy", "server"], "unrecognized arguments: --quiet", "lifespec"),
+        (["explain"], "the following arguments are required: SLUG", "lifespec explain"),
+        (
+            ["explain", "startup-sent", "--language", "fr"],
+            "argument --language: invalid choice: 'fr' (choose from ",
+            "lifespec explain",
+        ),
     ],
 )
 def test_bad_usage(
@@ -145,7 +156,7 @@ def test_bad_usage(
     assert said.endswith(f"; `{help_} --help` says what can be given")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["copy", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["copy", "--help"], ["explain", "--help"]])
 def test_help_fits_a_terminal(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,6 +167,88 @@ def test_help_fits_a_terminal(
     assert max(map(len, out.splitlines())) <= LONGEST
     assert err == ""
     assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []
+
+
+ENGLISH, CHINESE = (explain.read(language)["startup-sent"] for language in ("en", "zh"))
+
+
+@pytest.mark.parametrize(
+    ("locale", "options", "rule"),
+    [
+        ("en_GB.UTF-8", [], ENGLISH),
+        ("zh_CN.UTF-8", [], CHINESE),
+        ("zh_CN.UTF-8", ["--language", "en"], ENGLISH),
+        ("C", ["--language", "zh"], CHINESE),
+    ],
+)
+def test_a_rule_is_shown_in_the_language_of_the_reader(
+    locale: str,
+    options: list[str],
+    rule: explain.Explanation,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """`lifespec explain startup-sent` shows it in that of the locale, or in the one asked for."""
+    monkeypatch.setenv("LC_ALL", locale)
+    assert ended("explain", "startup-sent", *options) == 0
+    assert capfd.readouterr() == ("".join(f"{line}\n" for line in explain.lines(rule)), "")
+
+
+def test_a_rule_on_a_terminal() -> None:
+    """A terminal of 80 columns needs no second line for any line."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 25, 80, 0, 0))
+    with lifespec("explain", "events-known", "--language", "zh", stdout=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 4096):
+                shown += part
+        assert process.communicate(timeout=60) == (None, b"")
+    os.close(ours)
+    lines = shown.decode().splitlines()
+    assert lines == list(explain.lines(explain.read("zh")["events-known"]))
+    assert max(map(explain.columns, lines)) <= LONGEST
+
+
+def test_a_terminal_that_lacks_the_characters(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """What it cannot show is a question mark, and no traceback."""
+    with os.fdopen(os.dup(1), "w", encoding="ascii") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert ended("explain", "startup-sent", "--language", "zh") == 0
+    out, err = capfdbinary.readouterr()
+    assert out.startswith(b"startup-sent ? ???")
+    assert err == b""
+
+
+@pytest.mark.parametrize(
+    ("slug", "sentence"),
+    [
+        (
+            "startup-snt",
+            "did you mean startup-sent, startup-answered or startup-failed-shown?",
+        ),
+        ("same-lop", "did you mean same-loop?"),
+        ("xyzzy", ""),
+    ],
+)
+def test_a_rule_that_there_is_not(slug: str, sentence: str, refusal: Callable[..., str]) -> None:
+    """The sentence names those of a similar name."""
+    said = refusal("explain", slug)
+    similar = f": {sentence}" if sentence else ", nor one of a similar name"
+    assert said == f"there is no rule {slug!r}{similar}"
+
+
+def test_an_installation_that_lacks_the_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    """The sentence says which file is missing."""
+    monkeypatch.setattr(explain.resources, "files", lambda _: tmp_path)
+    path = tmp_path / "explain.en.json"
+    said = refusal("explain", "startup-sent", "--language", "en")
+    assert said == f"this installation has no {path}: install lifespec again"
 
 
 def test_version(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

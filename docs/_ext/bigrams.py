@@ -1,11 +1,14 @@
 """Chinese search without a dictionary: Chinese text is cut into pairs of neighbouring characters.
 
 The index also holds single characters; a query asks for the pairs, or for its one character.
+Between two words of a query stands a pair that few pages have: `bigrams.js`, which cuts the query
+in the reader's browser, leaves it out.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.search import SearchLanguage
@@ -19,6 +22,7 @@ __all__ = ["Bigrams", "setup"]
 # Python and JavaScript read these two alike.
 HAN = r"[\u3400-\u9fff]+"
 RUN = HAN + r"|[0-9A-Za-z_]+"
+SPLITTER = Path(__file__).with_suffix(".js")
 
 
 class Bigrams(SearchLanguage):
@@ -26,13 +30,7 @@ class Bigrams(SearchLanguage):
 
     lang = "zh_CN"
     language_name = "Chinese"
-    js_splitter_code = f"""\
-var splitQuery = (query) =>
-  (query.match(/{RUN}/g) || []).flatMap((run) =>
-    /^{HAN}$/.test(run) && run.length > 1
-      ? Array.from({{ length: run.length - 1 }}, (_, start) => run.slice(start, start + 2))
-      : [run]);
-"""
+    js_splitter_code = SPLITTER.read_text(encoding="utf-8").replace("RUN", RUN).replace("HAN", HAN)
 
     def split(self, text: str) -> list[str]:
         """Return what the index holds of a text."""

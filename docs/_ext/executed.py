@@ -3,6 +3,7 @@
 Every `python` and `pycon` block is an example. A line of attributes above it says more:
 
     {.not-run}                      shown only
+    {.opened}                       what was said is shown unfolded
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
     {.real .beside}                 the files that the page shows lie beside it
 
@@ -175,7 +176,7 @@ def _run(env: BuildEnvironment, found: Sequence[nodes.Element], page: Page) -> N
                 page.not_run.append(f"{block.page}:{block.line} ({', '.join(run.missing)})")
             else:
                 page.run += 1
-            _insert(node, _note(env, run))
+            _insert(node, _note(env, run, opened="opened" in node["classes"]))
 
 
 def _insert(node: nodes.Element, html: str) -> None:
@@ -185,18 +186,21 @@ def _insert(node: nodes.Element, html: str) -> None:
         after.parent.insert(place, nodes.raw("", html, format="html", classes=["no-search"]))
 
 
-def _note(env: BuildEnvironment, run: examples.Run) -> str:
+def _note(env: BuildEnvironment, run: examples.Run, *, opened: bool) -> str:
     """Return what is shown below an example."""
     translate = words(env)
     if run.missing:
         sentence = translate("Not run here, for want of %s. The output was recorded.")
         return f'<p class="not-run">{escape(sentence % ", ".join(run.missing))}</p>'
     spoken = [entries for entries in run.conversations if entries]
-    return _said(spoken, translate) if spoken else ""
+    return _said(spoken, translate, opened=opened) if spoken else ""
 
 
-def _said(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
-    parts = [f"<details class='said'><summary>{_summary(conversations, translate)}</summary>"]
+def _said(
+    conversations: list[list[Entry]], translate: Callable[[str], str], *, opened: bool
+) -> str:
+    start = "<details class='said opened' open>" if opened else "<details class='said'>"
+    parts = [f"{start}<summary>{_summary(conversations, translate)}</summary>"]
     for number, entries in enumerate(conversations, 1):
         if len(conversations) > 1:
             parts.append(f"<h6>{escape(translate('Conversation %s') % number)}</h6>")

@@ -19,12 +19,12 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 import rulebook
+import sources
 from executed import is_example
-from lifespec.validate import DIALECTS
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
@@ -35,89 +35,22 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from rulebook import Rule, Source
+    from rulebook import Rule
 
 __all__ = [
     "RuleDirective",
     "RuleDomain",
     "RuleRole",
     "check_examples",
-    "level_line",
-    "names",
     "rule_node",
     "setup",
-    "source_lines",
 ]
 
 logger = logging.getLogger(__name__)
 
 
 class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
-    """A rule: `slug`, `head` and `sources` are attributes, its children the body."""
-
-
-def names(dialects: Sequence[str], translate: Callable[[str], str]) -> str:
-    """Name dialects such as "asgi 2.0" as the pages do: a family once, with its versions."""
-    if set(dialects) == set(DIALECTS):
-        return translate("all five texts")
-    families: dict[str, list[str]] = {}
-    for family, _, version in (dialect.partition(" ") for dialect in dialects):
-        families.setdefault(family, []).append(version)
-    and_ = translate(" and ")
-    return translate(", ").join(
-        translate("lifespan %s (ASGI)") % and_.join(versions)
-        if family == "asgi"
-        else f"{family.upper()} {and_.join(versions)}"
-        for family, versions in families.items()
-    )
-
-
-def level_line(rule: Rule, translate: Callable[[str], str]) -> str:
-    """Say the level, or the levels where the texts differ; and that it is ours, or in part."""
-    levels = [translate(level) for level in rule.levels]
-    if rule.silent:
-        levels.append(translate("ours" if rule.silent == rule.dialects else "partly ours"))
-    return " · ".join(levels)
-
-
-def source_lines(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
-    """Say level by level which sections say so; then where the rule is ours, where it is none."""
-    agreed, pair = len({source.level for source in rule.sources}) == 1, translate("%s: %s")
-    told = [source for source in rule.sources if source.section]
-    for level in dict.fromkeys(source.level for source in told):
-        line = _sections([source for source in told if source.level == level], translate)
-        if not agreed:
-            yield pair % (translate(level), line)
-        elif rule.silent or rule.dialects != tuple(DIALECTS):
-            yield translate("Source: %s") % line
-        else:
-            yield translate("In all five texts: %s") % line
-    for source in (source for source in rule.sources if not source.section):
-        number = "is" if len(source.dialects) == 1 else "are"
-        line = translate(f"Ours, where %s {number} silent") % names(source.dialects, translate)
-        yield line if agreed else pair % (line, translate(source.level))
-    absent = [dialect for dialect in DIALECTS if dialect not in rule.dialects]
-    if absent:
-        yield translate("Not in %s") % names(absent, translate)
-
-
-def _sections(sources: Sequence[Source], translate: Callable[[str], str]) -> str:
-    """Name texts, and the sections of each."""
-    texts: dict[str, list[str]] = {}
-    for source in sources:
-        texts.setdefault(_text(source, translate), []).append(f"“{source.section}”")
-    pair, comma = translate("%s, %s"), translate(", ")
-    return translate("; ").join(pair % (text, comma.join(parts)) for text, parts in texts.items())
-
-
-def _text(source: Source, translate: Callable[[str], str]) -> str:
-    if source.text == "core":
-        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
-        return translate("the core text of %s") % translate(" and ").join(families)
-    texts = names(source.dialects, translate)
-    if source.text:
-        return translate("%s, which follow %s") % (texts, names([rulebook.MAIN], translate))
-    return texts
+    """A rule: `slug`, `head`, `sources` and `texts` are attributes, its children the body."""
 
 
 class RuleDirective(SphinxDirective):
@@ -139,8 +72,9 @@ class RuleDirective(SphinxDirective):
         node = rule_node("", *body, ids=[slug], slug=slug, classes=_classes(rule))
         self.state.document.ids.setdefault(slug, node)
         translate = words(self.env)
-        node["head"] = (translate(rule.party), level_line(rule, translate))
-        node["sources"] = tuple(source_lines(rule, translate))
+        node["head"] = (translate(rule.party), sources.level_line(rule, translate))
+        node["sources"] = tuple(sources.source_lines(rule, translate))
+        node["texts"] = tuple(sources.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
 

@@ -10,7 +10,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import diagram, validate
-from rules import RuleDomain, level_line, source_lines
+from rules import RuleDomain
+from sources import level_line, source_lines
 from words import words
 
 if TYPE_CHECKING:

@@ -12,36 +12,42 @@ __all__ = ["NEVER", "TERMS", "Term", "faults", "is_term"]
 
 
 class Term(NamedTuple):
-    """A term: how English writes it, its Chinese, and what Chinese may not say in its place."""
+    """A term: its name in the glossary, how English writes it, its Chinese.
 
+    `never` is what Chinese may not say in its place.
+    """
+
+    name: str
     english: str
     chinese: str
     never: str = ""
 
 
 TERMS = (
-    Term(r"lifespans?", "生命周期", "寿命|生存期|生命期|生存周期"),
-    Term(r"applications?", "应用程序", "应用(?!程序)|应用程式"),
-    Term(r"servers?", "服务器", "服务端|服务程序|伺服器"),
-    Term(r"scopes?", "作用域", "范围|作用范围"),
-    Term(r"events?", "事件"),
-    Term(r"messages?", "消息", "讯息"),
-    Term(r"startup|start(?:s|ed|ing)? up", "启动", "开机"),
-    Term(r"shutdown|shut(?:s|ting)? down", "关闭", "关机|停机|关停"),
-    Term(r"event loops?", "事件循环", "事件环"),
-    Term(r"callables?", "可调用对象", "可调用(?!对象)"),
-    Term(r"middlewares?", "中间件", "中介软件"),
-    Term(r"shallow cop(?:y|ies)", "浅拷贝", "浅复制|浅层拷贝|浅层复制"),
-    Term(r"namespaces?", "命名空间", "名称空间|名字空间"),
-    Term(r"states?(?! (?:that|what|how|why)\b)", "状态"),
-    Term(r"connection pools?", "连接池", "连线池|链接池"),
-    Term(r"workers?(?! threads?\b)(?: process(?:es)?)?", "工作进程", "工人|工作者"),
-    Term(r"declin(?:e|es|ed|ing)", "谢绝", "婉拒"),
-    Term(r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
-    Term(r"conformance", "符合性", "合规性|一致性"),
-    Term(r"(?<!as a )(?:rules?(?! out\b)|clauses?)", "规则", "条款"),
-    Term(r"exceptions?", "异常", "例外"),
-    Term(r"rais(?:e|es|ed|ing)", "抛出", "引发"),
+    Term("lifespan", r"lifespans?", "生命周期", "寿命|生存期|生命期|生存周期"),
+    Term("application", r"applications?", "应用程序", "应用(?!程序)|应用程式"),
+    Term("server", r"servers?", "服务器", "服务端|服务程序|伺服器"),
+    Term("scope", r"scopes?", "作用域", "范围|作用范围"),
+    Term("event", r"events?", "事件"),
+    Term("message", r"messages?", "消息", "讯息"),
+    Term("startup", r"startup|start(?:s|ed|ing)? up", "启动", "开机"),
+    Term("shutdown", r"shutdown|shut(?:s|ting)? down", "关闭", "关机|停机|关停"),
+    Term("event loop", r"event loops?", "事件循环", "事件环"),
+    Term("callable", r"callables?", "可调用对象", "可调用(?!对象)"),
+    Term("middleware", r"middlewares?", "中间件", "中介软件"),
+    Term("shallow copy", r"shallow cop(?:y|ies)", "浅拷贝", "浅复制|浅层拷贝|浅层复制"),
+    Term("namespace", r"namespaces?", "命名空间", "名称空间|名字空间"),
+    Term("state", r"states?(?! (?:that|what|how|why)\b)", "状态"),
+    Term("connection pool", r"connection pools?", "连接池", "连线池|链接池"),
+    Term(
+        "worker process", r"workers?(?! threads?\b)(?: process(?:es)?)?", "工作进程", "工人|工作者"
+    ),
+    Term("decline", r"declin(?:e|es|ed|ing)", "谢绝", "婉拒"),
+    Term("crash", r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
+    Term("conformance", r"conformance", "符合性", "合规性|一致性"),
+    Term("rule", r"(?<!as a )(?:rules?(?! out\b)|clauses?)", "规则", "条款"),
+    Term("exception", r"exceptions?", "异常", "例外"),
+    Term("raise", r"rais(?:e|es|ed|ing)", "抛出", "引发"),
 )
 NEVER = {
     "您": "a specification does not address its reader: leave it out",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Block", "blocks", "faults", "stored"]
+__all__ = ["Block", "blocks", "faults", "other_code", "stored"]
 
 TARGETS = ("refuri", "refid", "refname", "refdomain", "reftype", "reftarget", "reftargetid")
 
@@ -73,7 +73,7 @@ def faults(english: nodes.document, chinese: nodes.document, file: str) -> Itera
             yield Fault(file, line, f"{sentence} The pages must have one shape.")
             return
         if ours[0].code != theirs[0].code:
-            yield Fault(file, theirs[0].line, _other_code(ours[0].code, theirs[0].code))
+            yield Fault(file, theirs[0].line, other_code(ours[0].code, theirs[0].code))
         yield from _inline(ours[1], theirs[1], Fault(file, theirs[0].line, ""))
 
 
@@ -92,7 +92,8 @@ def _named(block: Block | None) -> str:
     return f"a {block.name}{ids}{classes}"
 
 
-def _other_code(ours: str, theirs: str) -> str:
+def other_code(ours: str, theirs: str) -> str:
+    """Say in which line two programs that are not the same first differ."""
     pairs = itertools.zip_longest(ours.split("\n"), theirs.split("\n"), fillvalue="")
     is_, should = next((b, a) for a, b in pairs if a != b)
     return f"the Chinese page's code has {is_!r} where the English has {should!r}."

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec import diagram
+from lifespec.conformance import cases, vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sphinx.environment import BuildEnvironment
 
@@ -44,6 +45,7 @@ MESSAGES = (
     " and ",
     "; ",
     "the core text of %s",
+    "core text",
     "lifespan %s (ASGI)",
     ", ",
     "%s: %s",
@@ -57,6 +59,18 @@ MESSAGES = (
     "%s in %s s",
     "%s conversations, %s",
     "Conversation %s",
+    "What happens",
+    "Outcome",
+    "What the server does",
+    "Log",
+    "Source",
+    "Conversation",
+    "Served",
+    "served",
+    "not served",
+    "raises %s",
+    "with traceback",
+    "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
     "The programs of this page as one file, in which time is real",
     "This page in another language",
@@ -74,6 +88,27 @@ MESSAGES = (
     "with validator",
     "%s bytes",
     "Measured on %s: %s; %s.",
+    "The protocol",
+    "The application is called, asked to start, serves, and is asked to stop.",
+    "requests",
+    "each with a copy of the state",
+    "Who has a lifespan",
+    "Each event loop that serves has one, in a process or in a thread of its own.",
+    "parent process",
+    "serves nothing: no startup",
+    "worker process %s",
+    "one process, two threads",
+    "thread %s",
+    "event loop",
+    "startup",
+    "shutdown",
+    "How a server ends, in the order of time",
+    "the signal",
+    "New connections: accepted until the signal",
+    "Idle connections: closed at once",
+    "Requests in work: answered, or cancelled at a limit",
+    "The application: cleans up when the last is closed",
+    "The process: ends when shutdown is answered",
 )
 
 
@@ -83,7 +118,15 @@ class UnlistedWordError(LookupError):
 
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
-    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS)))
+    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS, *_of_the_suite())))
+
+
+def _of_the_suite() -> Iterator[str]:
+    """Yield the sentences of the cases and of their vocabulary."""
+    yield from (case.says for case in cases.load())
+    yield from vocabulary.KEYS.values()
+    for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
+        yield from (row.says for row in table.values())
 
 
 @lru_cache(maxsize=4)

@@ -50,9 +50,9 @@ class Exchange:
     def __init__(self, scope, reader, writer):
         self.scope, self.reader, self.writer = scope, reader, writer
         headers = dict(scope["headers"])
-        if b"transfer-encoding" in headers:
-            raise ValueError("a body in chunks")
         self.left = int(headers.get(b"content-length", 0))
+        if self.left < 0 or b"transfer-encoding" in headers:
+            raise ValueError("a body of unknown length")
         close = headers.get(b"connection") == b"close"
         self.lasts = scope["http_version"] == "1.1" and not close
         self.start = self.next = None
@@ -166,7 +166,8 @@ class Connections:
         """Have a request answered; return what waits for the next, or None."""
         scope = self.lifespan.with_state(exchange.scope)
         try:
-            await self.app(scope, exchange.receive, exchange.send)
+            call = self.app(scope, exchange.receive, exchange.send)
+            await asyncio.ensure_future(call)  # in a context of its own
         except Exception:
             left = exchange.writer.is_closing()
             level = logging.DEBUG if left else logging.ERROR
@@ -234,6 +235,7 @@ async def until_told(app, sock, options):
         status = 1
     if await wait_for(asyncio.all_tasks() - {task}, 1, cancel=True):
         log.error("Leaving behind what ignores its cancellation")
+        sys.stdout.flush()
         os._exit(status)
     return status
 

@@ -15,7 +15,7 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lifespec.conformance import commands as suite
+from lifespec.conformance import checking, explain
 from lifespec.conformance.cases import Unchecked
 
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     _add_copy(commands)
-    suite.add_check(commands)
-    suite.add_cases(commands)
+    _add_explain(commands)
+    checking.add_check(commands)
+    checking.add_cases(commands)
     return parser
 
 
@@ -140,3 +141,39 @@ def _write(path: Path, content: bytes) -> None:
         raise Refused(f"{path} is there already: name another path, or remove it first") from None
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}; name another path") from None
+
+
+def _add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = commands.add_parser(
+        "explain",
+        help="show a rule: whose it is, what it says, and which text says so",
+        description="Show a rule, in the language of the locale where that is Chinese.",
+    )
+    parser.add_argument("slug", metavar="SLUG", help="its name, such as startup-sent")
+    languages = sorted(explain.FOLDERS)
+    parser.add_argument("--language", choices=languages, help="English or Chinese instead")
+    parser.set_defaults(run=_explain)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    language = arguments.language or explain.language(os.environ)
+    try:
+        rules = explain.read(language)
+    except OSError as error:
+        raise Refused(
+            f"this installation has no {error.filename}: install lifespec again"
+        ) from None
+    rule = rules.get(arguments.slug)
+    if rule is None:
+        raise Refused(_no_rule(arguments.slug, explain.near(arguments.slug, rules)))
+    text = "".join(f"{line}\n" for line in explain.lines(rule))
+    sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))
+    return 0
+
+
+def _no_rule(slug: str, near: Sequence[str]) -> str:
+    if not near:
+        return f"there is no rule {slug!r}, nor one of a similar name"
+    *others, last = near
+    meant = f"{', '.join(others)} or {last}" if others else last
+    return f"there is no rule {slug!r}: did you mean {meant}?"

@@ -1,18 +1,70 @@
 """Collects the examples of the pages: one item for each block and language, as it is published.
 
-The pages are read only where `test_pages.py` is collected.
+The pages are read only where `test_pages.py` is collected. Here are also what tests of the built
+site share: the site, a server for it and a browser.
 """
 
+import fcntl
+import functools
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from published import ROOT, UnreadableError, of_readme, published
+from browser import Browser
+from published import ROOT, UnreadableError, content, of_readme, published
 
 from lifespec import examples
 
 __all__: list[str] = []
+
+PREFIX = "some/prefix"
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """Build the site as `make docs` does, once for each state of its files."""
+    folder = ROOT / "build" / "tested"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        built = folder / content() / PREFIX
+        if not (built / "index.html").exists():
+            command = [sys.executable, ROOT / "docs" / "build.py", "--into", built]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            assert not done.returncode, done.stderr
+    return built
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and does not talk about it."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site below a prefix."""
+    root = site.parents[len(Path(PREFIX).parts) - 1]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/{PREFIX}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start one browser for all of it."""
+    with Browser() as started:
+        yield started
 
 
 class Session:

@@ -1,5 +1,6 @@
 """The command that builds the site: what it says, and what it leaves alone."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,13 @@ __all__: list[str] = []
 INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 
 
+ONE_RULE = """\
+[quiet]
+party = "server"
+source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
+"""
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return a copy of the project with one page and no rules."""
@@ -23,7 +31,10 @@ def project(tmp_path: Path) -> Path:
             ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.md", "*.rst")
         )
     (tmp_path / "docs" / "index.md").write_text(INDEX)
-    (tmp_path / "src" / "lifespec" / "conformance" / "rules.toml").write_text("")
+    rules = tmp_path / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules.write_text("")
+    for language in ("en", "zh"):
+        rules.with_name(f"explain.{language}.json").write_text("{}\n")
     catalogs = tmp_path / "locales" / "zh_CN" / "LC_MESSAGES"
     catalogs.mkdir(parents=True)
     for name in ("lifespec", "sphinx"):
@@ -34,9 +45,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def built(project: Path, program: str = "build.py") -> subprocess.CompletedProcess[str]:
+def built(
+    project: Path, program: str = "build.py", *options: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command of the project's documents."""
-    command = [sys.executable, project / "docs" / program]
+    command = [sys.executable, project / "docs" / program, *options]
     return subprocess.run(command, check=False, capture_output=True, text=True, cwd=project)
 
 
@@ -53,6 +66,29 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     assert said[-2].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
     assert said[-1].endswith("Open site/index.html")
     assert (project / "site" / "zh-cn" / "index.html").exists()
+
+
+def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
+    """In both languages, and only where the site is built in its own place and is whole."""
+    rules = project / "src" / "lifespec" / "conformance"
+    files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
+    (rules / "rules.toml").write_text(ONE_RULE)
+    (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nBe quiet.\n:::\n\n{INDEX}")
+    assert built(project).returncode == 1  # the Chinese is missing
+    catalog = project / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
+    built(project, "catalogs.py")
+    text = catalog.read_text().replace('"Be quiet."\nmsgstr ""', '"Be quiet."\nmsgstr "安静。"')
+    catalog.write_text(text)
+    elsewhere = built(project, "build.py", "--into", str(project / "other"))
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    assert [file.read_text() for file in files] == ["{}\n"] * 2
+    said = built(project).stdout
+    assert [line for line in said.splitlines() if "changed" in line] == [
+        f"  changed:  src/lifespec/conformance/{file.name}" for file in files
+    ]
+    texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
+    assert texts == ["Be quiet.", "安静。"]
+    assert "changed" not in built(project).stdout
 
 
 def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path) -> None:

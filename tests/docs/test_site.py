@@ -1,27 +1,18 @@
 """The site as a browser shows it: both languages, a phone's width, and no word to another host."""
 
-import fcntl
-import functools
 import re
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from browser import Browser
 from bs4 import BeautifulSoup, Tag
-from published import ROOT, content
 
 __all__: list[str] = []
 
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 looked_at = pytest.mark.needs("chromium")
 
-PREFIX = "some/prefix"
 QUERIES = {
     "en": [
         "startup",
@@ -46,52 +37,10 @@ QUERIES = {
 }
 
 
-@pytest.fixture(scope="session")
-def site() -> Path:
-    """Build the site as `make docs` does, once for each state of its files."""
-    folder = ROOT / "build" / "tested"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        built = folder / content() / PREFIX
-        if not (built / "index.html").exists():
-            command = [sys.executable, ROOT / "docs" / "build.py", "--into", built]
-            done = subprocess.run(command, check=False, capture_output=True, text=True)
-            assert not done.returncode, done.stderr
-    return built
-
-
 @pytest.fixture(scope="module")
 def pages(site: Path) -> list[str]:
     """Return the pages' paths, both languages."""
     return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and does not talk about it."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    """Serve the site below a prefix."""
-    root = site.parents[len(Path(PREFIX).parts) - 1]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/{PREFIX}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start one browser for all of it."""
-    with Browser() as started:
-        yield started
 
 
 # The theme lets its content scroll sideways: the page itself would not tell.
@@ -151,19 +100,6 @@ def test_the_search_answers(browser: Browser, address: str, folder: str, query: 
     found = "[...document.querySelectorAll('#search-results li a')].map((each) => each.href)"
     browser.until(f"!Search.isRunning?.() && {done}")
     assert browser.until(found)
-
-
-@looked_at
-def test_the_search_cuts_a_chinese_query_into_pairs(browser: Browser, address: str) -> None:
-    """The browser's side asks for what the builder's side has written."""
-    browser.open(f"{address}/zh-cn/search.html")
-    assert browser.run("splitQuery('浅拷贝。池 lifespan.startup')") == [
-        "浅拷",
-        "拷贝",
-        "池",
-        "lifespan",
-        "startup",
-    ]
 
 
 @looked_at

@@ -44,8 +44,8 @@ def test_other_words_are_indexed_whole() -> None:
 def test_the_javascript_reads_the_same_patterns() -> None:
     """One text defines what a word is, on both sides."""
     code = Bigrams.js_splitter_code
-    assert f"query.match(/{RUN}/g)" in code
-    assert f"/^{HAN}$/.test(run)" in code
+    assert f"text.match(/{RUN}/g)" in code
+    assert f"/^{HAN}$/.test(text)" in code
 
 
 @pytest.mark.parametrize("query", QUERIES)

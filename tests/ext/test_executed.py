@@ -157,6 +157,13 @@ def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
         assert not said.has_attr("open")
 
 
+def test_an_attribute_line_unfolds_what_was_said(tmp_path: Path) -> None:
+    """Where the drawing is what the page is for."""
+    page = "{.opened}\n" + CONVERSATION.format(seconds=0, times=1)
+    with trial(tmp_path, page) as built:
+        assert built.page().details.has_attr("open")
+
+
 def test_seconds_that_passed_are_told(tmp_path: Path) -> None:
     """They pass on the clock of the conversation."""
     with trial(tmp_path, CONVERSATION.format(seconds=10, times=1)) as built:

@@ -36,7 +36,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("term", terms.TERMS, ids=lambda term: term.english)
+@pytest.mark.parametrize("term", terms.TERMS, ids=lambda term: term.name)
 def test_a_term_has_one_translation(term: terms.Term) -> None:
     """It must be there; the sentence names both."""
     english = EXAMPLES[term.chinese]
@@ -95,6 +95,8 @@ def test_a_term_is_known_in_both_languages() -> None:
 
 def test_the_table_has_no_term_twice() -> None:
     """Else one of the two would be broken always."""
+    assert len({term.name for term in terms.TERMS}) == len(terms.TERMS)
+    assert all(terms.is_term(term.name) for term in terms.TERMS)
     assert len({term.english for term in terms.TERMS}) == len(terms.TERMS)
     assert len({term.chinese for term in terms.TERMS}) == len(terms.TERMS)
     assert {term.chinese for term in terms.TERMS} == set(EXAMPLES)

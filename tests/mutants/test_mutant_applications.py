@@ -1,8 +1,8 @@
 """The suite tries itself: each wrong application is named by its rule, and no right one is."""
 
 import pytest
-from applications import CORRECT, MUTANTS, Application
 
+from applications import CORRECT, MUTANTS, Application
 from lifespec.conformance import applications
 from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS
@@ -24,8 +24,8 @@ def faults(app: Application, dialect: str = "asgi 2.0") -> set[str]:
 
 def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
     """No rule of applications is left out, but those that nobody can observe."""
-    assert SEEN - UNSEEN - OF_MIDDLEWARE <= set(MUTANTS)
-    assert set(MUTANTS) <= SEEN
+    assert MUTANTS.keys() >= SEEN - UNSEEN - OF_MIDDLEWARE
+    assert MUTANTS.keys() <= SEEN
 
 
 @pytest.mark.parametrize(("slug", "app"), PAIRS, ids=lambda each: getattr(each, "__name__", each))

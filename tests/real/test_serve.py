@@ -20,13 +20,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 SERVE = DOCS / "programs" / "serve.py"
 APP = """
 import asyncio
-import time
+import contextvars
+
+var = contextvars.ContextVar("var", default="clean")
 
 
 async def app(scope, receive, send):
     if scope["type"] == "lifespan":
         await receive()
         scope["state"]["seen"] = []
+        var.set("of the lifespan")
         print("open", flush=True)
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -39,21 +42,34 @@ async def app(scope, receive, send):
 async def respond(scope, receive, send):
     state, body = scope.get("state", {}), b""
     state["own"] = state.get("own", 0) + 1
+    if var.get() != "clean":
+        raise ValueError(var.get())
+    var.set(f"of the request {scope['path']}")
     state.setdefault("seen", []).append(scope["path"])
-    while (event := await receive()).get("more_body"):
-        body += event["body"]
-    body += event.get("body", b"")
+    while scope["path"] != "/unread":
+        event = await receive()
+        body += event.get("body", b"")
+        if not event.get("more_body"):
+            break
     if scope["path"] == "/slow":
         print("asked", flush=True)
         await asyncio.sleep(0.3)
     if scope["path"] == "/raises":
         raise ValueError("no such page")
+    if scope["path"] == "/breaks":
+        headers = [(b"content-length", b"5")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"a", "more_body": True})
+        raise ValueError("in the middle")
     if scope["path"] in ("/stream", "/stubborn"):
         await send({"type": "http.response.start", "status": 200})
         while scope["path"] == "/stubborn":
             await send({"type": "http.response.body", "body": b".", "more_body": True})
             print("asked", flush=True)
-            await asyncio.sleep(600)
+            try:
+                await asyncio.sleep(600)
+            finally:
+                print("cancelled", flush=True)
         for part in (b"a", b"b"):
             await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body"})
@@ -64,6 +80,8 @@ async def respond(scope, receive, send):
     text = f"{len(state['seen'])} {state['own']} {body.decode()} {scope['query_string'].decode()}"
     await send({"type": "http.response.start", "status": 200, "headers": [(b"x-a", b"b")]})
     await send({"type": "http.response.body", "body": text.encode()})
+    if scope["path"] == "/after":
+        print((await receive())["type"], flush=True)
 
 
 async def declines(scope, receive, send):
@@ -217,11 +235,14 @@ async def test_requests_have_the_state_each_in_a_copy(tmp_path: Path) -> None:
             assert head.startswith("HTTP/1.1 200 OK\r\nx-a: b\r\ncontent-length: ")
             assert body == "1 1  x=1"
             assert (await client.asks("POST / HTTP/1.1\nContent-Length: 3\n\nabc"))[1] == "2 1 abc "
-            client.sends("GET /one HTTP/1.1\n\nGET /two HTTP/1.1\nConnection: close\n\n")
-            assert (await client.hears())[1] == "3 1  "
+            assert (await client.asks("GET /after HTTP/1.1\n\n"))[1] == "3 1  "
+            await server.says("http.disconnect")
+            client.sends("POST /unread HTTP/1.1\nContent-Length: 5\n\n12345")
+            client.sends("GET /two HTTP/1.1\nConnection: close\n\n")
+            assert (await client.hears())[1] == "4 1  "
             head, body = await client.hears()
             assert "connection: close\r\n" in head
-            assert body == "4 1  "
+            assert body == "5 1  "
             assert await client.reader.read() == b""
         assert await server.end(signal.SIGTERM) == 0
     assert server.said.startswith("open\n")
@@ -237,6 +258,7 @@ async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
             ("GET /stream HTTP/1.0\n\n", "200 OK", "ab"),
             ("nonsense\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nContent-Length: x\n\n", "400 Bad Request", ""),
+            ("POST / HTTP/1.1\nContent-Length: -5\n\n", "400 Bad Request", ""),
             ("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n0\n\n", "400 Bad Request", ""),
             ("GET /raises HTTP/1.1\n\n", "500 Internal Server Error", ""),
         ):
@@ -246,8 +268,12 @@ async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
                 assert found == body
                 assert await client.reader.read() == b""
         async with connected(server) as client:
-            head, _ = await client.asks("HEAD /raises HTTP/1.1\nConnection: close\n\n")
-            assert head.startswith("HTTP/1.1 500")
+            client.sends("GET /breaks HTTP/1.1\n\n")
+            assert (await client.reader.read()).endswith(b"\r\n\r\na")
+        async with connected(server) as client:
+            client.sends("HEAD / HTTP/1.1\nConnection: close\n\n")
+            answer = (await client.reader.read()).decode()
+            assert re.search(r"\r\ncontent-length: [1-9]\d*\r\n(.+\r\n)*\r\n$", answer)
         assert await server.end(signal.SIGTERM) == 0
     assert "ValueError: no such page" in server.said
 
@@ -283,7 +309,7 @@ async def test_an_application_that_declined_is_served(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_request_in_work_is_answered(tmp_path: Path, number: signal.Signals) -> None:
     """After the signal nobody can connect, and shutdown comes after the answer."""
-    async with serve(tmp_path, "app") as server:
+    async with serve(tmp_path, "app", "--drain", "60") as server:
         await server.serves()
         async with connected(server) as idle, connected(server) as busy:
             await idle.asks("GET / HTTP/1.1\n\n")
@@ -295,6 +321,7 @@ async def test_a_request_in_work_is_answered(tmp_path: Path, number: signal.Sign
                 await asyncio.open_connection("127.0.0.1", server.port)
             assert "close\n" not in server.said
             assert (await busy.hears())[1].startswith("2 1 ")
+            assert await busy.reader.read() == b""
         assert await server.end() == 0
     assert server.said.endswith("asked\nclose\n")
 
@@ -313,7 +340,7 @@ async def test_a_request_that_does_not_end_is_cancelled(
             server.process.send_signal(signal.SIGTERM)
             assert await idle.reader.read() == b""  # it has begun to close them
             assert await server.end(*second) == 0
-    assert server.said.endswith("asked\nclose\n")
+    assert server.said.endswith("asked\ncancelled\nclose\n")
 
 
 async def test_a_signal_during_startup(tmp_path: Path) -> None:
@@ -377,6 +404,19 @@ async def test_an_application_that_ignores_its_cancellation(tmp_path: Path) -> N
     async with serve(tmp_path, "ignores", "--startup-timeout", "0.1", "--grace", "0.1") as server:
         assert await server.end() == 3
     assert server.said.endswith("ERROR: Leaving behind what ignores its cancellation\n")
+
+
+async def test_a_restart_on_the_same_port(tmp_path: Path) -> None:
+    """What is left of the connections that the first one closed is in nobody's way."""
+    port = "0"
+    for _ in range(2):
+        async with serve(tmp_path, "app", "--port", port) as server:
+            await server.serves()
+            port = str(server.port)
+            async with connected(server) as client:
+                await client.asks("GET / HTTP/1.1\n\n")
+                assert await server.end(signal.SIGTERM) == 0
+                assert await client.reader.read() == b""
 
 
 async def test_a_port_that_is_taken(tmp_path: Path) -> None:

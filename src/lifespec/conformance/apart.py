@@ -72,7 +72,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # where one cannot be checked, none goes on
     findings = tuple(finding for each in trials for finding in each.findings)
-    return report.Report(job.target, job.dialect, findings)
+    return report.Report(job.target, job.dialect, findings, applications.note_on(findings))
 
 
 def _tried(job: Job, case: Case, usual: Usual | None, *, real: bool) -> tuple[Trial, bool]:
@@ -96,7 +96,8 @@ def _apart(job: Job, case: Case, usual: Usual | None, *, real: bool) -> Trial:
             start_new_session=True,
         )
         end = _ended(process, job.limit * 6 + SPARE)
-        steps = told.read_text("utf-8").splitlines() if told.exists() else []
+        written = told.read_text("utf-8") if told.exists() else ""
+        *steps, _ = written.split("\n")  # a line that was cut short is none
     return _read(job, case, steps, end)
 
 

@@ -9,7 +9,7 @@ from lifespec.conformance import cases, judging, playing, report, serving
 from lifespec.conformance.judging import DECLINED, Usual
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.judging import How
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-__all__ = ["LIMIT", "USUAL", "Trial", "check", "left_out", "trial", "trials"]
+__all__ = ["LIMIT", "USUAL", "Trial", "check", "left_out", "note_on", "trial", "trials"]
 
 LIMIT = 30.0  # seconds for an answer
 USUAL = "start-and-stop"  # the case that says how an application answers in general
@@ -51,7 +51,13 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
         usual = usual or tried.usual
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
-    return report.Report(name, dialect, tuple(found))
+    return report.Report(name, dialect, tuple(found), note_on(found))
+
+
+def note_on(findings: Sequence[Finding]) -> str:
+    """Say in a sentence how an application usually goes, by the findings of all cases."""
+    usual = (each for each in findings if (each.case, each.slug) == (USUAL, "startup-answered"))
+    return next((each.actual for each in usual), "")
 
 
 def trials(dialect: str) -> list[Case]:

@@ -84,19 +84,18 @@ def finding(
     case: Case, dialect: str, each: Expectation, told: Told, conversation: str = ""
 ) -> Finding:
     """Return what an expectation came to, with the verdict of the text."""
-    wanted, verdict = (
-        report.requirement(each.slug, dialect),
-        _verdict(case, dialect, each.slug, told),
-    )
+    silent = case.silent_on(each.slug, dialect)
+    wanted = report.requirement(each.slug, dialect, silent=silent)
+    verdict = _verdict(each.slug, dialect, told, silent=silent)
     return report.Finding(
         case.name, each.slug, verdict, wanted, each.says, told.actual, conversation
     )
 
 
-def _verdict(case: Case, dialect: str, slug: str, told: Told) -> Verdict:
+def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
     if told.how in ("not applicable", "not run"):
         return told.how
-    silent = told.how == "silent" or case.silent_on(slug, dialect)
+    silent = silent or told.how == "silent"
     return report.verdict_for(slug, dialect, held=told.how == "held", silent=silent)
 
 
@@ -110,7 +109,7 @@ def course(seen: Seen) -> str:
     parts = [_answer(seen, "startup"), *[_answer(seen, "shutdown")] * bool(seen.shutdown)]
     if seen.startup == "complete" and not seen.shutdown:
         parts.append(f"it {_end(seen)}")
-    sentence = "; ".join(parts)
+    sentence = "; ".join(parts).removesuffix(".")
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 

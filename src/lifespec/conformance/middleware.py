@@ -46,6 +46,8 @@ class Probe:
         """Play the script to a lifespan, or to the scope that the case is about."""
         if scope["type"] in ("http", "message"):
             self.requests.append(dict(scope))
+            for event in _ANSWERS[scope["type"]]:
+                await send(event)
             return
         self.state = scope.get("state")
         self.scope = {key: value for key, value in scope.items() if key != "state"}
@@ -68,6 +70,15 @@ class Probe:
             await send(event)
         except Exception as error:  # noqa: BLE001  middleware may raise another
             self.refusals.append(f"{type(error).__name__}: {error}")
+
+
+_ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "http": (
+        {"type": "http.response.start", "status": 204, "headers": []},
+        {"type": "http.response.body", "body": b""},
+    ),
+    "message": ({"type": "message.ack"},),
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ def trial(
     middleware: Middleware, case: Case, dialect: str, *, limit: float = LIMIT, real: bool = False
 ) -> Trial:
     """Play one case with and without the middleware, and compare; raise Unchecked."""
-    bare = _played(lambda app: app, case, dialect, limit, real=real)
+    bare = _played(lambda app: app, case, dialect, limit, real=False)
     wrapped = _played(middleware, case, dialect, limit, real=real)
     conversation = report.sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(

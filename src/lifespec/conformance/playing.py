@@ -70,6 +70,7 @@ def _in_a_loop(
             loop.run_until_complete(player.play(actions))
     except stage.LimitPassed:
         player.silent("it kept the event loop from going on")
+        player.call.told = True  # the sweep cancels it
     except (SystemExit, KeyboardInterrupt) as exit_:
         player.call.gone("exited", exit_)
     except RuntimeError as error:
@@ -120,6 +121,8 @@ class _Player:
     def silent(self, doing: str, word: str = "") -> None:
         """Take it that the limit passed while the script waited for this."""
         seen = self.call.seen
+        if word == "end":  # all is said, and no text says when to return
+            return
         seen.doing = doing
         if not seen.startup:
             seen.startup = "silent"

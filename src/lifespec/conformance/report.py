@@ -16,12 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from lifespec.conformance.cases import rules
+from lifespec.conformance.drawn import sequence
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lifespec.trace import Entry
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 __all__ = [
     "VERDICTS",
@@ -77,11 +76,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a subject, on trial by one of DIALECTS."""
+    """All that was found about a subject, on trial by one of DIALECTS.
+
+    `note` is a sentence about all of it, or "".
+    """
 
     subject: str
     dialect: str
     findings: tuple[Finding, ...]
+    note: str = ""
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the worst first."""
@@ -147,10 +150,21 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     )
     told = _Told(console, stream.encoding or "ascii")
     told.head(report)
-    for finding in report.findings:
-        if every or finding.verdict in ("violates", "departs", "unspecified"):
-            told.finding(finding)
+    shown = [each for each in report.findings if every or each.verdict in _FAULTS]
+    for alike in _alike(shown).values():
+        told.finding(alike[0], [each.case for each in alike])
     told.foot(report)
+
+
+_FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
+
+
+def _alike(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[Finding]]:
+    """Put findings together that say the same of a rule, in several cases."""
+    found: dict[tuple[str, str, str], list[Finding]] = {}
+    for each in findings:
+        found.setdefault((each.slug, each.verdict, each.actual), []).append(each)
+    return found
 
 
 @dataclass
@@ -168,6 +182,8 @@ class _Told:
     def head(self, report: Report) -> None:
         title = f"{report.subject}, by {DIALECTS[report.dialect].title}"
         self.console.print(self.text(title, "bold"))
+        if report.note:
+            self.console.print(self.text(report.note))
         table = Table("verdict", "rule", "cases", box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for slug, findings in report.by_rule().items():
             worst = findings[0].verdict
@@ -176,11 +192,12 @@ class _Told:
             table.add_row(self.text(worst, _STYLES[worst]), self.text(slug), self.text(cases))
         self.console.print(Padding(table, (1, 0, 1, 0)))
 
-    def finding(self, finding: Finding) -> None:
+    def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         style = _STYLES[finding.verdict]
         self.console.rule(self.text(f"{finding.verdict}: {finding.slug}", style), align="left")
         table = Table.grid("", "", padding=(0, 2, 0, 0))
-        for word in ("case", "requirement", "expected", "actual"):
+        table.add_row("case", self.text(", ".join(cases)))
+        for word in ("requirement", "expected", "actual"):
             table.add_row(word, self.text(str(getattr(finding, word))))
         self.console.print(table)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
@@ -198,53 +215,11 @@ def _printable(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-_INNER, _LINES = 56, 5
-
-
-def sequence(
-    entries: Sequence[Entry], server: str = "server", application: str = "application"
-) -> str:
-    """Draw a conversation as a sequence diagram of ASCII characters, 72 columns wide."""
-    head = f"{'':9}{server}{application:>{_INNER + 8 - len(server)}}"
-    timed = any(entry.time for entry in entries)
-    lines = [line for entry in entries for line in _lines(entry, timed=timed)]
-    return "\n".join([head, *lines])
-
-
-def _lines(entry: Entry, *, timed: bool) -> Iterator[str]:
-    time = f"{entry.time:7.3f} s " if timed else ""
-    left, right = "|", "|"
-    label = _clipped(f" {entry.type} ", _INNER - 6)
-    match entry.kind:
-        case "called" | "received":
-            arrow = f"--{label}".ljust(_INNER - 1, "-") + ">"
-        case "sent":
-            arrow = "<" + f"{label}--".rjust(_INNER - 1, "-")
-        case "refused":
-            arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
-        case "cancelled":
-            arrow, right = "-- cancelled ".ljust(_INNER - 1, "-") + ">", "X"
-        case _:
-            arrow, right = f"{entry.kind}{label.rstrip()} ".rjust(_INNER), "X"
-    yield f"{time:10} {left}{arrow}{right}".rstrip()
-    yield from (f"{'':11}|  {_clipped(part, _INNER)}" for part in _shortened(entry.detail))
-
-
-def _shortened(detail: str) -> list[str]:
-    """Return the lines of a detail; of a long one, such as a traceback, the last."""
-    lines = [line.strip() for line in detail.splitlines()]
-    return lines if len(lines) <= _LINES else ["...", *lines[1 - _LINES :]]
-
-
-def _clipped(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 4]}... "
-
-
 # ---- for machines ------------------------------------------------------------------------------
 
 
 def as_json(report: Report) -> str:
-    """Return the report as a JSON object: subject, dialect, and the findings' fields."""
+    """Return the report as a JSON object: subject, dialect, note, and the findings' fields."""
     return json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
 
 

@@ -40,8 +40,9 @@ class Seen:
     `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
     "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
     of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
-    called `receive`).  `doing` is what an application did that was silent; `sent` are the types
-    of `messages`, and `message` is that of the last failure.  `scope` is the server's own, and `offered` what it was at first.
+    called `receive`).  `doing` is what an application did that was silent.  `sent` are the types
+    of `messages`, `message` is that of the last failure.  `scope` is the server's own, `offered`
+    what it was at first.
     """
 
     startup: str = ""
@@ -102,14 +103,21 @@ class Call:
         self.task.cancel()
 
     async def until(self, condition: Callable[[], bool], limit: float) -> bool:
-        """Wait until something is so, or until the limit passes."""
+        """Wait until something is so, or until the limit passes; say whether it is so."""
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            self._moved()
+
+        timer = asyncio.get_running_loop().call_later(limit, expire)
         try:
-            async with asyncio.timeout(limit):
-                while not condition():
-                    await self._change()
-        except TimeoutError:
-            return False
-        return True
+            while not condition() and not expired:
+                await self._change()
+        finally:
+            timer.cancel()
+        return condition()
 
     def doing(self) -> str:
         """Say what an application does that was to do something else."""
@@ -124,6 +132,8 @@ class Call:
     def gone(self, how: str, error: BaseException | None = None) -> None:
         """Take it that the call is over."""
         seen = self.seen
+        if seen.ended:
+            return
         seen.ended, seen.error, self.state = how, error, "gone"
         seen.startup = seen.startup or how
         seen.shutdown = seen.shutdown or how * self.asked

@@ -54,7 +54,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "converse": Verb("", _ON_SERVER, "answer events as they come, until shutdown is answered"),
         "pause": Verb("", _ON_SERVER, "be at work until told to go on"),
         "listen": Verb(
-            "", _ON_SERVER, "let a task of its own wait for an event, which may outlive the call"
+            "", _ON_SERVER, "let a task of its own wait for an event, which can outlive the call"
         ),
         "later": Verb(
             "event", _ON_SERVER, "let a task of its own send this event when the call is over"
@@ -97,7 +97,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False, parties=_AS_SERVER, says="no step of the conversation breaks the rule"
         ),
         "answered": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers, or declines where it may"
+            argument=False, parties=_AS_SERVER, says="it answers, or declines lifespan at startup"
         ),
         "answers too": Phrase(
             argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
@@ -288,7 +288,7 @@ SERVER = (
     'offer lifespan.startup hello="world"',
     "await startup",
     "request",
-    "wait 2",
+    "wait 0.5",
     'offer lifespan.shutdown hello="world"',
     "await shutdown",
     "await end",

@@ -147,18 +147,18 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def publish(found: report.Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
-    files = (
-        (arguments.json, report.as_json(found)),
-        (arguments.junit, report.as_junit(found, strict=arguments.strict)),
-    )
-    for path, text in files:
-        if path:
-            try:
-                path.write_text(text, encoding="utf-8", errors="backslashreplace")
-            except OSError as error:
-                raise Unchecked(f"{path} cannot be written: {error.strerror}") from None
     report.show(found, sys.stdout, every=arguments.verbose)
+    _write(arguments.json, report.as_json(found))
+    _write(arguments.junit, report.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path:
+        try:
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise Unchecked(f"{path} cannot be written: {error.strerror}; name another") from None
 
 
 def add_cases(commands: Any) -> None:

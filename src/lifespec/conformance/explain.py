@@ -1,0 +1,127 @@
+"""The rules as a terminal shows them, in the reader's language.
+
+What they say is written by `make docs` from the pages of each language, into explain.en.json and
+explain.zh.json; nothing here has words of its own.
+"""
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from importlib import resources
+from typing import NamedTuple
+
+__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "near", "read", "wrapped"]
+
+FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
+WIDTH = 80
+NONE = "–"  # noqa: RUF001 - where a text has no such rule
+NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")  # noqa: RUF001 - of a line
+NEVER_LAST = frozenset("（《“(")  # noqa: RUF001 - the same
+
+
+class Explanation(NamedTuple):
+    """A rule in one language: `texts` are name, level and source in each of the five.
+
+    Level and source are "" where a text has no such rule; `address` is that of the rule's box.
+    """
+
+    slug: str
+    party: str
+    level: str
+    text: str
+    texts: tuple[tuple[str, str, str], ...]
+    page: str
+    address: str
+
+
+def language(environment: Mapping[str, str]) -> str:
+    """Return "zh" where the locale is a Chinese one, else "en".
+
+    The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
+    """
+    names = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
+
+
+def read(language: str) -> dict[str, Explanation]:
+    """Return all rules by slug.  Raises OSError where this installation lacks them."""
+    file = resources.files("lifespec.conformance").joinpath(f"explain.{language}.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        slug: Explanation(
+            slug,
+            row["party"],
+            row["level"],
+            row["text"],
+            tuple((name, level, source) for name, level, source in row["texts"]),
+            row["page"],
+            f"{FOLDERS[language]}/{row['address']}",
+        )
+        for slug, row in found.items()
+    }
+
+
+def near(slug: str, known: Mapping[str, Explanation]) -> list[str]:
+    """Return the slugs that one may have meant, at most three: those alike, those of that word."""
+    slug = slug.lower().replace("_", "-")
+    alike = get_close_matches(slug, known, n=3, cutoff=0.6)
+    return list(dict.fromkeys([*alike, *(each for each in known if slug in each)]))[:3]
+
+
+def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
+    """Yield what a terminal of so many columns shows of a rule."""
+    yield from wrapped(f"{rule.slug} · {rule.party} · {rule.level}", width)
+    yield ""
+    for paragraph in rule.text.split("\n"):
+        yield from wrapped(paragraph, width)
+    yield ""
+    yield from _table(rule.texts, width)
+    yield ""
+    yield from wrapped(f"{rule.page} · {rule.address}", width)
+
+
+def _table(texts: Sequence[tuple[str, str, str]], width: int) -> Iterator[str]:
+    widest = [max(columns(text[column]) for text in texts) for column in (0, 1)]
+    for name, level, source in texts:
+        cells = (name, widest[0]), (level or NONE, widest[1])
+        start = "".join(cell + " " * (room - columns(cell) + 2) for cell, room in cells)
+        yield from wrapped(start + source, width, " " * columns(start))
+
+
+def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
+    """Yield a paragraph in lines of at most so many columns; those after the first indented."""
+    line = ""
+    for unit in _units(text):
+        if line.strip() and columns(line + unit.rstrip()) > width:
+            yield line.rstrip()
+            line = indent
+        line += unit
+    yield line.rstrip()
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return sum(1 + _is_wide(character) for character in text)
+
+
+def _is_wide(character: str) -> bool:
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def _units(text: str) -> Iterator[str]:
+    """Yield the parts between which a line can end: words, and Chinese characters."""
+    unit = ""
+    for character in text:
+        if unit and _may_part(unit[-1], character):
+            yield unit
+            unit = ""
+        unit += character
+    yield unit
+
+
+def _may_part(before: str, after: str) -> bool:
+    if before == " " or after == " ":
+        return after != " "
+    apart = after not in NEVER_FIRST and before not in NEVER_LAST
+    return apart and (_is_wide(before) or _is_wide(after))

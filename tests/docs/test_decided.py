@@ -1,0 +1,205 @@
+"""The pages of decisions and of conversations, held against what was decided, and the tables.
+
+Their programs run here once more: what a page shows is what they print, and what happens
+meanwhile is noted in the server itself.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from published import ROOT, published
+
+import rulebook
+from decisions import deciders, facts_of
+from lifespec import examples
+from lifespec.server import TABLE, Conversation
+from lifespec.validate import TRANSITIONS, State
+
+__all__: list[str] = []
+
+ERROR, TRACED = ("ERROR", ""), ("ERROR", " (with a traceback)")
+INFO, WARNING, DEBUG = ("INFO", ""), ("WARNING", ""), ("DEBUG", " (with a traceback)")
+NO, YES = "no", "yes"
+# What was decided: the outcome, whether anything is served, what is raised, what is logged.
+DECIDED: dict[str, tuple[str, str, list[str], list[tuple[str, str]]]] = {
+    "startup-completes": ("None", YES, [], []),
+    "startup-fails": ("failed", NO, ["StartupFailed"], [ERROR]),
+    "startup-fails-without-text": ("failed", NO, ["StartupFailed"], [ERROR]),
+    "raises-at-once": ("declined", YES, [], [INFO]),
+    "raises-at-startup": ("declined", YES, [], [INFO, TRACED]),
+    "returns-at-startup": ("declined", YES, [], [INFO]),
+    "completes-too-early": ("complete", YES, [], []),
+    "startup-lasts": ("timed out", NO, ["StartupTimeout"], [ERROR]),
+    "cancelled-at-startup": ("cancelled", NO, ["CancelledError"], []),
+    "call-raises": ("declined", YES, [], [INFO, TRACED]),
+    "call-returns-nothing": ("None", NO, ["TypeError"], []),
+    "crashes": ("crashed", YES, [], [TRACED]),
+    "leaves": ("left", YES, [], [WARNING]),
+    "crashes-right-away": ("crashed", YES, [], [TRACED]),
+    "server-stops": ("None", YES, ["OSError", "CancelledError"], []),
+    "shutdown-completes": ("complete", YES, [], []),
+    "shutdown-fails": ("failed", YES, ["ShutdownFailed"], [ERROR]),
+    "both-fail": ("failed", YES, ["OSError"], [ERROR]),
+    "crashes-at-shutdown": ("crashed", YES, [], [TRACED]),
+    "leaves-at-shutdown": ("left", YES, [], [WARNING]),
+    "shutdown-lasts": ("timed out", YES, ["ShutdownTimeout"], [ERROR]),
+    "cancelled-at-shutdown": ("cancelled", YES, ["CancelledError"], []),
+    "lingers": ("complete", YES, [], []),
+    "raises-after-shutdown": ("complete", YES, [], [TRACED]),
+    "receives-after-shutdown": ("complete", YES, [], []),
+    "raises-after-failure": ("failed", NO, ["StartupFailed"], [ERROR, DEBUG]),
+    "receives-after-failure": ("failed", NO, ["StartupFailed"], [ERROR]),
+    "lingers-after-failure": ("failed", NO, ["StartupFailed"], [ERROR]),
+    "answers-too-late": ("timed out", NO, ["StartupTimeout"], [ERROR]),
+    "raises-when-cancelled": ("timed out", NO, ["StartupTimeout"], [ERROR, TRACED]),
+    "ignores-cancellation": ("timed out", YES, ["ShutdownTimeout"], [ERROR]),
+    "cancelled-twice": ("cancelled", NO, ["CancelledError"], []),
+    "sends-after-the-end": ("declined", YES, [], [INFO]),
+    "receives-after-the-end": ("left", YES, [], [WARNING]),
+    "raises-after-it-was-given-up": ("timed out", NO, ["StartupTimeout"], [ERROR, TRACED]),
+    "sends-the-unknown": ("complete", YES, [], []),
+    "answers-out-of-order": ("complete", YES, [], []),
+    "answers-twice": ("complete", YES, [], []),
+    "lets-a-refusal-pass": ("declined", YES, [], [INFO, TRACED]),
+    "receives-again": ("complete", YES, [], []),
+    "adds-keys": ("complete", YES, [], []),
+    "raises-a-cancellation": ("declined", YES, [], [INFO, TRACED]),
+    "exits": ("crashed", NO, ["SystemExit", "KeyboardInterrupt"], []),
+}
+# Who decided, where it is not we alone.
+LIFESPAN, CORE, PAGI = "lifespan 2.0 (ASGI)", "the core text of ASGI", "PAGI 0.3, adopted"
+DECIDED_BY = {
+    "startup-completes": {LIFESPAN},
+    "startup-fails": {LIFESPAN},
+    "raises-at-once": {LIFESPAN, PAGI},
+    "raises-at-startup": {LIFESPAN, PAGI, "ours"},
+    "returns-at-startup": {PAGI},
+    "call-raises": {LIFESPAN, PAGI, "ours"},
+    "crashes": {PAGI, "ours"},
+    "crashes-right-away": {PAGI, "ours"},
+    "server-stops": {LIFESPAN, "ours"},
+    "shutdown-completes": {LIFESPAN},
+    "shutdown-fails": {LIFESPAN},
+    "both-fail": {LIFESPAN, "ours"},
+    "sends-after-the-end": {CORE},
+    "receives-after-the-end": {LIFESPAN, "ours"},
+    "sends-the-unknown": {LIFESPAN, CORE},
+    "lets-a-refusal-pass": {CORE, LIFESPAN, "ours"},
+    "receives-again": {LIFESPAN},
+    "adds-keys": {CORE},
+}
+Way = tuple[str, ...]
+
+
+def cases(page: str, kind: str) -> dict[str, list[int]]:
+    """Find the numbers of the programs of each case of a page."""
+    lines = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").split("\n")
+    heads = {
+        number: line.split()[1] if line.startswith(f":::{{{kind}}}") else ""
+        for number, line in enumerate(lines, 1)
+        if line.startswith((f":::{{{kind}}}", "## "))
+    }
+    found: dict[str, list[int]] = {name: [] for name in heads.values() if name}
+    for number, block in enumerate(published()["en"][page]):
+        above = [head for head in heads if head < block.line]
+        if above and heads[above[-1]]:
+            found[heads[above[-1]]].append(number)
+    return found
+
+
+def run(page: str, language: str) -> Iterator[examples.Run]:
+    """Run the programs of a page, one after another."""
+    with examples.Session(published()[language][page]) as session:
+        yield from (session.run(number) for number in range(len(session.blocks)))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_runs_is_what_was_decided(language: str) -> None:
+    """Every case that was decided is on the page, in both languages, and none besides."""
+    outputs = [done.output for done in run("decisions", language)]
+    found = {}
+    for name, numbers in cases("decisions", "decision").items():
+        facts = facts_of(outputs[number] for number in numbers)
+        outcomes, served = facts["outcome"], facts["served"]
+        assert (len(outcomes), len(served)) == (1, 1), name
+        found[name] = (outcomes[0], served[0], facts["raises"], facts["log"])
+    assert found == DECIDED
+
+
+def test_who_decided_is_what_the_rules_say() -> None:
+    """What a text says is laid to it, and what is ours to nobody else."""
+    book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "rules.toml")
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    found = {}
+    for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
+        options = dict(re.findall(r":(\w+): ?(.*)", lines))
+        rules = [book[slug] for slug in options.get("rules", "").split()]
+        ours = (options["ours"] or "alone") if "ours" in options else None
+        found[name] = set(deciders(rules, ours, str))
+    assert found == {name: {"ours"} for name in DECIDED} | DECIDED_BY
+
+
+def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of server.TABLE is taken by a program below a decision; a row without is named."""
+    here: set[tuple[str, str]] = set()
+    met: set[tuple[str, str]] = set()
+    happened = Conversation.happened
+
+    def noted(self: Any, what: str, *rest: Any) -> bool:
+        here.add((self.phase, what))
+        return happened(self, what, *rest)
+
+    monkeypatch.setattr(Conversation, "happened", noted)
+    numbers = {n for numbers in cases("decisions", "decision").values() for n in numbers}
+    for number, _ in enumerate(run("decisions", "en")):
+        if number in numbers:
+            met |= here
+        here.clear()
+    assert [step for step in TABLE if step not in met] == []
+
+
+def ways(silence: bool, state: State = "called", before: Way = ()) -> Iterator[Way]:  # noqa: FBT001
+    """Give every complete conversation: without a mark, or also those the texts are silent on."""
+    if state == "gone":
+        yield before
+        return
+    for happening, step in TRANSITIONS[state].items():
+        if step.rule or (step.remark and not silence):
+            continue
+        yield from ways(silence, step.to, (*before, happening))
+
+
+def way(entries: list[Any]) -> Way:
+    """Return the way of a recorded conversation, in the words of the table."""
+    ends = {"returned": "return", "raised": "raise"}
+    return tuple(ends.get(entry.kind) or entry.type for entry in entries[1:])
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_page_has_every_legal_conversation_and_no_other(language: str) -> None:
+    """Below each name one was recorded; together they are those of the table, each once."""
+    runs = list(run("conversations", language))
+    recorded = [
+        way(entries)
+        for numbers in cases("conversations", "conversation").values()
+        for number in numbers
+        for entries in runs[number].conversations
+    ]
+    assert len(recorded) == len(cases("conversations", "conversation"))
+    assert sorted(recorded) == sorted(ways(silence=False))
+
+
+def test_the_rest_of_the_page_has_every_conversation_that_is_not_forbidden() -> None:
+    """Those on which the texts are silent are recorded below, and are all that there are."""
+    named = {n for numbers in cases("conversations", "conversation").values() for n in numbers}
+    recorded = [
+        way(entries)
+        for number, done in enumerate(run("conversations", "en"))
+        if number not in named
+        for entries in done.conversations
+    ]
+    legal = set(ways(silence=False))
+    assert sorted(recorded) == sorted(each for each in ways(silence=True) if each not in legal)
+    assert len(recorded) == 10

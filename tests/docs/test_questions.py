@@ -1,0 +1,198 @@
+"""What a new user asks is answered within two clicks from the front page, and by the search box."""
+
+# ruff: noqa: RUF001 - Chinese marks belong to Chinese queries
+
+import posixpath
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+from browser import Browser
+from bs4 import BeautifulSoup, Tag
+
+__all__: list[str] = []
+
+pytestmark = pytest.mark.timeout(300)  # the first test builds the site
+
+CLICKS = 2
+FIRST = 3  # of what the search box finds, those that a reader looks at
+
+
+class Question(NamedTuple):
+    """A question: where its answer stands, what stands in the answer, and how it is searched for.
+
+    `others` are pages that answer it, too, when the search finds them.
+    """
+
+    answer: str
+    says: tuple[str, ...]
+    others: tuple[str, ...]
+    queries: dict[str, tuple[str, ...]]
+
+
+QUESTIONS = {
+    "what happens if my startup raises": Question(
+        "write-application#startup-raises",
+        ("lifespan.startup.failed", "ERROR"),
+        ("decisions", "declining", "startup"),
+        {
+            "en": ("What happens if my startup raises?", "startup raises", "exception in startup"),
+            "zh-cn": ("启动抛出异常", "启动时抛出异常会怎样？", "启动 异常"),
+        },
+    ),
+    "how do I test this": Question(
+        "test-application#how-to-test",
+        ("Lifespan", "httpx", "pytest"),
+        (),
+        {
+            "en": ("How do I test this?", "test", "test application", "pytest"),
+            "zh-cn": ("如何测试", "测试应用程序", "测试", "pytest"),
+        },
+    ),
+    "how do I share a pool with requests": Question(
+        "write-application#share-a-pool",
+        ('scope["state"]["pool"]', "request.state.pool"),
+        ("state",),
+        {
+            "en": ("How do I share a pool with requests?", "share pool requests", "pool requests"),
+            "zh-cn": ("连接池 请求 共享", "如何与请求共享连接池？", "请求共享连接池"),
+        },
+    ),
+}
+ASKED = [
+    pytest.param(folder, query, question, id=f"{folder}-{query}")
+    for question in QUESTIONS.values()
+    for folder, queries in question.queries.items()
+    for query in queries
+]
+FOUND = "[...document.querySelectorAll('#search-results li a')].map((each) => each.href)"
+SUMMARY = "document.querySelector('#search-results .search-summary, #search-summary')?.innerText"
+
+
+def read(page: Path) -> BeautifulSoup:
+    """Parse a page."""
+    return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+
+
+def links(folder: Path, name: str) -> Iterator[str]:
+    """Yield where the links in the text of a page lead, as page#section within the folder."""
+    for link in read(folder / f"{name}.html").select("article a[href]"):
+        parts = urlsplit(str(link["href"]))
+        if not parts.scheme and parts.path.endswith(".html"):
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(name), parts.path))
+            yield f"{path.removesuffix('.html')}#{unquote(parts.fragment)}"
+
+
+def clicks(folder: Path, goal: str) -> int:
+    """Count the clicks from the front page to a section, or to the page that it begins."""
+    page, section = goal.split("#")
+    goals = {goal, f"{page}#"} if begins(folder / f"{page}.html", section) else {goal}
+    seen, waiting = {"index"}, deque([("index", 1)])
+    while waiting:
+        name, count = waiting.popleft()
+        found = list(links(folder, name))
+        if goals & set(found):
+            return count
+        for other in (each.split("#")[0] for each in found):
+            if other not in seen and (folder / f"{other}.html").exists():
+                seen.add(other)
+                waiting.append((other, count + 1))
+    raise LookupError(f"no link leads to {goal}")
+
+
+def begins(page: Path, section: str) -> bool:
+    """Whether a section is the first of its page: who opens the page reads it."""
+    first = read(page).select_one("article section")
+    return first is not None and section in ids(first)
+
+
+def ids(section: Tag) -> set[str]:
+    """Give the ids by which a section is linked to: its own, and those of its labels."""
+    spans = [each for each in section.find_all("span", recursive=False) if each.get("id")]
+    return {str(section.get("id")), *(str(each["id"]) for each in spans)}
+
+
+def text_of(page: Path, section: str) -> str:
+    """Give the text of a section."""
+    (found,) = [each for each in read(page).select("article section") if section in ids(each)]
+    return found.get_text()
+
+
+@pytest.mark.parametrize("folder", ["en", "zh-cn"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_within_two_clicks(site: Path, folder: str, question: str) -> None:
+    """By links in the text of the pages alone, and what they lead to is the answer."""
+    goal, says = QUESTIONS[question].answer, QUESTIONS[question].says
+    page, section = goal.split("#")
+    text = text_of(site / folder / f"{page}.html", section)
+    assert [word for word in says if word not in text] == []
+    assert clicks(site / folder, goal) <= CLICKS
+
+
+def test_what_is_further_away_is_counted_so(tmp_path: Path) -> None:
+    """Three pages in a row, and one that no link leads to."""
+    chain = {"index": "one", "one": "two", "two": "three", "three": "", "four": ""}
+    for name, other in chain.items():
+        link = f'<a href="{other}.html#s">on</a>' if other else ""
+        text = f"<article><section id='a'>A</section><section id='s'>{link}</section></article>"
+        (tmp_path / f"{name}.html").write_text(text)
+    assert [clicks(tmp_path, f"{name}#s") for name in ("one", "two", "three")] == [1, 2, 3]
+    for goal in ("four#s", "three#a"):
+        with pytest.raises(LookupError, match=goal):
+            clicks(tmp_path, goal)
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize(("folder", "query", "question"), ASKED)
+def test_the_search_box_answers(
+    browser: Browser, address: str, folder: str, query: str, question: Question
+) -> None:
+    """An answer is among the first pages that are found."""
+    browser.open(f"{address}/{folder}/search.html?q={quote(query)}")
+    browser.until(f"!Search.isRunning?.() && {SUMMARY}")
+    found = [urlsplit(each).path.rpartition("/")[2] for each in browser.until(FOUND)]
+    pages = list(dict.fromkeys(each.removesuffix(".html") for each in found))
+    answers = {question.answer.split("#")[0], *question.others}
+    assert answers & set(pages[:FIRST]), pages
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("启动抛出异常", ["启动", "抛出", "出异", "异常"]),  # 动抛 stands between two words
+        ("启动没有 raise", ["启动", "raise"]),  # 动没 and 没有 stand on no page
+        ("没有 raise", ["没有", "raise"]),  # and then nothing is found, as it is
+        ("如何启动？", ["启动"]),
+        ("为什么", ["为什", "什么"]),  # all that was asked
+        ("启", ["启"]),
+    ],
+)
+def test_a_chinese_query_is_cut_by_what_pages_have(
+    browser: Browser, address: str, query: str, parts: list[str]
+) -> None:
+    """Words that make it a question are left out, and pairs that stand between two words."""
+    browser.open(f"{address}/zh-cn/search.html")
+    terms = "启动: [1, 2, 3], 动抛: 1, 抛出: [1, 2, 3], 出异: [1, 2], 异常: [1, 2, 3], 启: 1"
+    pages = f"{{terms: {{{terms}}}, titleterms: {{启动: 4}}}}"
+    assert browser.run(f"(Search._index = {pages}, splitQuery('{query}'))") == parts
+
+
+@pytest.mark.needs("chromium")
+def test_a_query_is_cut_before_the_index_is_there(browser: Browser, address: str) -> None:
+    """Then into all its pairs."""
+    browser.open(f"{address}/zh-cn/search.html")
+    asked = "(Search._index = null, splitQuery('如何浅拷贝。池 lifespan.startup'))"
+    assert browser.run(asked) == ["浅拷", "拷贝", "池", "lifespan", "startup"]
+
+
+@pytest.mark.needs("chromium")
+def test_words_of_the_title_count(browser: Browser, address: str) -> None:
+    """Each word of the query in it, by its stem; words like *an* do not."""
+    browser.open(f"{address}/en/search.html?q=tests+for+an+application")
+    titles = "['Test an application', 'Applications', 'An oracle']"
+    scores = f"{titles}.map((title) => Scorer.score(['page', title, '', null, 15]))"
+    assert browser.run(scores) == [25, 20, 15]

@@ -1,0 +1,289 @@
+"""Every sentence became a rule, every rule has its sentences; and how the command tells."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sentences
+from lifespec.validate import DIALECTS, RULES
+
+__all__: list[str] = []
+
+TEXTS = sentences.listed()
+# Which texts lack what a rule is about; from all others each rule has a source, or is ours there.
+FAILURES = {
+    "startup-failed-never-serves",
+    "startup-failed-shown",
+    "startup-failed-exits",
+    "failed-message-default",
+    "failed-to-prevent-start",
+    "only-failed-stops",
+    "shutdown-failed-shown",
+    "shutdown-failed-ends",
+    "message-is-text",
+}
+STATE = {
+    "scope-state",
+    "state-starts-empty",
+    "state-shallow-copy",
+    "state-untouched",
+    "state-may-be-missing",
+    "state-keys-text",
+    "state-keys-named-well",
+    "state-shared-by-value",
+}
+REQUIRED = {"version-default", "spec-version-default"}  # AMGI has no default: both have to be there
+ABSENT = {
+    "asgi 1.0": FAILURES | STATE | {"scope-worker", "scope-versions", "spec-version-default"},
+    "asgi 2.0": {"scope-worker"},
+    "amgi 1.0": {"scope-worker"} | REQUIRED,
+    "amgi 2.0": {"scope-worker"} | REQUIRED,
+    "pagi 0.3": {"version-default"},
+}
+
+
+def rules() -> dict[str, Any]:
+    """Return rules.toml."""
+    text = resources.files("lifespec.conformance").joinpath("rules.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def dialects(rule: dict[str, Any]) -> set[str]:
+    """Return the texts that have a rule."""
+    return {dialect for source in rule["source"] for dialect in source["dialects"]}
+
+
+def rows(text: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return what is listed of a text by section and place."""
+    return {(row["section"], row["ordinal"]): row for row in text["sentences"]}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: text["file"])
+def test_every_sentence_has_its_rules_or_a_reason(text: dict[str, Any]) -> None:
+    """A sentence is listed once, in a section of its text, with rules that there are."""
+    assert set(text) <= {"name", "file", "dialects", "core", "translates", "sections", "sentences"}
+    assert set(text["dialects"]) <= set(DIALECTS)
+    names = [section["name"] for section in text["sections"]]
+    assert len(set(names)) == len(names)
+    assert len(rows(text)) == len(text["sentences"]) > 0
+    for row in text["sentences"]:
+        assert set(row) <= {"section", "ordinal", "hash", "slugs", "plain", "follows"}
+        assert row["section"] in names
+        assert re.fullmatch("[0-9a-f]{16}", row["hash"])
+        assert row.get("slugs") or row["plain"].endswith(".")
+        assert ("slugs" in row) != ("plain" in row)
+        assert set(row.get("slugs", [])) <= set(RULES)
+
+
+def test_all_five_texts_and_the_core_texts_are_listed() -> None:
+    """Each dialect has a text of its own; those of ASGI and PAGI lean on core texts."""
+    own = [
+        each
+        for text in TEXTS
+        if not set(text) & {"core", "translates"}
+        for each in text["dialects"]
+    ]
+    assert sorted(own) == sorted(DIALECTS)
+    core = {each for text in TEXTS if text.get("core") for each in text["dialects"]}
+    assert core == {"asgi 1.0", "asgi 2.0", "pagi 0.3"}
+
+
+def test_every_section_of_a_rule_is_that_of_its_sentences() -> None:
+    """A rule has a source for each section in which a sentence became it, and no other source."""
+    book = rules()
+    said = {
+        (dialect, "core" if text.get("core") else "", row["section"], slug)
+        for text in TEXTS
+        if "translates" not in text
+        for row in text["sentences"]
+        if "follows" not in row
+        for slug in row.get("slugs", [])
+        for dialect in text["dialects"]
+        if dialect in dialects(book[slug])
+    }
+    sourced = {
+        (dialect, source.get("text", ""), source["section"], slug)
+        for slug, rule in book.items()
+        for source in rule["source"]
+        if "section" in source
+        for dialect in source["dialects"]
+    }
+    follow = {each for each in sourced if each[1] == "asgi"}
+    assert said == sourced - follow
+    assert {("asgi 2.0", "", section, slug) for _, _, section, slug in follow} <= said
+
+
+def test_who_follows_another_text_says_so() -> None:
+    """The rules that AMGI takes over from lifespan 2.0 are those of the sentence that says so."""
+    followed = {
+        (dialect, row["follows"], slug)
+        for text in TEXTS
+        for row in text["sentences"]
+        if "follows" in row
+        for slug in row["slugs"]
+        for dialect in text["dialects"]
+    }
+    assert followed == {
+        (dialect, "asgi 2.0", slug)
+        for slug, rule in rules().items()
+        for source in rule["source"]
+        if source.get("text") == "asgi"
+        for dialect in source["dialects"]
+    }
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_rule_has_a_source_or_is_ours(dialect: str) -> None:
+    """A text has every rule but those that are about what it lacks."""
+    assert {slug for slug, rule in rules().items() if dialect not in dialects(rule)} == ABSENT[
+        dialect
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [text for text in TEXTS if "translates" in text], ids=lambda text: text["file"]
+)
+def test_a_translation_became_the_same_rules(text: dict[str, Any]) -> None:
+    """Each sentence stands in the same place as the original's, and became the same rules."""
+    (original,) = (each for each in TEXTS if each["file"] == text["translates"])
+    assert [section["name"] for section in text["sections"]] == [
+        section["name"] for section in original["sections"]
+    ]
+    ruled, expected = (
+        {place: row["slugs"] for place, row in rows(each).items() if "slugs" in row}
+        for each in (text, original)
+    )
+    assert ruled == expected
+
+
+TEXT = """\
+Preface: a server must wait.
+
+Scope
+=====
+
+The server must wait::
+
+    it must = not  # code
+
+It may go on, e.g. Later. *It* waits.
+
+* ``type`` -- will
+  be sent.
+-
+```
+must
+```
+Shutdown - end
+It is over.
+"""
+SECTIONS = [{"name": "Scope", "begins": "Scope"}, {"name": "End", "begins": "Shutdown"}]
+
+
+def test_sentences_of_a_section() -> None:
+    """A sentence has a section, a place in it, a line, and its words in one line."""
+    assert [tuple(each) for each in sentences.sentences(TEXT, SECTIONS)] == [
+        ("Scope", 1, 6, "The server must wait::"),
+        ("Scope", 2, 10, "It may go on, e.g. Later."),
+        ("Scope", 3, 10, "*It* waits."),
+        ("Scope", 4, 12, "``type`` -- will be sent."),
+        ("End", 1, 18, "Shutdown - end It is over."),
+    ]
+
+
+def test_sentences_in_chinese() -> None:
+    """They end with a full stop of their own, without a space."""
+    section = [{"name": "Scope", "begins": "### 范围"}]
+    found = sentences.sentences("### 范围\n服务器必须等待。应用程序\n可以返回。\n", section)
+    assert [each.words for each in found] == ["服务器必须等待。", "应用程序 可以返回。"]
+
+
+def test_a_note_is_no_code() -> None:
+    """What stands below a directive belongs to the text; what is preformatted may have duties."""
+    section = [{"name": "A", "begins": "A"}]
+    found = sentences.sentences("A\n.. note::\n\n    It must be.\n\n  # it MUST be too\n", section)
+    assert [each.words for each in found][1:] == ["It must be.", "# it MUST be too"]
+
+
+def a_list(**more: Any) -> dict[str, Any]:
+    """Return what is listed of TEXT, without a fault."""
+    found = {
+        (each.section, each.ordinal): each.hash for each in sentences.sentences(TEXT, SECTIONS)
+    }
+    places = [("Scope", 1), ("Scope", 2), ("Scope", 4)]
+    listed = [{"section": name, "ordinal": n, "hash": found[name, n]} for name, n in places]
+    return {"file": "a.txt", "sections": SECTIONS, "sentences": listed, **more}
+
+
+def test_a_text_as_it_is_listed() -> None:
+    """Only what lays a duty on somebody has to be listed."""
+    assert list(sentences.faults(a_list(), TEXT)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("may go", "can go", "a.txt:10: Scope, sentence 2, is listed as "),
+        ("*It* waits", "It should", "a.txt:10: Scope, sentence 3, says “should”, has "),
+        ("It is", "It shall be", "a.txt:18: End, sentence 1, says “shall”, has "),
+        ("must\n```\n", "```\n服务器应等待。\n\n", "a.txt:17: Scope, sentence 5, says “应”, has "),
+        ("Shutdown - end", "Stop", "a.txt:1: no section begins with “Shutdown”"),
+        (
+            "* ``type`` -- will\n  be sent.\n",
+            "",
+            "a.txt:1: Scope has no sentence 4, which is listed",
+        ),
+    ],
+)
+def test_a_text_that_differs(old: str, new: str, told: str) -> None:
+    """What is another sentence, not listed, or not there is told with its place."""
+    assert old in TEXT
+    (fault,) = sentences.faults(a_list(), TEXT.replace(old, new))
+    assert fault.startswith(told)
+
+
+def test_a_section_that_is_plain() -> None:
+    """No sentence of it has to be listed, and one that is listed is held to its hash."""
+    plain = [{**SECTIONS[0], "plain": "An introduction."}, SECTIONS[1]]
+    text = TEXT.replace("*It* waits", "It should")
+    assert list(sentences.faults(a_list(sections=plain), text)) == []
+    text = TEXT.replace("may go", "can go")
+    assert len(list(sentences.faults(a_list(sections=plain), text))) == 1
+
+
+def command(*folders: Path | str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    file = Path(sentences.__file__)
+    return subprocess.run(
+        [sys.executable, file, *folders], capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_where_no_text_is(tmp_path: Path) -> None:
+    """It says which texts it looked for, and that it did nothing."""
+    for folders in ([], [tmp_path]):
+        done = command(*folders)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("None of these texts is there: asgi-lifespan-1.0.txt, ")
+
+
+def test_the_command_where_a_text_differs(tmp_path: Path) -> None:
+    """Each fault is a line; then how many were held, and which texts were not there."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        content = f"Lifespan Protocol\n\nThe {name} must.\n"
+        (tmp_path / name / "pagi-lifespan-0.3.txt").write_text(content)
+    done = command(tmp_path / "empty", tmp_path / "first", tmp_path / "second")
+    assert (done.returncode, done.stderr) == (1, "")
+    first, *_, held, absent = done.stdout.splitlines()
+    assert first.startswith("pagi-lifespan-0.3.txt:3: Lifespan Protocol, sentence 1, says “must”")
+    assert first.endswith("not listed: The first must.")
+    assert "The second" not in done.stdout  # the first folder that has a text counts
+    assert held.endswith(" sentences of the list were held against their texts.")
+    assert absent.startswith("Texts that were not there: asgi-lifespan-1.0.txt, ")
