@@ -57,13 +57,15 @@ def _offered(seen: Seen) -> Any:
 
 def _name_space(seen: Seen, _: str) -> Judged:
     state = _offered(seen)
-    held = isinstance(state, dict) and ("!" not in state or bool(state.get("mutable")))
+    held = isinstance(state, dict) and bool(state.get("mutable", "!" not in state))
     return Judged(held, f"The state was {state}.")
 
 
 def _empty_state(seen: Seen, _: str) -> Judged:
     state = _offered(seen)
-    return Judged(state in ({}, {**state, "holds": {}}), f"The state was {state}.")
+    if not isinstance(state, dict):
+        raise Beside("not run", f"The state was {state}, no namespace.")
+    return Judged(not state.get("holds", state), f"The state was {state}.")
 
 
 def _one_call(seen: Seen, _: str) -> Judged:
@@ -71,8 +73,9 @@ def _one_call(seen: Seen, _: str) -> Judged:
     calls = [loop(line) for line in seen.all("called") if line["type"] != "http"]
     serving = {line["pid"] for line in seen.requests}
     enough = serving <= {pid for pid, *_ in calls} and len(calls) >= seen.case.workers
-    few = f"{count(len(calls), 'lifespan')}, {count(len(serving), 'process', 'processes')} that served."
-    return Judged(enough and len(set(calls)) == len(calls), few)
+    served = count(len(serving), "process", "processes")
+    actual = f"{count(len(calls), 'lifespan')}, {served} that served."
+    return Judged(enough and len(set(calls)) == len(calls), actual)
 
 
 def _same_loop(seen: Seen, _: str) -> Judged:
@@ -94,10 +97,9 @@ def _differs(one: Line, other: Line) -> str:
 def _lasts(seen: Seen, _: str) -> Judged:
     """Hold that the server breaks no call off before it is told to stop."""
     told = seen.stopped or float("inf")
-    for end in seen.all("cancelled", "lifespan"):
-        if clock(end) < told:
-            return Judged(held=False, actual="The call was broken off while the server served.")
     seen.first("called", "lifespan")
+    if any(clock(end) < told for end in seen.all("cancelled", "lifespan")):
+        return Judged(held=False, actual="The call was broken off while the server served.")
     return Judged(held=True, actual="The call was not broken off.")
 
 
@@ -139,7 +141,7 @@ def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
 
 def _late_key(seen: Seen, _: str) -> Judged:
     if "late" not in _namespace(seen)["state"]:
-        raise Beside("not run", seen.stuck)
+        seen.beside()
     bodies = [answer.body for answer in seen.answers if answer.path == "/late" and answer.body]
     if not bodies:
         raise Beside("not run", "No request was answered afterwards.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -87,10 +87,11 @@ class Seen:
     @property
     def lifespans(self) -> list[Line]:
         """The calls with the scope of a lifespan; raise Beside where there was none."""
-        calls = self.all("called", "lifespan")
-        if not calls:
-            raise Beside("not run", "The application was not called with the scope of a lifespan.")
-        return calls
+        return self.all("called", "lifespan") or self.beside()
+
+    def beside(self) -> NoReturn:
+        """Raise Beside: say how far the application has come."""
+        raise Beside("not run", self.stuck)
 
     @property
     def requests(self) -> list[Line]:
@@ -99,23 +100,18 @@ class Seen:
 
     def first(self, kind: str, type_: str | None = None) -> Line:
         """Return the first line of a kind, by the clock; raise Beside where there is none."""
-        self.lifespans  # noqa: B018
-        found = self.all(kind, type_)
-        if not found:
-            raise Beside("not run", self.stuck)
-        return min(found, key=clock)
+        return min(self.all(kind, type_) or self.beside(), key=clock)
 
-    def reached(self, *verbs: str) -> Line:
-        """Return the line of the first step with one of these verbs; Beside where there is none."""
-        self.lifespans  # noqa: B018
-        lines = [line for line in self.all("plays") if line["type"] in verbs]
-        if not lines:
-            raise Beside("not run", self.stuck)
-        return min(lines, key=clock)
+    def reached(self, step: int) -> None:
+        """Raise Beside where the script did not come to a step."""
+        if not any(line["step"] == step for line in self.all("plays")):
+            self.beside()
 
     @property
     def stuck(self) -> str:
         """Where the application has stopped, in a sentence."""
+        if not self.all("called", "lifespan"):
+            return "The application was not called with the scope of a lifespan."
         last = max((line for line in self.lines if line["call"]), key=clock)
         doing = f"{last['kind']} {last.get('type') or ''}".rstrip()
         return f'The application has not come so far: the last of it is "{doing}".'
