@@ -27,7 +27,7 @@ __all__ = [
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
-PATIENCE = 10.0  # seconds that a server has to end in
+PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
 
 
 class Answer(NamedTuple):
@@ -59,7 +59,7 @@ class Seen:
 
     `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is
     when the signal came, `told` when the suite last did something, `ended` when the process did,
-    None where it was still there after PATIENCE.  `status` is its exit status, `left` the processes
+    None where it was still there after `limit`.  `status` is its exit status, `left` the processes
     that it left behind, `elsewhere` the ports on which it listens instead.
     """
 
@@ -73,6 +73,7 @@ class Seen:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
+    limit: float = PATIENCE
 
     def all(self, kind: str, type_: str | None = None, by: str = "") -> list[Line]:
         """Return the lines of a kind, and of a type where it matters."""
@@ -120,7 +121,7 @@ class Seen:
     def end(self) -> str:
         """How the process has ended, in words."""
         if self.ended is None:
-            return f"the process was still there {PATIENCE:g} s later"
+            return f"the process was still there {self.limit:g} s later"
         how = f"with status {self.status}"
         if self.status is not None and self.status < 0:
             how = f"by signal {-self.status}"

@@ -1,7 +1,7 @@
 """One case, played with a server in a process of its own.
 
 The suite plays the application, a client and an operator.  Every wait is for something that is
-seen, and has a limit: PATIENCE since the application noted something last.
+seen, and has a limit, which begins anew when the application notes something.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.seen import LIFESPAN, PATIENCE, Seen
+from lifespec.conformance.seen import LIFESPAN, Seen
 from lifespec.conformance.subjects import FLOOD, Subject, until
 
 if TYPE_CHECKING:
@@ -31,13 +31,15 @@ TRAFFIC = 1.0
 
 
 class Trial:
-    """One case, played with a server."""
+    """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting."""
 
-    def __init__(self, command: Sequence[str], case: Case, broken_off: threading.Event) -> None:
-        self.case, self.broken_off = case, broken_off
+    def __init__(
+        self, command: Sequence[str], case: Case, limit: float, broken_off: threading.Event
+    ) -> None:
+        self.case, self.limit, self.broken_off = case, limit, broken_off
         script = [[action.verb, _argument(action)] for action in case.script]
         self.subject = Subject(command, script, case.workers)
-        self.seen = Seen(case)
+        self.seen = Seen(case, limit=limit)
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
@@ -55,7 +57,7 @@ class Trial:
             self.seen.elsewhere = self.subject.elsewhere()
             self.subject.end_processes()
             for client in self.clients:
-                client.join(PATIENCE)
+                client.join(LONGEST)
             self.seen.lines = self.subject.complete()
             self.seen.output = self.subject.output
         if self.subject.flooded:
@@ -73,7 +75,7 @@ class Trial:
             lines, now = len(self.subject.lines()), time.monotonic()
             last = now if lines != count else last
             count = lines
-            self.in_vain = now - last > (PATIENCE if lines else START) or now - begun > LONGEST
+            self.in_vain = now - last > (self.limit if lines else START) or now - begun > LONGEST
             time.sleep(POLL)
         return bool(done())
 
@@ -85,7 +87,7 @@ class Trial:
 
     def request(self, doing: Action) -> None:
         """Request a path until it is answered; the first one waits for the server to start."""
-        limit = PATIENCE if any(answer.body for answer in self.seen.answers) else TRAFFIC
+        limit = self.limit if any(answer.body for answer in self.seen.answers) else TRAFFIC
         answers = [self.subject.ask(doing.text, limit)]
 
         def answered() -> bool:
@@ -131,7 +133,7 @@ class Trial:
         """Wait for the process to end, where it was told to, or is to end by itself."""
         self.seen.told = time.monotonic()
         if self.case.meanwhile[-1].verb != "wait":
-            until(lambda: not self.running(), PATIENCE)
+            until(lambda: not self.running(), self.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
 
