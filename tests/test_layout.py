@@ -49,7 +49,13 @@ PLAN: dict[str, set[str]] = {
     "composition": {"server", "application"},
     "diagram": {"trace", "validate"},
     "conformance.cases": {"conformance.vocabulary", "validate"},
-    "conformance.subjects": {"conformance.probe", "server"},
+    "conformance.seen": suite("cases"),
+    "conformance.subjects": suite("cases", "seen"),
+    "conformance.offered": suite("seen"),
+    "conformance.phrases": suite("offered", "seen"),
+    "conformance.trials": suite("cases", "seen", "subjects"),
+    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen", "trials")
+    | {"trace"},
     "stage": {"clock", "server", "trace"},
     "examples": {"clock", "trace", "stage"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -96,10 +95,11 @@ def _add_server(subjects: Any) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    trials = servers.chosen(arguments.only)
-    command, text = arguments.command, arguments.dialect
-    with report.progress(shlex.join(command), len(trials)) as tell:
-        found = servers.check(command, text, trials, workers=arguments.workers, tell=tell)
+    only = servers.chosen(arguments.only)
+    words, text = tuple(arguments.command), arguments.dialect
+    job = servers.Job(words, text, arguments.workers, arguments.limit)
+    with report.progress(job.subject, len(only)) as tell:
+        found = servers.check(job, only, tell)
     return publish(found, arguments)
 
 

@@ -57,21 +57,25 @@ def _offered(seen: Seen) -> Any:
 
 def _name_space(seen: Seen, _: str) -> Judged:
     state = _offered(seen)
-    held = isinstance(state, dict) and ("!" not in state or bool(state.get("mutable")))
+    held = isinstance(state, dict) and bool(state.get("mutable", "!" not in state))
     return Judged(held, f"The state was {state}.")
 
 
 def _empty_state(seen: Seen, _: str) -> Judged:
     state = _offered(seen)
-    return Judged(state in ({}, {**state, "holds": {}}), f"The state was {state}.")
+    if not isinstance(state, dict):
+        raise Beside("not run", f"The state was {state}, no namespace.")
+    return Judged(not state.get("holds", state), f"The state was {state}.")
 
 
 def _one_call(seen: Seen, _: str) -> Judged:
-    calls = [loop(line) for line in seen.all("called", "lifespan")]
-    serving = {loop(line) for line in seen.requests}
-    few = f"{count(len(calls), 'lifespan')}; requests came in {count(len(serving), 'event loop')}"
-    held = serving <= set(calls) and len(set(calls)) == len(calls)
-    return Judged(held and len(calls) >= seen.case.workers, f"{few}.")
+    """Hold that no loop has two calls, and no process serves without one; see "same loop"."""
+    calls = [loop(line) for line in seen.all("called") if line["type"] != "http"]
+    serving = {line["pid"] for line in seen.requests}
+    enough = serving <= {pid for pid, *_ in calls} and len(calls) >= seen.case.workers
+    served = count(len(serving), "process", "processes")
+    actual = f"{count(len(calls), 'lifespan')}, {served} that served."
+    return Judged(enough and len(set(calls)) == len(calls), actual)
 
 
 def _same_loop(seen: Seen, _: str) -> Judged:
@@ -91,41 +95,37 @@ def _differs(one: Line, other: Line) -> str:
 
 
 def _lasts(seen: Seen, _: str) -> Judged:
-    for call in seen.lifespans:
-        requests = [line for line in seen.requests if loop(line) == loop(call)]
-        if any(clock(line) < clock(call) for line in requests):
-            return Judged(held=False, actual="A request came before the call with the scope.")
-        for end in own(seen.all("cancelled") + seen.all("raised") + seen.all("returned"), call):
-            if any(clock(line) > clock(end) for line in requests):
-                return Judged(held=False, actual="A request came after the end of the call.")
-            told = own(seen.all("received", "lifespan.shutdown"), call)
-            if end["kind"] == "cancelled" and not told:
-                return Judged(held=False, actual="The call was broken off before shutdown.")
-    return Judged(held=True, actual="The call lasted longer than the requests.")
+    """Hold that the server breaks no call off before it is told to stop."""
+    told = seen.stopped or float("inf")
+    seen.first("called", "lifespan")
+    if any(clock(end) < told for end in seen.all("cancelled", "lifespan")):
+        return Judged(held=False, actual="The call was broken off while the server served.")
+    return Judged(held=True, actual="The call was not broken off.")
 
 
 # ---- state -------------------------------------------------------------------------------------
 
 
 def _namespace(seen: Seen) -> Line:
-    """Return the state as the application has made it last."""
+    """Return the state of the first lifespan, as the application has made it last."""
     _offered(seen)
-    seen.first("kept")
-    return seen.all("kept")[-1]
+    return own(seen.all("kept"), seen.first("kept"))[-1]
 
 
 def _copies(seen: Seen, _: str) -> Judged:
-    kept = _namespace(seen)
-    bodies = [answer.body for answer in seen.answers if answer.body is not None]
-    if len(bodies) < len(seen.answers) or not bodies:
-        raise Beside("not run", "Not every request was answered.")
-    faults = [fault for body in bodies for fault in _of_copy(body, kept)]
-    if not faults and bodies[-1]["state"].get("visitors") != ["Ada"]:
+    _namespace(seen)
+    begun = clock(seen.first("sends", "lifespan.startup.complete"))
+    bodies = [each.body for each in seen.answers if each.asked > begun and each.body is not None]
+    if not bodies:
+        raise Beside("not run", "No request was answered.")
+    faults = [fault for body in bodies for fault in _of_copy(body, seen)]
+    changed = any(each.path.startswith("/append") for each in seen.answers if each.body)
+    if changed and not faults and bodies[-1]["state"].get("visitors") != ["Ada"]:
         faults = ["A change of a value did not reach the next request."]
     return Judged(not faults, faults[0] if faults else "Each request had a shallow copy.")
 
 
-def _of_copy(body: Mapping[str, Any], kept: Line) -> list[str]:
+def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
     """Return what is wrong about the state of one request."""
     if "state" not in body:
         return ["A request had no state."]
@@ -133,15 +133,15 @@ def _of_copy(body: Mapping[str, Any], kept: Line) -> list[str]:
         return ["A request had the state itself, not a copy."]
     if "taste" in body["state"] or body["state"].get("colour", "green") != "green":
         return ["A key that one request set came with another."]
-    return [
-        f"The {key} of a request is not that of the lifespan."
-        for key, value in kept["ids"].items()
-        if body["ids"].get(key) != value
-    ]
+    values = {key: body["ids"].get(key) for key in _namespace(seen)["ids"]}
+    if any(values == line["ids"] for line in seen.all("kept")):
+        return []
+    return ["The values of a request are not those of a lifespan."]
 
 
 def _late_key(seen: Seen, _: str) -> Judged:
-    _namespace(seen)
+    if "late" not in _namespace(seen)["state"]:
+        seen.beside()
     bodies = [answer.body for answer in seen.answers if answer.path == "/late" and answer.body]
     if not bodies:
         raise Beside("not run", "No request was answered afterwards.")
@@ -154,6 +154,8 @@ def _untouched(seen: Seen, _: str) -> Judged:
     found = own(seen.all("received", "lifespan.shutdown"), kept)
     if not found:
         raise Beside("not run", "Shutdown was not received.")
+    if any(each.body and each.body.get("state_id") == kept["state_id"] for each in seen.answers):
+        raise Beside("not run", "Requests had the state itself, and have changed it.")
     same = among(found[0], "ids", "state_id") == among(kept, "ids", "state_id")
     return Judged(same, f"At shutdown the state was {found[0]['state']}.")
 

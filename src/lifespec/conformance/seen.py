@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ __all__ = [
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
-PATIENCE = 10.0  # seconds that a server has to end in
+PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
 
 
 class Answer(NamedTuple):
@@ -59,7 +59,7 @@ class Seen:
 
     `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is
     when the signal came, `told` when the suite last did something, `ended` when the process did,
-    None where it was still there after PATIENCE.  `status` is its exit status, `left` the processes
+    None where it was still there after `limit`.  `status` is its exit status, `left` the processes
     that it left behind, `elsewhere` the ports on which it listens instead.
     """
 
@@ -73,6 +73,7 @@ class Seen:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
+    limit: float = PATIENCE
 
     def all(self, kind: str, type_: str | None = None, by: str = "") -> list[Line]:
         """Return the lines of a kind, and of a type where it matters."""
@@ -87,10 +88,11 @@ class Seen:
     @property
     def lifespans(self) -> list[Line]:
         """The calls with the scope of a lifespan; raise Beside where there was none."""
-        calls = self.all("called", "lifespan")
-        if not calls:
-            raise Beside("not run", "The application was not called with the scope of a lifespan.")
-        return calls
+        return self.all("called", "lifespan") or self.beside()
+
+    def beside(self) -> NoReturn:
+        """Raise Beside: say how far the application has come."""
+        raise Beside("not run", self.stuck)
 
     @property
     def requests(self) -> list[Line]:
@@ -99,23 +101,18 @@ class Seen:
 
     def first(self, kind: str, type_: str | None = None) -> Line:
         """Return the first line of a kind, by the clock; raise Beside where there is none."""
-        self.lifespans  # noqa: B018
-        found = self.all(kind, type_)
-        if not found:
-            raise Beside("not run", self.stuck)
-        return min(found, key=clock)
+        return min(self.all(kind, type_) or self.beside(), key=clock)
 
-    def reached(self, *verbs: str) -> Line:
-        """Return the line of the first step with one of these verbs; Beside where there is none."""
-        self.lifespans  # noqa: B018
-        lines = [line for line in self.all("plays") if line["type"] in verbs]
-        if not lines:
-            raise Beside("not run", self.stuck)
-        return min(lines, key=clock)
+    def reached(self, step: int) -> None:
+        """Raise Beside where the script did not come to a step."""
+        if not any(line["step"] == step for line in self.all("plays")):
+            self.beside()
 
     @property
     def stuck(self) -> str:
         """Where the application has stopped, in a sentence."""
+        if not self.all("called", "lifespan"):
+            return "The application was not called with the scope of a lifespan."
         last = max((line for line in self.lines if line["call"]), key=clock)
         doing = f"{last['kind']} {last.get('type') or ''}".rstrip()
         return f'The application has not come so far: the last of it is "{doing}".'
@@ -124,10 +121,12 @@ class Seen:
     def end(self) -> str:
         """How the process has ended, in words."""
         if self.ended is None:
-            return f"the process was still there {PATIENCE:g} s later"
+            return f"the process was still there {self.limit:g} s later"
         how = f"with status {self.status}"
         if self.status is not None and self.status < 0:
             how = f"by signal {-self.status}"
+        if self.stopped is None:
+            return f"the process ended {how}"
         return f"the process ended {how} after {max(self.ended - self.told, 0):.1f} s"
 
 
@@ -151,6 +150,6 @@ def own(lines: Iterable[Line], call: Line) -> list[Line]:
     return [line for line in lines if among(line, "pid", "call") == among(call, "pid", "call")]
 
 
-def count(number: int, what: str) -> str:
+def count(number: int, what: str, more: str = "") -> str:
     """Return a number of things in words."""
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number} {what if number == 1 else more or what + 's'}"

@@ -6,6 +6,7 @@ import os
 import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lifespec.conformance import cases, judging
@@ -13,7 +14,7 @@ from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.report import Report, sequence
-from lifespec.conformance.seen import LIFESPAN, Beside, clock
+from lifespec.conformance.seen import LIFESPAN, PATIENCE, Beside, clock
 from lifespec.conformance.trials import START, Trial
 from lifespec.trace import Entry
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.report import Finding
     from lifespec.conformance.seen import Line, Seen
 
-__all__ = ["AT_ONCE", "check", "chosen"]
+__all__ = ["AT_ONCE", "Job", "check", "chosen"]
 
 AT_ONCE = 2 * (os.cpu_count() or 1)
 WITHOUT = "The server calls the application with no lifespan scope."
@@ -39,51 +40,67 @@ def chosen(only: Sequence[str] = ()) -> list[Case]:
     return [known[name] for name in only or known]
 
 
-def check(
-    command: Sequence[str],
-    dialect: str = "asgi 2.0",
-    trials: Sequence[Case] = (),
-    *,
-    workers: str = "",
-    tell: Callable[[], object] = lambda: None,
-) -> Report:
+@dataclass(frozen=True)
+class Job:
+    """What is put on trial: see the options of `lifespec check server`."""
+
+    command: tuple[str, ...]
+    dialect: str = "asgi 2.0"
+    workers: str = ""
+    limit: float = PATIENCE
+
+    @property
+    def subject(self) -> str:
+        """The command in one line."""
+        return shlex.join(self.command)
+
+    def arguments(self, case: Case) -> list[str]:
+        """Return the command for a case; raise Unchecked where workers have no place in it."""
+        if case.workers == 1 or any("{workers}" in word for word in self.command):
+            return [*self.command]
+        if not self.workers:
+            raise Unchecked("the command has no {workers}, and --workers was not given")
+        return [*self.command, *shlex.split(self.workers)]
+
+
+def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: None) -> Report:
     """Put a server on trial; raise Unchecked where it cannot be.  `tell` is called after a case.
 
-    `command` has places for {app} and {port}; `workers` is added to it where two are wanted and
-    it has no place for {workers}.  The first of `trials`, by default all cases for servers, shows
-    whether the server can be put on trial at all.
+    The first of all cases shows whether it can be, and is played even if it is not among `only`.
     """
     for place in ("{app}", "{port}"):
-        if not any(place in word for word in command):
-            raise Unchecked(f"the command has no {place}: {shlex.join(command)}")
-    first, *others = trials or chosen()
-    bench = _Bench(command, dialect, workers, tell)
-    found = [*bench.first(first)]
+        if not any(place in word for word in job.command):
+            raise Unchecked(f"the command has no {place}: {job.subject}")
+    first = chosen()[0]
+    bench = _Bench(job, tell)
+    found = [finding for finding in bench.first(first) if first in only]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
-            for findings in pool.map(bench.play, others):
+            for findings in pool.map(bench.play, (case for case in only if case != first)):
                 found += findings
         finally:
             bench.broken_off.set()
             pool.shutdown(cancel_futures=True)
-    return Report(shlex.join(command), dialect, tuple(found))
+    return Report(job.subject, job.dialect, tuple(found))
 
 
 class _Bench:
     """Plays cases, and judges what was seen."""
 
-    def __init__(
-        self, command: Sequence[str], dialect: str, workers: str, tell: Callable[[], object]
-    ) -> None:
-        self.command, self.dialect, self.workers, self.tell = [*command], dialect, workers, tell
+    def __init__(self, job: Job, tell: Callable[[], object]) -> None:
+        self.job, self.dialect, self.tell = job, job.dialect, tell
         self.broken_off = threading.Event()
         self.without = False
 
+    def trial(self, case: Case) -> Seen:
+        """Play a case."""
+        return Trial(self.job.arguments(case), case, self.job.limit, self.broken_off).run()
+
     def first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked where it shows that nothing can be judged."""
-        seen = Trial(self.command, case, self.broken_off).run()
+        seen = self.trial(case)
         if not any(line["kind"] == "called" for line in seen.lines):
-            raise Unchecked(_obstacle(seen, self.command[0]))
+            raise Unchecked(_obstacle(seen, self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.tell()
         return self.judged(case, seen)
@@ -98,16 +115,11 @@ class _Bench:
             self.tell()
 
     def played(self, case: Case) -> list[Finding]:
-        command = self.command
         if not any(judging.expected(case, self.dialect)):
             return []
         if self.without:
             return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
-        if case.workers > 1 and not any("{workers}" in word for word in command):
-            if not self.workers:
-                raise Unchecked("the command has no {workers}, and --workers was not given")
-            command = [*command, *shlex.split(self.workers)]
-        return self.judged(case, Trial(command, case, self.broken_off).run())
+        return self.judged(case, self.trial(case))
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])

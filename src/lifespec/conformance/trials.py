@@ -1,7 +1,7 @@
 """One case, played with a server in a process of its own.
 
 The suite plays the application, a client and an operator.  Every wait is for something that is
-seen, and has a limit: PATIENCE since the application noted something last.
+seen, and has a limit, which begins anew when the application notes something.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.seen import LIFESPAN, PATIENCE, Seen
+from lifespec.conformance.seen import LIFESPAN, Seen
 from lifespec.conformance.subjects import FLOOD, Subject, until
 
 if TYPE_CHECKING:
@@ -26,18 +26,22 @@ __all__ = ["START", "Trial"]
 
 START = 40.0  # seconds that a server has to call or import the application in
 LONGEST = 60.0  # seconds for one step, even where things go on happening
+POLL = 0.02  # seconds between two looks
 TRAFFIC = 1.0
 
 
 class Trial:
-    """One case, played with a server."""
+    """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting."""
 
-    def __init__(self, command: Sequence[str], case: Case, broken_off: threading.Event) -> None:
-        self.case, self.broken_off = case, broken_off
+    def __init__(
+        self, command: Sequence[str], case: Case, limit: float, broken_off: threading.Event
+    ) -> None:
+        self.case, self.limit, self.broken_off = case, limit, broken_off
         script = [[action.verb, _argument(action)] for action in case.script]
         self.subject = Subject(command, script, case.workers)
-        self.seen = Seen(case)
+        self.seen = Seen(case, limit=limit)
         self.clients: list[threading.Thread] = []
+        self.in_vain = False
 
     def run(self) -> Seen:
         """Play the case to its end; raise Unchecked where it cannot be judged."""
@@ -53,7 +57,7 @@ class Trial:
             self.seen.elsewhere = self.subject.elsewhere()
             self.subject.end_processes()
             for client in self.clients:
-                client.join(PATIENCE)
+                client.join(LONGEST)
             self.seen.lines = self.subject.complete()
             self.seen.output = self.subject.output
         if self.subject.flooded:
@@ -61,16 +65,18 @@ class Trial:
         return self.seen
 
     def patiently(self, done: Callable[[], object]) -> bool:
-        """Wait until something is done, while the server lives and things happen."""
+        """Wait until something is done, while the server lives and things happen.
+
+        Where that was in vain once, there is no waiting any more.
+        """
         begun = last = time.monotonic()
         count = -1
-        while not done() and self.running():
+        while not done() and self.running() and not self.in_vain:
             lines, now = len(self.subject.lines()), time.monotonic()
             last = now if lines != count else last
             count = lines
-            if now - last > (PATIENCE if lines else START) or now - begun > LONGEST:
-                return False
-            time.sleep(0.02)
+            self.in_vain = now - last > (self.limit if lines else START) or now - begun > LONGEST
+            time.sleep(POLL)
         return bool(done())
 
     def running(self) -> bool:
@@ -81,7 +87,7 @@ class Trial:
 
     def request(self, doing: Action) -> None:
         """Request a path until it is answered; the first one waits for the server to start."""
-        limit = PATIENCE if any(answer.body for answer in self.seen.answers) else TRAFFIC
+        limit = self.limit if any(answer.body for answer in self.seen.answers) else TRAFFIC
         answers = [self.subject.ask(doing.text, limit)]
 
         def answered() -> bool:
@@ -94,9 +100,7 @@ class Trial:
 
     def traffic(self, _: Action) -> None:
         """Make requests for a second, answered or not."""
-        end = time.monotonic() + TRAFFIC
-        until(lambda: self.subject.ask("/", TRAFFIC).body and not self.running(), TRAFFIC)
-        until(lambda: time.monotonic() >= end, TRAFFIC)
+        until(lambda: self.subject.ask("/", TRAFFIC) and not self.running(), TRAFFIC)
 
     def open(self, doing: Action) -> None:
         """Begin a request, and wait until the application holds it."""
@@ -126,10 +130,10 @@ class Trial:
             self.subject.tell(what)
 
     def await_end(self) -> None:
-        """Wait for the process to end, where it was told to."""
+        """Wait for the process to end, where it was told to, or is to end by itself."""
         self.seen.told = time.monotonic()
-        if self.seen.stopped is not None and self.case.meanwhile[-1].verb != "wait":
-            until(lambda: not self.running(), PATIENCE)
+        if self.case.meanwhile[-1].verb != "wait":
+            until(lambda: not self.running(), self.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
 

@@ -195,7 +195,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "process ends": Phrase(
             argument=False,
             parties=_ON_SERVER,
-            says="the process ends within ten seconds of what it was told last",
+            says="the process ends in time when it was told to stop",
         ),
         "shows": Phrase(argument=True, parties=_ON_SERVER, says="the output has this text"),
         "hides": Phrase(
