@@ -31,6 +31,7 @@ extensions = [
     "executed",
     "rules",
     "tables",
+    "casebook",
     "dialects",
     "holds",
     "decisions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import math
 import os
@@ -303,6 +304,21 @@ def test_to_thread() -> None:
 
     with pytest.raises(NotImplementedError, match=OUTSIDE):
         clock.run(main())
+
+
+def test_refusals_are_remembered() -> None:
+    """A loop says what it refused last, also where the refusal was swallowed."""
+
+    async def main() -> tuple[str, str]:
+        loop = asyncio.get_running_loop()
+        before = loop.refused  # type: ignore[attr-defined]
+        with contextlib.suppress(NotImplementedError):
+            loop.add_reader(0, print)
+        return before, loop.refused  # type: ignore[attr-defined]
+
+    before, after = clock.run(main())
+    assert before == ""
+    assert re.search(OUTSIDE, after)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,12 @@ EVERY_FILE = [path for path in (*MODULES.values(), *EXTENSIONS) if path.read_tex
 COPY_ME = {"server", "application", "validate", "messages"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
+
+def suite(*names: str) -> set[str]:
+    """Name modules of the suite."""
+    return {f"conformance.{name}" for name in names}
+
+
 # What each module may import of ours; the standard library is free to all.  Arrows only go down.
 PLAN: dict[str, set[str]] = {
     "server": set(),
@@ -43,16 +49,41 @@ PLAN: dict[str, set[str]] = {
     "server_trio": {"server"},
     "composition": {"server", "application"},
     "diagram": {"trace", "validate"},
-    "conformance.cases": {"validate"},
-    "conformance.subjects": {"conformance.probe", "server"},
+    "conformance.cases": {"conformance.vocabulary", "validate"},
+    "conformance.seen": suite("cases"),
+    "conformance.subjects": suite("cases", "seen"),
+    "conformance.offered": suite("seen"),
+    "conformance.phrases": suite("offered", "seen"),
+    "conformance.trials": suite("cases", "seen", "subjects"),
+    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen", "trials")
+    | {"trace"},
     "stage": {"clock", "server", "trace"},
     "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
     "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},
     "onefile": {"examples"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
-    "conformance.report": {"conformance.cases"},
-    "cli": {f"conformance.{name}" for name in ("run", "report", "cases", "subjects", "explain")},
+    "conformance.vocabulary": set(),
+    "conformance.drawn": {"trace"},
+    "conformance.report": suite("cases", "drawn") | {"validate"},
+    "conformance.serving": {"stage", "trace", "validate"},
+    "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
+    "conformance.judging": suite("cases", "report", "serving"),
+    "conformance.applications": suite("cases", "judging", "playing", "report", "serving"),
+    "conformance.middleware": suite(
+        "applications", "cases", "judging", "playing", "report", "serving"
+    ),
+    "conformance.targets": suite("cases") | {"stage"},
+    "conformance.pipe": suite("cases"),
+    "conformance.apart": suite(
+        *("applications", "cases", "judging", "middleware", "pipe", "report", "targets"),
+        "vocabulary",
+    ),
+    "conformance.checking": suite(
+        "apart", "applications", "cases", "report", "seen", "servers", "subjects", "vocabulary"
+    )
+    | {"validate"},
+    "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),
     "__main__": {"cli"},
     "": COPY_ME | {"composition"},
 }

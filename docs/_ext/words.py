@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec import diagram
+from lifespec.conformance import cases, vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sphinx.environment import BuildEnvironment
 
@@ -130,7 +131,15 @@ class UnlistedWordError(LookupError):
 
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
-    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS)))
+    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS, *_of_the_suite())))
+
+
+def _of_the_suite() -> Iterator[str]:
+    """Yield the sentences of the cases and of their vocabulary."""
+    yield from (case.says for case in cases.load())
+    yield from vocabulary.KEYS.values()
+    for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
+        yield from (row.says for row in table.values())
 
 
 @lru_cache(maxsize=4)

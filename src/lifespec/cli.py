@@ -15,7 +15,8 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lifespec.conformance import explain
+from lifespec.conformance import checking, explain
+from lifespec.conformance.cases import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COPY_ME", "Refused", "main"]
 
+INTERRUPTED = 130  # as shells have it
 COPY_ME = {
     "server": "the server's half of the protocol",
     "application": "the application's half",
@@ -47,9 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command; return 0 where it is done, 2 where it could not be."""
     try:
         return _run(argv)
-    except Refused as refused:
+    except (Refused, Unchecked) as refused:
         sys.stderr.write(f"lifespec: {refused}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("lifespec: interrupted\n")
+        return INTERRUPTED
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -81,6 +86,8 @@ def _parser() -> Parser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
     _add_copy(commands)
     _add_explain(commands)
+    checking.add_check(commands)
+    checking.add_cases(commands)
     return parser
 
 

@@ -34,8 +34,12 @@ def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop at whose start it is 0.0 and which never waits."""
+    """An event loop at whose start it is 0.0 and which never waits.
 
+    `refused` is the sentence of its last refusal, "" where all that was asked of it is done.
+    """
+
+    refused = ""
     _scheduled: list[asyncio.TimerHandle]  # private to asyncio; the tests hold what we need of it
     _ready: list[asyncio.Handle]
 
@@ -91,15 +95,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def _refuse_threads(self, names: str) -> NoReturn:
-        raise RuntimeError(
-            f"The virtual clock cannot wait for threads ({names}): run this on a real event loop.",
+        self.refused = (
+            f"The virtual clock cannot wait for threads ({names}): run this on a real event loop."
         )
+        raise RuntimeError(self.refused)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise NotImplementedError(
+        self.refused = (
             "The virtual clock has no sockets, processes, signals or threads:"
-            " run this on a real event loop.",
+            " run this on a real event loop."
         )
+        raise NotImplementedError(self.refused)
 
     async def _refuse_when_awaited(self, *_: Any, **__: Any) -> NoReturn:
         self._refuse()

@@ -1,0 +1,112 @@
+"""Puts an application on trial: plays the cases to it, and collects what is found."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lifespec.conformance import cases, judging, playing, report, serving
+from lifespec.conformance.judging import DECLINED, Usual
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from lifespec.conformance.cases import Case
+    from lifespec.conformance.judging import How
+    from lifespec.conformance.report import Finding, Report
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+__all__ = ["LIMIT", "USUAL", "Trial", "check", "left_out", "note_on", "trial", "trials"]
+
+LIMIT = 30.0  # seconds for an answer
+USUAL = "start-and-stop"  # the case that says how an application answers in general
+
+
+class Trial(NamedTuple):
+    """What came of one case; `doubt` says why it is to be tried again in real time, or ""."""
+
+    findings: tuple[Finding, ...]
+    usual: Usual
+    doubt: str = ""
+
+
+def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
+    """Put an application on trial, here and now; raise Unchecked where it is none.
+
+    The same application goes through all cases, one after the other.  The clock is virtual until
+    the application needs the real one.
+    """
+    usual: Usual | None = None
+    found: list[Finding] = []
+    real = False
+    for case in trials(dialect):
+        if reason := left_out(case, usual):
+            found += judging.without(case, dialect, *reason)
+            continue
+        tried = trial(app, case, dialect, usual, limit=limit, real=real)
+        if tried.doubt:
+            real = True
+            tried = trial(app, case, dialect, usual, limit=limit, real=real)
+        usual = usual or tried.usual
+        found += tried.findings
+    name = getattr(app, "__qualname__", type(app).__qualname__)
+    return report.Report(name, dialect, tuple(found), note_on(found))
+
+
+def note_on(findings: Sequence[Finding]) -> str:
+    """Say in a sentence how an application usually goes, by the findings of all cases."""
+    usual = (each for each in findings if (each.case, each.slug) == (USUAL, "startup-answered"))
+    return next((each.actual for each in usual), "")
+
+
+def trials(dialect: str) -> list[Case]:
+    """Return the cases of applications for a text, start-and-stop before the others."""
+    chosen = [c for c in cases.load() if c.party == "application" and dialect in c.dialects]
+    return sorted(chosen, key=lambda case: case.name != USUAL)
+
+
+def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
+    """Say why a case is not played to an application that usually does so, or None."""
+    if usual is None or "type" in case.script[0].keys:
+        return None
+    if usual.startup in DECLINED:
+        return "not applicable", "It declines lifespan."
+    if usual.startup in ("silent", "exited"):
+        return "not run", f"It does not answer startup: see {USUAL}."
+    return None
+
+
+def trial(  # noqa: PLR0913  each is one decision
+    app: Application,
+    case: Case,
+    dialect: str,
+    usual: Usual | None,
+    *,
+    limit: float = LIMIT,
+    real: bool = False,
+) -> Trial:
+    """Play one case to an application, and judge it; raise Unchecked where it is none."""
+    _look(app)
+    seen = playing.play(app, case, dialect, limit, real=real)
+    for each in seen:
+        if isinstance(each.error, serving.NoApplication):
+            raise cases.Unchecked(f"this is no application: {each.error}")
+    now = Usual(seen[-1].startup, seen[-1].shutdown)
+    found = tuple(judging.findings(case, dialect, seen, usual or now))
+    doubts = [each.doubt for each in seen if each.doubt]
+    return Trial(found, now, doubts[0] if doubts else "")
+
+
+def _look(app: Application) -> None:
+    """Raise Unchecked where an application cannot be called with scope, receive and send."""
+    try:
+        inspect.signature(app).bind({}, None, None)
+    except ValueError:  # it does not say what it can be called with
+        return
+    except TypeError as error:
+        raise cases.Unchecked(
+            f"this cannot be called with scope, receive and send ({error}): if it makes an"
+            " application, give --factory; if it is a two-callable (legacy) one, name what"
+            " lifespec.single_callable makes of it"
+        ) from None

@@ -1,0 +1,291 @@
+"""The cases: conversations as text, what is to be seen in them, and the levels of the rules.
+
+`cases.toml` has one table for each case, and its format is told by the tables of `vocabulary.py`:
+KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from importlib import resources
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from lifespec.conformance.vocabulary import (
+    DOINGS,
+    KEYS,
+    PARTIES,
+    PHRASES,
+    SERVER,
+    USUAL,
+    VERBS,
+    Party,
+    Verb,
+)
+from lifespec.validate import DIALECTS, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = [
+    "Action",
+    "Case",
+    "CaseError",
+    "Expectation",
+    "Rule",
+    "Unchecked",
+    "action",
+    "load",
+    "read",
+    "rules",
+]
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class CaseError(ValueError):
+    """A file of cases breaks its format: `str()` names file and case, and what is allowed."""
+
+
+class Unchecked(Exception):  # noqa: N818  named as what happened
+    """A subject could not be put on trial; `str()` says what was given, and what to do."""
+
+
+_REQUIRED = ("party", "says", "script", "expect")
+_OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One line of a script.
+
+    Of `send` and `offer`, `type` and `keys` make the event, or `value` where that is no mapping
+    with a type.  `text` belongs to `raise`, and is the word of `await`.
+    """
+
+    verb: str
+    type: str = ""
+    keys: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    seconds: float = 0.0
+    text: str = ""
+    value: Any = None
+
+    @property
+    def event(self) -> Any:
+        """What is sent or offered, made anew."""
+        return {"type": self.type, **self.keys} if self.type else self.value
+
+
+class Expectation(NamedTuple):
+    """What is to be seen if a rule is kept: a phrase of PHRASES, and its argument or ""."""
+
+    slug: str
+    phrase: str
+    argument: str = ""
+
+    @property
+    def says(self) -> str:
+        """What is to be seen, in words."""
+        return f"{PHRASES[self.phrase].says}{': ' * bool(self.argument)}{self.argument}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One conversation: what the suite does, and what is expected of who is on trial."""
+
+    name: str
+    party: Party
+    says: str
+    script: tuple[Action, ...]
+    expect: tuple[Expectation, ...]
+    dialects: tuple[str, ...] = tuple(DIALECTS)
+    silent: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NONE)
+    real: bool = False
+    needs: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    server: tuple[Action, ...] = ()
+    meanwhile: tuple[Action, ...] = ()
+    workers: int = 1
+
+    def silent_on(self, slug: str, dialect: str) -> bool:
+        """Say whether a text is silent on a rule in just this case."""
+        return dialect in self.silent.get(slug, ())
+
+
+class Rule(NamedTuple):
+    """A row of rules.toml: whose duty, where it is seen, and the strongest level of each text.
+
+    `levels` has "" for a text that is silent, where the rule is ours alone, and no entry for one
+    that lacks what the rule is about.
+    """
+
+    slug: str
+    party: str
+    observable: str
+    levels: Mapping[str, str]
+    implies: tuple[str, ...] = ()
+
+
+_STRENGTH = ("must", "must not", "should", "should not", "may", "")
+
+
+@functools.cache
+def rules() -> Mapping[str, Rule]:
+    """Return the rules of rules.toml by slug, in the order of the file."""
+    rows = tomllib.loads(_packaged("rules.toml"))
+    return MappingProxyType({slug: _rule(slug, row) for slug, row in rows.items()})
+
+
+def _packaged(name: str) -> str:
+    file = resources.files("lifespec.conformance").joinpath(name)
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        raise Unchecked(f"this installation has no {file}: install lifespec again") from None
+
+
+def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
+    levels: dict[str, str] = {}
+    for source in row["source"]:
+        level = source["level"] if source.get("section") else ""
+        for dialect in source["dialects"]:
+            levels[dialect] = min(level, levels.get(dialect, ""), key=_STRENGTH.index)
+    return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
+
+
+@functools.cache
+def load() -> tuple[Case, ...]:
+    """Return the cases of the package."""
+    return read(_packaged("cases.toml"), "cases.toml")
+
+
+def read(text: str, file: str) -> tuple[Case, ...]:
+    """Return the cases of a file in its order; raise CaseError where it breaks the format."""
+    try:
+        rows = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CaseError(f"{file}: {error}") from None
+    return tuple(_Reader(file, name).case(row) for name, row in rows.items())
+
+
+def action(line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
+    """Return what one line of a script says; raise ValueError where it says nothing known."""
+    verb, _, rest = line.partition(" ")
+    row = verbs.get(verb)
+    if row is None or party not in row.parties:
+        known = ", ".join(verb for verb, row in verbs.items() if party in row.parties)
+        raise ValueError(f"{verb!r} is no verb where {party}s are on trial; verbs are {known}")
+    if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
+        raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
+    return _FORMS[row.form](verb, rest)
+
+
+def _event(verb: str, rest: str) -> Action:
+    if re.match(r"[a-z]+\.", rest):
+        type_, _, keys = rest.partition(" ")
+        return Action(verb, type_, keys=_keys(keys))
+    return Action(verb, value=json.loads(rest))
+
+
+def _keys(text: str) -> Mapping[str, Any]:
+    """Read `key=value key=value`, where values are JSON."""
+    found, decoder = {}, json.JSONDecoder()
+    while text:
+        key, equals, rest = text.partition("=")
+        if not equals or not key.isidentifier():
+            raise ValueError(f"{text!r} is no list of key=value, with values in JSON")
+        found[key], end = decoder.raw_decode(rest)
+        text = rest[end:].lstrip(" ")
+    return MappingProxyType(found)
+
+
+_FORMS: Mapping[str, Callable[[str, str], Action]] = {
+    "": lambda verb, _: Action(verb),
+    "event": _event,
+    "keys": lambda verb, rest: Action(verb, keys=_keys(rest)),
+    "seconds": lambda verb, rest: Action(verb, seconds=float(rest)),
+    "text": lambda verb, rest: Action(verb, text=json.loads(rest) if rest else ""),
+    "word": lambda verb, rest: Action(verb, text=rest),
+}
+
+
+class _Reader(NamedTuple):
+    """Reads one case, and refuses what is not in the format."""
+
+    file: str
+    name: str
+
+    def case(self, row: Any) -> Case:
+        self.known("key", row if isinstance(row, dict) else [f"{self.name} = …"], KEYS)
+        for key in _REQUIRED:
+            if key not in row:
+                self.refuse(f"the key {key!r} is missing")
+        party = row["party"]
+        self.known("party", [party], PARTIES)
+        dialects = row.get("dialects", tuple(DIALECTS))
+        self.known("dialect", dialects, DIALECTS)
+        silent = {
+            slug: tuple(DIALECTS if texts is True else texts)
+            for slug, texts in row.get("silent", {}).items()
+        }
+        for slug, texts in silent.items():
+            self.known("expected rule", [slug], row["expect"])
+            self.known("dialect", texts, DIALECTS)
+        return Case(
+            self.name,
+            party,
+            row["says"],
+            tuple(self.action(line, party) for line in row["script"]),
+            tuple(self.expected(row["expect"], party)),
+            tuple(dialects),
+            silent,
+            bool(row.get("real")),
+            tuple(row.get("needs", ())),
+            tuple(row["script"]),
+            tuple(self.action(line, "application") for line in self.own(row, "server")),
+            tuple(self.action(line, party, DOINGS) for line in self.own(row, "meanwhile")),
+            row.get("workers", 1),
+        )
+
+    def own(self, row: Mapping[str, Any], key: str) -> Sequence[str]:
+        """Return the lines of a key that cases of one party have, and what is usual there."""
+        party, usual = _OWN[key]
+        if row["party"] == party:
+            return row.get(key, usual)  # type: ignore[no-any-return]
+        if key in row:
+            self.refuse(f"the key {key!r} is for the party {party!r}")
+        return ()
+
+    def action(self, line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
+        try:
+            return action(line, party, verbs)
+        except ValueError as error:
+            self.refuse(str(error))
+
+    def expected(self, rows: Mapping[str, str | list[str]], party: Party) -> Iterator[Expectation]:
+        self.known("rule", rows, RULES)
+        for slug, phrases in rows.items():
+            for text in [phrases] if isinstance(phrases, str) else phrases:
+                yield self.phrase(slug, text, party)
+
+    def phrase(self, slug: str, text: str, party: Party) -> Expectation:
+        phrases = {name: row for name, row in PHRASES.items() if party in row.parties}
+        found = re.fullmatch(r'(?P<name>[a-z -]+?)(?: (?P<argument>".*"))?', text)
+        name, argument = (found["name"], found["argument"]) if found else (text, None)
+        self.known("phrase", [name], phrases)
+        if (argument is not None) != phrases[name].argument:
+            wanted = "a text in quotes" if phrases[name].argument else "nothing"
+            self.refuse(f"the phrase {name!r} is followed by {wanted}")
+        return Expectation(slug, name, json.loads(argument or '""'))
+
+    def known(self, what: str, given: Any, allowed: Any) -> None:
+        for each in given:
+            if each not in allowed:
+                self.refuse(f"there is no {what} {each!r}; there are {', '.join(allowed)}")
+
+    def refuse(self, sentence: str) -> NoReturn:
+        raise CaseError(f"{self.file}: [{self.name}]: {sentence}")

@@ -1,0 +1,210 @@
+"""The commands `lifespec check` and `lifespec cases`: their options, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from lifespec.conformance import apart, applications, cases, report, servers
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.seen import PATIENCE
+from lifespec.conformance.subjects import PLACES
+from lifespec.conformance.vocabulary import PARTIES
+from lifespec.validate import DIALECTS
+
+__all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
+
+
+def add_check(commands: Any) -> Any:
+    """Add `check` to the commands of a parser; return the subjects it can put on trial."""
+    parser = commands.add_parser(
+        "check",
+        help="put an application, middleware or a server on trial",
+        description="Put somebody on trial: play conversations, and judge what was seen.",
+        epilog="exit status: 0 it conforms, 1 it does not, 2 it could not be checked",
+    )
+    subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
+    _add_app(subjects)
+    _add_middleware(subjects)
+    _add_server(subjects)
+    return subjects
+
+
+def _add_app(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "app",
+        help="an application",
+        description="Play the part of a server to an application, conversation by conversation.",
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", nargs="?", help="module:attribute, such as shop.main:app"
+    )
+    parser.add_argument(
+        "--factory", action="store_true", help="TARGET is called, and returns the application"
+    )
+    add_outputs(parser)
+    parser.add_argument(
+        "--pipe",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        default=[],
+        help="last, and instead of TARGET: a program that is the application, in any language",
+    )
+    parser.set_defaults(run=_check, party="application")
+
+
+def _add_middleware(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "middleware",
+        help="middleware",
+        description="Put middleware between an application and a server that are both the suite's.",
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", help="module:attribute, called with an application"
+    )
+    add_outputs(parser)
+    parser.set_defaults(run=_check, party="middleware", factory=False, pipe=[])
+
+
+def _add_server(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "server",
+        help="a server",
+        description="Start a server again and again, each time with another application, make\n"
+        "requests, and tell it to stop.",
+        epilog="places in COMMAND:\n"
+        + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
+        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with its places")
+    parser.add_argument(
+        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
+    )
+    parser.add_argument(
+        "--workers",
+        metavar="ARGUMENTS",
+        default="",
+        help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
+    )
+    add_outputs(parser)
+    parser.set_defaults(run=_server, limit=PATIENCE)
+
+
+def _server(arguments: argparse.Namespace) -> int:
+    only = servers.chosen(arguments.only)
+    words, text = tuple(arguments.command), arguments.dialect
+    job = servers.Job(words, text, arguments.workers, arguments.limit)
+    with report.progress(job.subject, len(only)) as tell:
+        found = servers.check(job, only, tell)
+    return publish(found, arguments)
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every subject has."""
+    parser.add_argument(
+        "--dialect",
+        metavar="TEXT",
+        type=dialect,
+        default="asgi 2.0",
+        help=f"the text that judges: {', '.join(DIALECTS)}; or asgi, amgi, pagi for its newest"
+        " (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=_seconds,
+        default=applications.LIMIT,
+        help="how long an import, or an answer, may take (default: %(default)g)",
+    )
+    parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
+    parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
+
+
+def dialect(text: str) -> str:
+    """Return the dialect that an option names; raise Unchecked."""
+    newest = {name.partition(" ")[0]: name for name in DIALECTS}
+    found = newest.get(text, text)
+    if found not in DIALECTS:
+        raise Unchecked(f"there is no text {text!r}: name {', '.join([*DIALECTS, *newest])}")
+    return found
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise Unchecked(f"a limit is a number of seconds, not {text!r}")
+    return seconds
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    target, pipe = arguments.target, tuple(arguments.pipe)
+    if bool(target) == bool(pipe):
+        raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
+    job = apart.Job(
+        arguments.party,
+        target or shlex.join(pipe),
+        arguments.dialect,
+        arguments.factory,
+        arguments.limit,
+        pipe,
+    )
+    with report.progress(job.target, len(job.cases())) as tell:
+        found = apart.check(job, tell)
+    return publish(found, arguments)
+
+
+def publish(found: report.Report, arguments: argparse.Namespace) -> int:
+    """Print a report, write its files, and return the exit status."""
+    report.show(found, sys.stdout, every=arguments.verbose)
+    _write(arguments.json, report.as_json(found))
+    _write(arguments.junit, report.as_junit(found, strict=arguments.strict))
+    return found.status(strict=arguments.strict)
+
+
+def _write(path: Path | None, text: str) -> None:
+    if path:
+        try:
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise Unchecked(f"{path} cannot be written: {error.strerror}; name another") from None
+
+
+def add_cases(commands: Any) -> None:
+    """Add `cases` to the commands of a parser."""
+    parser = commands.add_parser(
+        "cases",
+        help="list the conversations of the suite",
+        description="List the cases: who is on trial, what happens, and which rules are judged.",
+    )
+    parser.add_argument("--party", choices=PARTIES, help="only those with that one on trial")
+    parser.add_argument(
+        "--rule", metavar="SLUG", type=_slug, help="only those that judge that rule"
+    )
+    parser.set_defaults(run=_cases)
+
+
+def _slug(text: str) -> str:
+    if text not in cases.rules():
+        raise Unchecked(f"there is no rule {text!r}: `lifespec explain` lists them")
+    return text
+
+
+def _cases(arguments: argparse.Namespace) -> int:
+    for case in cases.load():
+        slugs = list(dict.fromkeys(each.slug for each in case.expect))
+        if arguments.party in (None, case.party) and arguments.rule in (None, *slugs):
+            sys.stdout.write(f"{case.name}  ({case.party})\n")
+            for text in (case.says, f"judges {', '.join(slugs)}"):
+                lines = textwrap.wrap(text, 76, break_on_hyphens=False)
+                sys.stdout.write("".join(f"    {line}\n" for line in lines))
+    return 0

@@ -1,0 +1,235 @@
+"""Judges what was seen of an application in a case: one function for each phrase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from lifespec.conformance import report
+from lifespec.conformance.cases import rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.report import Finding, Verdict
+    from lifespec.conformance.serving import Seen
+
+__all__ = [
+    "DECLINED",
+    "JUDGES",
+    "How",
+    "Matter",
+    "Told",
+    "Usual",
+    "course",
+    "expected",
+    "finding",
+    "findings",
+    "without",
+]
+
+DECLINED = ("raised", "returned")
+_ANSWERED = ("complete", "failed")
+How = Literal["held", "broken", "silent", "not applicable", "not run"]
+
+
+class Usual(NamedTuple):
+    """How an application answers startup and shutdown in start-and-stop; see `Seen`."""
+
+    startup: str
+    shutdown: str
+
+
+class Told(NamedTuple):
+    """What became of an expectation, and a sentence; "silent" is broken, but no text is."""
+
+    how: How
+    actual: str
+
+
+class Matter(NamedTuple):
+    """What a phrase is asked about: a rule of a text, and what was seen."""
+
+    slug: str
+    dialect: str
+    seen: Sequence[Seen]
+    usual: Usual
+
+    @property
+    def last(self) -> Seen:
+        """The last of the calls."""
+        return self.seen[-1]
+
+
+def findings(case: Case, dialect: str, seen: Sequence[Seen], usual: Usual) -> Iterator[Finding]:
+    """Yield a finding for each expectation of a case that was played to an application."""
+    conversation = "\n\n".join(report.sequence(each.spoken.entries) for each in seen)
+    for each in expected(case, dialect):
+        told = JUDGES[each.phrase](Matter(each.slug, dialect, seen, usual))
+        yield finding(case, dialect, each, told, conversation)
+
+
+def without(case: Case, dialect: str, how: How, actual: str) -> Iterator[Finding]:
+    """Yield the findings of a case that was not played."""
+    for each in expected(case, dialect):
+        yield finding(case, dialect, each, Told(how, actual))
+
+
+def expected(case: Case, dialect: str) -> Iterator[Expectation]:
+    """Yield what is expected where the text has what the rule is about."""
+    return (each for each in case.expect if dialect in rules()[each.slug].levels)
+
+
+def finding(
+    case: Case, dialect: str, each: Expectation, told: Told, conversation: str = ""
+) -> Finding:
+    """Return what an expectation came to, with the verdict of the text."""
+    silent = case.silent_on(each.slug, dialect)
+    wanted = report.requirement(each.slug, dialect, silent=silent)
+    verdict = _verdict(each.slug, dialect, told, silent=silent)
+    return report.Finding(
+        case.name, each.slug, verdict, wanted, each.says, told.actual, conversation
+    )
+
+
+def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
+    if told.how in ("not applicable", "not run"):
+        return told.how
+    silent = silent or told.how == "silent"
+    return report.verdict_for(slug, dialect, held=told.how == "held", silent=silent)
+
+
+# ---- what was seen, in words -------------------------------------------------------------------
+
+
+def course(seen: Seen) -> str:
+    """Say in a sentence how a lifespan went."""
+    if seen.startup in DECLINED:
+        return f"It declined lifespan: it {_end(seen)}."
+    parts = [_answer(seen, "startup"), *[_answer(seen, "shutdown")] * bool(seen.shutdown)]
+    if seen.startup == "complete" and not seen.shutdown:
+        parts.append(f"it {_end(seen)}")
+    sentence = "; ".join(parts).removesuffix(".")
+    return f"{sentence[0].upper()}{sentence[1:]}."
+
+
+def _answer(seen: Seen, phase: str) -> str:
+    answer = getattr(seen, phase)
+    if answer == "complete":
+        return f"{phase} was answered with complete"
+    if answer == "failed":
+        lines = str(seen.message).strip().splitlines()
+        return f"{phase} was answered with failed{''.join(f': {line}' for line in lines[-1:])}"
+    if answer == "silent":
+        return f"{phase} was not answered within the limit: {seen.doing}"
+    return f"{phase} was not answered: it {_end(seen)}"
+
+
+def _end(seen: Seen) -> str:
+    if seen.ended in ("raised", "exited"):
+        text = str(seen.error)
+        return f"raised {type(seen.error).__name__}{': ' * bool(text)}{text}"
+    return {"returned": "returned", "cancelled": "obeyed its cancellation"}.get(
+        seen.ended, "did not end"
+    )
+
+
+# ---- the phrases -------------------------------------------------------------------------------
+
+_NO_OCCASION: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
+    "startup-answered-once": (lambda seen: not seen.sent, "It sent nothing."),
+    "answers-in-order": (lambda seen: not seen.sent, "It sent nothing."),
+    "events-known": (lambda seen: not seen.sent, "It sent nothing."),
+    "shutdown-answered-once": (
+        lambda seen: seen.shutdown not in _ANSWERED,
+        "It did not answer shutdown.",
+    ),
+    "message-is-text": (
+        lambda seen: "failed" not in (seen.startup, seen.shutdown),
+        "It sent no failure.",
+    ),
+    "state-keys-text": (lambda seen: not seen.state, "It put nothing into the state."),
+}
+
+
+def _kept(matter: Matter) -> Told:
+    """Hear the judge of `lifespec.validate`; see the state's keys at the end as well."""
+    seen = matter.last
+    violations, remarks = (
+        [each for each in found if (each.party, each.slug) == ("application", matter.slug)]
+        for found in (seen.violations, seen.remarks)
+    )
+    if violations:
+        return Told("broken", f"{violations[0].sentence}.")
+    if remarks:
+        only_silent = "must" in rules()[matter.slug].levels.get(matter.dialect, "")
+        return Told("silent" if only_silent else "broken", f"{remarks[0].sentence}.")
+    keys = [key for key in seen.state or () if not isinstance(key, str)]
+    if keys and matter.slug == "state-keys-text":
+        return Told("broken", f"At the end the state had the key {keys[0]!r}.")
+    none, sentence = _NO_OCCASION[matter.slug]
+    return Told("not applicable", sentence) if none(seen) else Told("held", course(seen))
+
+
+def _answered(matter: Matter) -> Told:
+    seen, phase = matter.last, matter.slug.partition("-")[0]
+    answer = getattr(seen, phase)
+    if phase == "shutdown" and seen.startup != "complete":
+        return Told("not applicable", course(seen))
+    if answer in _ANSWERED:
+        return Told("held", course(seen))
+    if seen.refused and answer in DECLINED:
+        return Told("not applicable", f"The server had refused what it sent: {seen.refused[0]}")
+    if answer in ("silent", "exited") or not answer:
+        return Told("broken" if answer == "silent" else "not applicable", course(seen))
+    if phase == "startup":
+        return Told("held", course(seen))
+    return Told("broken" if answer == "returned" else "silent", course(seen))
+
+
+def _answers_too(matter: Matter) -> Told:
+    if matter.usual.startup not in _ANSWERED:
+        return Told("not applicable", course(matter.last))
+    return Told("held" if matter.last.startup in _ANSWERED else "broken", course(matter.last))
+
+
+def _as_usual(matter: Matter) -> Told:
+    now = Usual(matter.last.startup, matter.last.shutdown)
+    return Told("held" if now == matter.usual else "broken", course(matter.last))
+
+
+def _raises(matter: Matter) -> Told:
+    seen = matter.last
+    if not seen.reaction:
+        return Told("not applicable", course(seen))
+    if seen.reaction == "raised":
+        if matter.slug == "receive-refuses-unknown" and not seen.received:
+            return Told("not applicable", course(seen))
+        return Told("held", f"It {_end(seen)}.")
+    did = {
+        "received": "It called receive.",
+        "sent": f"It sent {seen.sent[-1] if seen.sent else ''}.",
+        "silent": f"It did nothing within the limit: {seen.doing}.",
+    }
+    return Told("broken", did.get(seen.reaction, f"It {_end(seen)}."))
+
+
+def _ends(matter: Matter) -> Told:
+    seen = matter.last
+    return Told("held" if seen.obeyed else "broken", f"It {_end(seen)}.")
+
+
+def _no_exit(matter: Matter) -> Told:
+    seen = matter.last
+    return Told("broken" if seen.startup == "exited" else "held", course(seen))
+
+
+JUDGES: Mapping[str, Callable[[Matter], Told]] = {
+    "kept": _kept,
+    "answered": _answered,
+    "answers too": _answers_too,
+    "as usual": _as_usual,
+    "raises": _raises,
+    "ends": _ends,
+    "no exit": _no_exit,
+}

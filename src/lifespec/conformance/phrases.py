@@ -1,0 +1,271 @@
+"""What a phrase of a case means: whether it holds of what was seen, and what that was.
+
+A function of PHRASES raises Beside where it cannot be told whether it holds, because what comes
+before did not happen: so a server hears of the rule that it breaks, not of all that follow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lifespec.conformance.offered import OFFERED
+from lifespec.conformance.seen import Beside, Judged, among, clock, count, own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lifespec.conformance.seen import Line, Seen
+
+__all__ = ["PHRASES"]
+
+
+# ---- startup -----------------------------------------------------------------------------------
+
+
+def _startup_first(seen: Seen, _: str) -> Judged:
+    for call in seen.lifespans:
+        types = [line["type"] for line in own(seen.all("received"), call)]
+        if types[:1] != ["lifespan.startup"] or types.count("lifespan.startup") > 1:
+            return Judged(held=False, actual=f"The events were: {', '.join(types) or 'none'}.")
+    return Judged(held=True, actual="Startup came first, and once.")
+
+
+def _startup_before_requests(seen: Seen, _: str) -> Judged:
+    startup = clock(seen.first("received", "lifespan.startup"))
+    early = sum(clock(line) < startup for line in seen.requests)
+    return Judged(not early, f"{count(early, 'request')} came before startup.")
+
+
+def _no_request_before(seen: Seen, _: str) -> Judged:
+    startup, early = clock(seen.first("received", "lifespan.startup")), 0
+    for call in seen.lifespans:
+        answers = own(seen.all("sends", "lifespan.startup.complete"), call)
+        complete = min(map(clock, answers), default=float("inf"))
+        here = [line for line in seen.requests if line["pid"] == call["pid"]]
+        early += sum(startup < clock(line) < complete for line in here)
+    return Judged(not early, f"{count(early, 'request')} came before startup was answered.")
+
+
+def _ready(seen: Seen) -> None:
+    """Raise Beside where the application has not said what it has to say about startup."""
+    said = (step for step, verb in enumerate(_verbs(seen)) if verb not in _BEFORE)
+    seen.reached(next(said))
+
+
+_BEFORE = ("receive", "state", "listen")
+
+
+def _verbs(seen: Seen) -> list[str]:
+    return [action.verb for action in seen.case.script]
+
+
+def _served(seen: Seen, _: str) -> Judged:
+    _ready(seen)
+    wanted = sum(doing.verb == "request" for doing in seen.case.meanwhile)
+    missed = [answer for answer in seen.answers if answer.body is None]
+    if missed or len(seen.answers) < wanted:
+        return Judged(held=False, actual=f"It was not served; {seen.end}.")
+    return Judged(held=True, actual="It was served.")
+
+
+def _not_blocked(seen: Seen, _: str) -> Judged:
+    judged = _served(seen, "")
+    return Judged(judged.held or seen.ended is not None, judged.actual)
+
+
+def _survives(seen: Seen, _: str) -> Judged:
+    if _tried(seen)["kind"] != "refused":
+        raise Beside("not applicable", "It refused nothing.")
+    return _served(seen, "")
+
+
+def _failed(seen: Seen) -> Line:
+    return seen.first("sends", "lifespan.startup.failed")
+
+
+def _not_served(seen: Seen, _: str) -> Judged:
+    failed = clock(_failed(seen))
+    late = sum(clock(line) > failed for line in seen.requests)
+    return Judged(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
+
+
+def _exits(seen: Seen, _: str) -> Judged:
+    _failed(seen)
+    return Judged(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
+
+
+def _shows(seen: Seen, text: str) -> Judged:
+    steps = enumerate(seen.case.script)
+    said = (step for step, it in steps if text in (it.text, it.keys.get("message")))
+    seen.reached(next(said))
+    return Judged(text in seen.output, _quoted(seen, text))
+
+
+def _hides(seen: Seen, text: str) -> Judged:
+    judged = _process_ends(seen, "")
+    if text in seen.output:
+        return Judged(held=False, actual=_quoted(seen, text))
+    return judged
+
+
+def _quoted(seen: Seen, text: str) -> str:
+    lines = [line.strip() for line in seen.output.splitlines() if text in line]
+    return f"The output says: {lines[0][:120]}" if lines else "The output does not have it."
+
+
+def _tells(seen: Seen, _: str) -> Judged:
+    _ready(seen)
+    text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
+    found = re.search(f"(?i).*(?:lifespan|{re.escape(text)}).*", seen.output)
+    return Judged(bool(found), _quoted(seen, found[0] if found else text))
+
+
+def _as_empty(seen: Seen, _: str) -> Judged:
+    seen.reached(len(seen.case.script) - 1)
+    errors = [line["error"] for line in seen.all("refused")]
+    if "KeyError" in [*errors, *re.findall("KeyError", seen.output)]:
+        return Judged(held=False, actual="KeyError: it looks for the message.")
+    return Judged(held=True, actual=f"It did not look for a message; {seen.end}.")
+
+
+# ---- what is sent ------------------------------------------------------------------------------
+
+
+def _tried(seen: Seen) -> Line:
+    """Return what became of the event of `try`."""
+    step = _verbs(seen).index("try")
+    lines = [line for line in seen.all("sent") + seen.all("refused") if line["step"] == step]
+    return (lines or seen.beside())[0]
+
+
+def _sending(line: Line) -> str:
+    if line["kind"] == "sent":
+        return "send has returned."
+    return f"send has raised {line['error']}: {line['text'][:120]}"
+
+
+def _taken(seen: Seen, _: str) -> Judged:
+    line = _tried(seen)
+    return Judged(line["kind"] == "sent", _sending(line))
+
+
+def _refused(seen: Seen, _: str) -> Judged:
+    line = _tried(seen)
+    return Judged(line["kind"] == "refused", _sending(line))
+
+
+def _does_nothing(seen: Seen, _: str) -> Judged:
+    lines = seen.all("sent", by="child") + seen.all("refused", by="child")
+    line = (lines or seen.beside())[0]
+    return Judged(line["kind"] == "sent", _sending(line))
+
+
+# ---- the end -----------------------------------------------------------------------------------
+
+
+def _over(seen: Seen) -> Line:
+    """Return how the call ended; raise Beside where it did not before the server was stopped."""
+    ends = seen.all("raised", "lifespan") + seen.all("returned", "lifespan")
+    return min(ends or seen.beside(), key=clock)
+
+
+def _quiet(seen: Seen, _: str) -> Judged:
+    over = clock(_over(seen))
+    late = [line for line in seen.all("received", by="child") if clock(line) > over]
+    if late:
+        return Judged(held=False, actual=f"Afterwards came {late[0]['type']}.")
+    return Judged(held=True, actual="No event came afterwards.")
+
+
+def _stopped(seen: Seen) -> None:
+    if seen.stopped is None:
+        raise Beside("not run", f"It could not be told to stop; {seen.end}.")
+
+
+def _shutdown_once(seen: Seen, _: str) -> Judged:
+    seen.first("sent", "lifespan.startup.complete")
+    if seen.case.meanwhile[0].verb != "occupy":
+        _stopped(seen)
+    for call in seen.lifespans:
+        if own(seen.all("sent", "lifespan.startup.complete"), call):
+            shutdowns = own(seen.all("received", "lifespan.shutdown"), call)
+            broken_off = own(seen.all("cancelled"), call)
+            if broken_off and clock(broken_off[0]) < (seen.stopped or 0):
+                raise Beside("not run", "The call was broken off before.")
+            if len(shutdowns) != 1:
+                times = count(len(shutdowns), "time")
+                return Judged(held=False, actual=f"Shutdown came {times}; {seen.end}.")
+    return Judged(held=True, actual=f"Shutdown came once; {seen.end}.")
+
+
+def _no_request_after(seen: Seen, _: str) -> Judged:
+    seen.first("received", "lifespan.shutdown")
+    for shutdown in seen.all("received", "lifespan.shutdown"):
+        time = clock(shutdown)
+        for call in (line for line in seen.requests if line["pid"] == shutdown["pid"]):
+            ends = [line for kind in ("returned", "cancelled", "raised") for line in seen.all(kind)]
+            if clock(call) > time:
+                return Judged(held=False, actual="A request came after shutdown.")
+            if not any(clock(line) < time for line in own(ends, call)):
+                actual = f"Shutdown came while a request to {call['path']} was being answered."
+                return Judged(held=False, actual=actual)
+    return Judged(held=True, actual="No request was there, and none came.")
+
+
+def _waits(seen: Seen, _: str) -> Judged:
+    seen.first("received", "lifespan.shutdown")
+    if "hang" in _verbs(seen):
+        return _waits_on(seen)
+    answers = {
+        among(line, "pid", "call") for line in seen.all("sends", "lifespan.shutdown.complete")
+    }
+    stopping = seen.all("received", "lifespan.shutdown")
+    if any(among(line, "pid", "call") not in answers for line in stopping):
+        return Judged(held=False, actual=f"It did not wait; {seen.end}.")
+    return Judged(held=True, actual=f"It waited; {seen.end}.")
+
+
+def _waits_on(seen: Seen) -> Judged:
+    since = clock(seen.first("received", "lifespan.shutdown"))
+    if seen.ended is None:
+        return Judged(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
+    return Judged(held=False, actual=f"It waited for {seen.ended - since:.0f} s; {seen.end}.")
+
+
+def _process_ends(seen: Seen, _: str) -> Judged:
+    """Hold that the process ends where it was told to stop, and has said all that it has to."""
+    _stopped(seen)
+    seen.reached(len(seen.case.script) - 1)
+    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+
+
+def _finishes(seen: Seen, _: str) -> Judged:
+    seen.first("sent", "lifespan.shutdown.complete")
+    return Judged(bool(seen.all("returned", "lifespan")), f"{seen.end.capitalize()}.")
+
+
+PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
+    **OFFERED,
+    "startup first": _startup_first,
+    "startup before requests": _startup_before_requests,
+    "no request before": _no_request_before,
+    "served": _served,
+    "not blocked": _not_blocked,
+    "survives": _survives,
+    "not served": _not_served,
+    "exits": _exits,
+    "process ends": _process_ends,
+    "shows": _shows,
+    "hides": _hides,
+    "tells": _tells,
+    "as empty": _as_empty,
+    "taken": _taken,
+    "refused": _refused,
+    "does nothing": _does_nothing,
+    "quiet": _quiet,
+    "shutdown once": _shutdown_once,
+    "no request after": _no_request_after,
+    "waits": _waits,
+    "finishes": _finishes,
+}

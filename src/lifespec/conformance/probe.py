@@ -1,0 +1,296 @@
+"""An application that plays a script and writes down what it sees.  It stands alone.
+
+A copy of this file lies in a folder of its own, where the server on trial imports it.  Beside
+it lie `script.json`, a list of steps that its lifespan plays, and `log.jsonl`, to which it adds
+a line for each thing that happens.  Where it waits for a word it waits for a file there: `go1`,
+`go2`, … at each pause, and `release` where it holds a request.
+
+Standard library only, on any Python from 3.8 on, asyncio or trio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from typing import Any, NoReturn
+
+    Receive = Callable[[], Awaitable[Any]]
+    Send = Callable[[Any], Awaitable[Any]]
+
+__all__ = ["Failure", "app"]
+
+HERE = Path(__file__).resolve().parent
+SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
+POLL = 0.01  # seconds between two looks at a file: whatever the event loop, this works in it
+PLAIN = (str, bool, int, float, type(None))
+
+calls = itertools.count(1)
+numbers: dict[int, itertools.count[int]] = {}  # of each process: it may have been forked
+namespaces: dict[int, Any] = {}  # the state that a lifespan of this process was offered
+
+
+class Failure(Exception):  # noqa: N818
+    """What a script raises."""
+
+
+def note(kind: str, call: int, **facts: object) -> None:
+    """Add a line to the log, whole or not at all."""
+    pid = os.getpid()
+    number = next(numbers.setdefault(pid, itertools.count(1)))
+    where = {"pid": pid, "thread": threading.get_ident(), "loop": loop()}
+    line = {"n": number, "time": time.monotonic(), **where, "call": call, "kind": kind, **facts}
+    file = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(file, json.dumps(line).encode() + b"\n")
+    finally:
+        os.close(file)
+
+
+def trio() -> Any:
+    """Return trio where its loop runs this, else None."""
+    module: Any = sys.modules.get("trio")
+    try:
+        return module and module.lowlevel.current_trio_token() and module
+    except RuntimeError:
+        return None
+
+
+def loop() -> int:
+    """Return what identifies the event loop; 0 outside of one."""
+    try:
+        return id(asyncio.get_running_loop())
+    except RuntimeError:
+        running = trio()
+        return id(running.lowlevel.current_trio_token()) if running else 0
+
+
+def shape(value: Any, depth: int = 6) -> Any:
+    """Return a value as JSON; what JSON does not have is an object with the key "!"."""
+    if type(value) in PLAIN:
+        return value
+    if depth and type(value) is list:
+        return [shape(each, depth - 1) for each in value]
+    if depth and isinstance(value, Mapping):
+        holds = {str(key): shape(value[key], depth - 1) for key in value}
+        if type(value) is dict and all(type(key) is str for key in value):
+            return holds
+        mutable = isinstance(value, MutableMapping)
+        return {"!": type(value).__name__, "holds": holds, "mutable": mutable}
+    return {"!": type(value).__name__, "repr": repr(value)[:200]}
+
+
+def held(scope: Any) -> dict[str, Any]:
+    """Return what a scope's state holds, and who it is."""
+    if "state" not in scope:
+        return {}
+    state = scope["state"]
+    ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
+    return {"state": shape(state), "state_id": id(state), "ids": ids}
+
+
+async def sleep(seconds: float) -> None:
+    """Sleep in whichever event loop runs this."""
+    module: Any = trio() or asyncio
+    await module.sleep(seconds)
+
+
+async def word(name: str) -> None:
+    """Wait until there is a file of that name."""
+    while not (HERE / name).exists():
+        await sleep(POLL)
+
+
+class Lifespan:
+    """One call with the scope of a lifespan, and the script as it is played there."""
+
+    def __init__(self, number: int, scope: Any, receive: Receive, send: Send) -> None:
+        self.number, self.scope = number, scope
+        self._receive, self._send = receive, send
+        self.step, self.over = 0, False
+        self.pauses = itertools.count(1)
+        self.children: list[Any] = []
+
+    def note(self, kind: str, **facts: object) -> None:
+        """Note what has happened in this step."""
+        note(kind, self.number, step=self.step, **facts)
+
+    async def play(self) -> Any:
+        """Play each step; return what the last one returns."""
+        namespaces[self.number] = self.scope.get("state")
+        value = None
+        for self.step, (verb, argument) in enumerate(json.loads(SCRIPT.read_text("utf-8"))):
+            self.note("plays", type=verb)
+            value = await STEPS[verb](self, argument)
+        return value
+
+    async def receive(self, _: object = None, by: str = "") -> Any:
+        """Wait for an event."""
+        event = await self._receive()
+        kind = event.get("type") if isinstance(event, Mapping) else None
+        seen = {"type": kind if isinstance(kind, str) else "", "event": shape(event)}
+        self.note("received", by=by, **seen, **held(self.scope))
+        return event
+
+    async def send(self, event: Any, by: str = "") -> None:
+        """Send an event; let the server's refusal through, as applications do."""
+        kind = event.get("type", "") if isinstance(event, dict) else ""
+        self.note("sends", by=by, type=kind, event=event)
+        try:
+            await self._send(event)
+        except Exception as error:
+            refusal = {"error": type(error).__name__, "text": str(error)[:500]}
+            self.note("refused", by=by, type=kind, event=event, **refusal)
+            raise
+        self.note("sent", by=by, type=kind, event=event)
+
+    async def attempt(self, event: Any) -> None:
+        """Send an event, and go on whatever comes of it."""
+        with suppress(Exception):  # it stands in the log
+            await self.send(event)
+
+    async def converse(self, _: object) -> None:
+        """Answer events as they come, until shutdown is answered."""
+        kind = ""
+        while kind != "lifespan.shutdown":
+            kind = (await self.receive())["type"]
+            await self.send({"type": f"{kind}.complete"})
+
+    async def keep(self, keys: dict[str, Any]) -> None:
+        """Put keys into the state, where there is one."""
+        if "state" in self.scope:
+            self.scope["state"].update(keys)
+        self.note("kept", **held(self.scope))
+
+    async def pause(self, _: object) -> None:
+        """Be at work until told to go on."""
+        await word(f"go{next(self.pauses)}")
+
+    async def fail(self, text: str) -> NoReturn:
+        """Raise an exception."""
+        raise Failure(text)
+
+    async def listen(self, _: object) -> None:
+        """Let a task of its own wait for an event, which may outlive the call."""
+
+        async def child() -> None:
+            await self.receive(by="child")
+
+        await self.spawn(child)
+
+    async def later(self, event: Any) -> None:
+        """Let a task of its own send an event when the call is over."""
+
+        async def child() -> None:
+            while not self.over:
+                await sleep(POLL)
+            await self.send(event, by="child")
+
+        await self.spawn(child)
+
+    async def spawn(self, child: Callable[[], Awaitable[None]]) -> None:
+        """Begin a task of its own, and let it run until it waits."""
+
+        async def play() -> None:
+            with suppress(Exception):
+                await child()
+            note("child ended", self.number)
+
+        running = trio()
+        task = running.lowlevel.spawn_system_task(play) if running else asyncio.create_task(play())
+        self.children.append(task)
+        await sleep(POLL)
+
+
+async def give(_: Lifespan, value: Any) -> Any:
+    """Return a value, at the end of the script."""
+    return value
+
+
+STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
+    "receive": Lifespan.receive,
+    "send": Lifespan.send,
+    "try": Lifespan.attempt,
+    "converse": Lifespan.converse,
+    "state": Lifespan.keep,
+    "wait": lambda _, seconds: sleep(seconds),
+    "pause": Lifespan.pause,
+    "hang": lambda _, __: word("the word that nobody says"),
+    "raise": Lifespan.fail,
+    "listen": Lifespan.listen,
+    "later": Lifespan.later,
+    "return": give,
+    "give": give,
+}
+
+
+async def answer(number: int, scope: Any, send: Send) -> None:
+    """Answer a request with what it sees; its path may ask for more than a look."""
+    name, *words = scope["path"].strip("/").split("/")
+    before = held(scope)
+    state = scope.get("state", {})
+    if name == "set":
+        state[words[0]] = words[1]
+    elif name == "append" and words[0] in state:
+        state[words[0]].append(words[1])
+    elif name == "rebind":
+        scope["state"] = {}
+    elif name == "hold":
+        note("holds", number, type="http")
+        await word("release")
+    here = {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
+    offered = [id(each) for each in namespaces.values() if each is not None]
+    body = json.dumps({"probe": HERE.name, **here, **before, "offered": offered}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
+    """Do what a scope of this type asks for."""
+    kind = scope["type"]
+    if kind == "lifespan":
+        conversation = Lifespan(number, scope, receive, send)
+        try:
+            return await conversation.play()
+        finally:
+            conversation.over = True
+    if kind == "http":
+        return await answer(number, scope, send)
+    raise Failure(f"no {kind!r} here")
+
+
+async def app(scope: Any, receive: Receive, send: Send) -> Any:
+    """Take part in whatever the server calls for, and note how the call ended."""
+    number = next(calls)
+    kind = scope.get("type")
+    what = {"path": scope.get("path", "")} if kind == "http" else {"scope": shape(scope)}
+    note("called", number, type=kind, **what, **held(scope))
+    try:
+        value = await respond(number, scope, receive, send)
+    except BaseException as error:
+        facts = {"type": kind, "error": type(error).__name__, "text": str(error)[:500]}
+        note("raised" if isinstance(error, Exception) else "cancelled", number, **facts)
+        raise
+    note("returned", number, type=kind)
+    return value
+
+
+def imported() -> None:
+    """Note that a server has imported this; without a script nobody asked for a note."""
+    if SCRIPT.exists():
+        note("imported", 0)
+
+
+imported()

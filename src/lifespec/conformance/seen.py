@@ -1,0 +1,155 @@
+"""What was seen of a server in one trial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from lifespec.conformance.cases import Case
+
+__all__ = [
+    "LIFESPAN",
+    "PATIENCE",
+    "Answer",
+    "Beside",
+    "Judged",
+    "Line",
+    "Seen",
+    "among",
+    "clock",
+    "count",
+    "loop",
+    "own",
+]
+
+Line = dict[str, Any]
+LIFESPAN = ("called", "lifespan")
+PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
+
+
+class Answer(NamedTuple):
+    """A request's fate: what the probe answered, None where nobody did; and when."""
+
+    path: str
+    asked: float
+    answered: float
+    body: Mapping[str, Any] | None
+
+
+class Judged(NamedTuple):
+    """Whether a phrase holds, and what was seen."""
+
+    held: bool
+    actual: str
+
+
+class Beside(Exception):  # noqa: N818
+    """A phrase says nothing of this trial; `args` are the verdict and a sentence."""
+
+    def __init__(self, verdict: Literal["not run", "not applicable"], sentence: str) -> None:
+        super().__init__(verdict, sentence)
+
+
+@dataclass
+class Seen:
+    """All that was seen in one trial; times are seconds on the clock that counts monotonically.
+
+    `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is
+    when the signal came, `told` when the suite last did something, `ended` when the process did,
+    None where it was still there after `limit`.  `status` is its exit status, `left` the processes
+    that it left behind, `elsewhere` the ports on which it listens instead.
+    """
+
+    case: Case
+    lines: list[Line] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    output: str = ""
+    stopped: float | None = None
+    told: float = 0.0
+    ended: float | None = None
+    status: int | None = None
+    left: set[int] = field(default_factory=set)
+    elsewhere: list[int] = field(default_factory=list)
+    limit: float = PATIENCE
+
+    def all(self, kind: str, type_: str | None = None, by: str = "") -> list[Line]:
+        """Return the lines of a kind, and of a type where it matters."""
+        return [
+            line
+            for line in self.lines
+            if line["kind"] == kind
+            and type_ in (None, line.get("type"))
+            and line.get("by", "") == by
+        ]
+
+    @property
+    def lifespans(self) -> list[Line]:
+        """The calls with the scope of a lifespan; raise Beside where there was none."""
+        return self.all("called", "lifespan") or self.beside()
+
+    def beside(self) -> NoReturn:
+        """Raise Beside: say how far the application has come."""
+        raise Beside("not run", self.stuck)
+
+    @property
+    def requests(self) -> list[Line]:
+        """The calls for requests."""
+        return self.all("called", "http")
+
+    def first(self, kind: str, type_: str | None = None) -> Line:
+        """Return the first line of a kind, by the clock; raise Beside where there is none."""
+        return min(self.all(kind, type_) or self.beside(), key=clock)
+
+    def reached(self, step: int) -> None:
+        """Raise Beside where the script did not come to a step."""
+        if not any(line["step"] == step for line in self.all("plays")):
+            self.beside()
+
+    @property
+    def stuck(self) -> str:
+        """Where the application has stopped, in a sentence."""
+        if not self.all("called", "lifespan"):
+            return "The application was not called with the scope of a lifespan."
+        last = max((line for line in self.lines if line["call"]), key=clock)
+        doing = f"{last['kind']} {last.get('type') or ''}".rstrip()
+        return f'The application has not come so far: the last of it is "{doing}".'
+
+    @property
+    def end(self) -> str:
+        """How the process has ended, in words."""
+        if self.ended is None:
+            return f"the process was still there {self.limit:g} s later"
+        how = f"with status {self.status}"
+        if self.status is not None and self.status < 0:
+            how = f"by signal {-self.status}"
+        if self.stopped is None:
+            return f"the process ended {how}"
+        return f"the process ended {how} after {max(self.ended - self.told, 0):.1f} s"
+
+
+def clock(line: Line) -> float:
+    """Return when a line was written, in seconds."""
+    return float(line["time"])
+
+
+def among(line: Line, *keys: str) -> tuple[Any, ...]:
+    """Return some facts of a line."""
+    return tuple(line[key] for key in keys)
+
+
+def loop(line: Line) -> tuple[Any, ...]:
+    """Return in which event loop a line was written."""
+    return among(line, "pid", "thread", "loop")
+
+
+def own(lines: Iterable[Line], call: Line) -> list[Line]:
+    """Return those lines that belong to a call."""
+    return [line for line in lines if among(line, "pid", "call") == among(call, "pid", "call")]
+
+
+def count(number: int, what: str, more: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{number} {what if number == 1 else more or what + 's'}"

@@ -1,0 +1,178 @@
+"""Puts a server on trial: case by case, several at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lifespec.conformance import cases, judging
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.judging import Told
+from lifespec.conformance.phrases import PHRASES
+from lifespec.conformance.report import Report, sequence
+from lifespec.conformance.seen import LIFESPAN, PATIENCE, Beside, clock
+from lifespec.conformance.trials import START, Trial
+from lifespec.trace import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.report import Finding
+    from lifespec.conformance.seen import Line, Seen
+
+__all__ = ["AT_ONCE", "Job", "check", "chosen"]
+
+AT_ONCE = 2 * (os.cpu_count() or 1)
+WITHOUT = "The server calls the application with no lifespan scope."
+
+
+def chosen(only: Sequence[str] = ()) -> list[Case]:
+    """Return the cases for servers, all or those named; raise Unchecked for an unknown name."""
+    known = {case.name: case for case in cases.load() if case.party == "server"}
+    for name in only:
+        if name not in known:
+            raise Unchecked(f"there is no case {name!r} for servers: `lifespec cases` lists them")
+    return [known[name] for name in only or known]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is put on trial: see the options of `lifespec check server`."""
+
+    command: tuple[str, ...]
+    dialect: str = "asgi 2.0"
+    workers: str = ""
+    limit: float = PATIENCE
+
+    @property
+    def subject(self) -> str:
+        """The command in one line."""
+        return shlex.join(self.command)
+
+    def arguments(self, case: Case) -> list[str]:
+        """Return the command for a case; raise Unchecked where workers have no place in it."""
+        if case.workers == 1 or any("{workers}" in word for word in self.command):
+            return [*self.command]
+        if not self.workers:
+            raise Unchecked("the command has no {workers}, and --workers was not given")
+        return [*self.command, *shlex.split(self.workers)]
+
+
+def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: None) -> Report:
+    """Put a server on trial; raise Unchecked where it cannot be.  `tell` is called after a case.
+
+    The first of all cases shows whether it can be, and is played even if it is not among `only`.
+    """
+    for place in ("{app}", "{port}"):
+        if not any(place in word for word in job.command):
+            raise Unchecked(f"the command has no {place}: {job.subject}")
+    first = chosen()[0]
+    bench = _Bench(job, tell)
+    found = [finding for finding in bench.first(first) if first in only]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        try:
+            for findings in pool.map(bench.play, (case for case in only if case != first)):
+                found += findings
+        finally:
+            bench.broken_off.set()
+            pool.shutdown(cancel_futures=True)
+    return Report(job.subject, job.dialect, tuple(found))
+
+
+class _Bench:
+    """Plays cases, and judges what was seen."""
+
+    def __init__(self, job: Job, tell: Callable[[], object]) -> None:
+        self.job, self.dialect, self.tell = job, job.dialect, tell
+        self.broken_off = threading.Event()
+        self.without = False
+
+    def trial(self, case: Case) -> Seen:
+        """Play a case."""
+        return Trial(self.job.arguments(case), case, self.job.limit, self.broken_off).run()
+
+    def first(self, case: Case) -> list[Finding]:
+        """Play the first case; raise Unchecked where it shows that nothing can be judged."""
+        seen = self.trial(case)
+        if not any(line["kind"] == "called" for line in seen.lines):
+            raise Unchecked(_obstacle(seen, self.job.command[0]))
+        self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
+        self.tell()
+        return self.judged(case, seen)
+
+    def play(self, case: Case) -> list[Finding]:
+        """Play a case, and judge it; where it cannot be, say why."""
+        try:
+            return self.played(case)
+        except Unchecked as unchecked:
+            return [*judging.without(case, self.dialect, "not run", f"Not run: {unchecked}.")]
+        finally:
+            self.tell()
+
+    def played(self, case: Case) -> list[Finding]:
+        if not any(judging.expected(case, self.dialect)):
+            return []
+        if self.without:
+            return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
+        return self.judged(case, self.trial(case))
+
+    def judged(self, case: Case, seen: Seen) -> list[Finding]:
+        drawn = sequence([*_entries(seen)])
+        return [
+            judging.finding(case, self.dialect, each, self.told(each, seen), drawn)
+            for each in judging.expected(case, self.dialect)
+        ]
+
+    def told(self, expected: Expectation, seen: Seen) -> Told:
+        try:
+            held, actual = PHRASES[expected.phrase](seen, expected.argument)
+        except Beside as beside:
+            return Told("not applicable", WITHOUT) if self.without else Told(*beside.args)
+        return Told("held" if held else "broken", actual)
+
+
+def _obstacle(seen: Seen, name: str) -> str:
+    """Say why the application was never called: by this nothing can be judged."""
+    if seen.left and seen.status is not None:
+        what = f"{name!r} ended and left other processes behind: start it in the foreground"
+    elif seen.status is not None:
+        what = f"{name!r} ended with status {seen.status} before it served anything"
+    elif seen.elsewhere:
+        ports = ", ".join(map(str, seen.elsewhere))
+        what = f"{name!r} listens on port {ports}, not on the one that {{port}} stands for"
+    else:
+        what = f"{name!r} did not call the application within {START:g} s"
+    said = seen.output.strip().splitlines()[-1:]
+    return what + "".join(f"; its last words: {line.strip()[:200]}" for line in said)
+
+
+SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
+
+
+def _entries(seen: Seen) -> Iterator[Entry]:
+    """Yield what the first lifespan and the server said to each other, as a trace has it."""
+    calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
+    for line in sorted(seen.lines, key=clock) if calls else ():
+        ours = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
+        request = (line["kind"], line.get("type")) == ("called", "http")
+        if request or (ours and line["kind"] in SPOKEN):
+            seconds = round(clock(line) - clock(calls[0]), 3)
+            yield Entry(seconds, line["kind"], _what(line), _detail(line))
+
+
+def _what(line: Line) -> str:
+    """Return what came, was sent or raised."""
+    what = str(line["error"] if line["kind"] == "raised" else line.get("type") or "")
+    return f"{what} {line['path']}" if "path" in line else what
+
+
+def _detail(line: Line) -> str:
+    event = line.get("event")
+    said = event.get("message", "") if isinstance(event, dict) else ""
+    refusal = f"{line['error']}: {line['text']}" if line["kind"] == "refused" else line.get("text")
+    return str(refusal or said)

@@ -1,0 +1,219 @@
+"""One call of an application by the server of the suite, and all that was seen of it.
+
+This server obeys the texts: what is no event, and what leads nowhere in the table of steps, it
+refuses by raising out of `send`.  Nothing here says who is right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lifespec import stage, trace, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from lifespec.validate import State
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+__all__ = ["IDLE", "Call", "NoApplication", "Refused", "Seen"]
+
+IDLE = "it was waiting for another event"
+
+
+class NoApplication(TypeError):  # noqa: N818  named as what it is
+    """What was called as an application returned no awaitable: it is none."""
+
+
+class Refused(Exception):  # noqa: N818  named as what happened
+    """The server of the suite refused what the application sent; `str()` is a sentence."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """All that was seen of an application in one call with a lifespan scope.
+
+    `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
+    "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
+    of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
+    called `receive`).  `doing` is what an application did that was silent.  `sent` are the types
+    of `messages`, `message` is that of the last failure.  `scope` is the server's own, `offered`
+    what it was at first.
+    """
+
+    startup: str = ""
+    shutdown: str = ""
+    reaction: str = ""
+    ended: str = ""
+    doing: str = ""
+    received: bool = False
+    sent: list[str] = field(default_factory=list)
+    messages: list[Any] = field(default_factory=list)
+    message: Any = ""
+    refused: list[str] = field(default_factory=list)
+    error: BaseException | None = None
+    obeyed: bool = True
+    scope: dict[str, Any] = field(default_factory=dict)
+    offered: dict[str, Any] = field(default_factory=dict)
+    state: dict[Any, Any] | None = None
+    requests: list[str] = field(default_factory=list)
+    spoken: trace.Conversation = field(default_factory=trace.Conversation)
+    violations: list[validate.Violation] = field(default_factory=list)
+    remarks: list[validate.Violation] = field(default_factory=list)
+    doubt: str = ""
+
+
+class Call:
+    """The call, with the application's end of it: what it receives, sends, returns and raises."""
+
+    task: asyncio.Task[None]
+    state: State = "called"
+    idle = told = asked = acted = False
+
+    def __init__(self, app: Application) -> None:
+        self.app, self.seen = app, Seen()
+        self.judge = validate.validator(self._checked)
+        self.seen.violations, self.seen.remarks = self.judge.violations, self.judge.remarks
+        self.inbox: list[dict[str, Any]] = []
+        self._waiters: list[asyncio.Future[None]] = []
+
+    def begin(self, scope: dict[str, Any]) -> None:
+        """Call the application in a task of its own."""
+        self.seen.scope, self.seen.state = scope, scope.get("state")
+        self.seen.offered = {key: copy(value) for key, value in scope.items()}
+        self.seen.spoken.clock = asyncio.get_running_loop().time
+        self.seen.spoken.began = self.seen.spoken.clock()
+        self.note("called", scope["type"])
+        self.task = asyncio.ensure_future(self._called(scope))
+
+    def put(self, event: dict[str, Any]) -> None:
+        """Let the application receive this."""
+        self.inbox.append(event)
+        self.idle = False
+        self.asked = self.asked or event["type"] == "lifespan.shutdown"
+        self._moved()
+
+    def cancel(self) -> None:
+        """Cancel the call."""
+        self.told = True
+        self.task.cancel()
+
+    async def until(self, condition: Callable[[], bool], limit: float) -> bool:
+        """Wait until something is so, or until the limit passes; say whether it is so."""
+        expired = False
+
+        def expire() -> None:
+            nonlocal expired
+            expired = True
+            self._moved()
+
+        timer = asyncio.get_running_loop().call_later(limit, expire)
+        try:
+            while not condition() and not expired:
+                await self._change()
+        finally:
+            timer.cancel()
+        return condition()
+
+    def doing(self) -> str:
+        """Say what an application does that was to do something else."""
+        if self.idle:
+            return IDLE
+        return "it had not received the event" if self.inbox else "it was at work"
+
+    def note(self, kind: trace.Kind, type_: str = "", detail: str = "") -> None:
+        """Write down what happened, for the diagram."""
+        self.seen.spoken.note(kind, type_, detail)
+
+    def gone(self, how: str, error: BaseException | None = None) -> None:
+        """Take it that the call is over."""
+        seen = self.seen
+        if seen.ended:
+            return
+        seen.ended, seen.error, self.state = how, error, "gone"
+        seen.startup = seen.startup or how
+        seen.shutdown = seen.shutdown or how * self.asked
+        if how == "returned":
+            self.note("returned")
+        elif how == "cancelled":
+            self.note("cancelled")
+        else:
+            self.note("raised", type(error).__name__, str(error))
+        self._moved()
+
+    async def _called(self, scope: dict[str, Any]) -> None:
+        try:
+            await self.judge(scope, self._receive, self._send)
+        except stage.LimitPassed:
+            raise
+        except asyncio.CancelledError as error:
+            self.gone("cancelled" if self.told else "raised", error)
+        except (SystemExit, KeyboardInterrupt) as error:
+            self.gone("exited", error)
+        except BaseException as error:  # noqa: BLE001  an application may raise any
+            self.gone("raised", error)
+        else:
+            self.gone("returned")
+
+    def _checked(self, scope: Any, receive: Any, send: Any) -> Awaitable[Any]:
+        call = self.app(scope, receive, send)
+        if not hasattr(type(call), "__await__"):
+            raise NoApplication(f"a call of it returned {call!r}, which cannot be awaited")
+        return call
+
+    async def _receive(self) -> Any:
+        while not self.inbox:
+            self.idle = True
+            self._moved()
+            await self._change()
+        event = self.inbox.pop(0)
+        self.idle, self.acted, self.seen.received = False, False, True
+        self.note("received", event["type"])
+        if event["type"] in validate.EVENTS:
+            self.state = validate.TRANSITIONS[self.state][event["type"]].to
+        self._moved()
+        return event
+
+    async def _send(self, message: Any) -> None:
+        if self.state == "gone":
+            return
+        self.acted = True
+        kind, sentence, detail = self._taken(message)
+        self.seen.sent.append(kind)
+        self.seen.messages.append(message)
+        self.note("refused" if sentence else "sent", kind, sentence or detail)
+        self._moved()
+        if sentence:
+            self.seen.refused.append(sentence)
+            raise Refused(sentence)
+
+    def _taken(self, message: Any) -> tuple[str, str, str]:
+        """Take a step; return what was sent, why it is refused or "", and its message."""
+        kind = message.get("type") if isinstance(message, dict) else None
+        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
+        if event is None or event.sender == "server":
+            return str(kind or type(message).__name__), "This is no event of an application.", ""
+        to = validate.TRANSITIONS[self.state][event.type].to
+        if to == self.state:
+            return event.type, f"This event does not come while it is {to!r}.", ""
+        self.state = to
+        phase, _, answer = event.type.removeprefix("lifespan.").partition(".")
+        setattr(self.seen, phase, answer)
+        text = self.seen.message = message.get("message", "") if event.defaults else ""
+        wrong = "" if isinstance(text, str) else f"A message is a text, not {type(text).__name__}."
+        return event.type, wrong, str(text)
+
+    def _moved(self) -> None:
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
+
+    async def _change(self) -> None:
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await waiter

@@ -1,0 +1,105 @@
+"""Finds what a TARGET names, `module:attribute`, and says in a sentence why it cannot."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+from lifespec import stage
+from lifespec.conformance.cases import Unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+__all__ = ["find"]
+
+
+def find(target: str, *, factory: bool = False, limit: float = 30.0) -> Callable[..., Any]:
+    """Return the callable that a target names, or with `factory` makes; raise Unchecked.
+
+    The current folder is on the path, as it is for servers.  `limit` is in seconds.
+    """
+    module, _, attribute = target.partition(":")
+    if not module or not all(part.isidentifier() for part in attribute.split(".")):
+        raise Unchecked(
+            f"{target!r} names no attribute of a module: give module:attribute, {_LIKE}"
+        )
+    if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
+        wanted = module.removesuffix(".py").replace("/", ".").strip(".")
+        raise Unchecked(f"{module!r} is no name of a module: give {wanted}:{attribute}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    found = _attribute(target, _limited(target, limit, lambda: _module(module)), attribute)
+    if factory:
+        found = _limited(target, limit, _called(target, found))
+    if not callable(found):
+        what = f"what {target} makes" if factory else target
+        raise Unchecked(f"{what} is {found!r}, which cannot be called: name an application")
+    return cast("Callable[..., Any]", found)
+
+
+_LIKE = "as in shop.main:app"
+
+
+def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
+    try:
+        with stage.limited(limit):
+            return do()
+    except stage.LimitPassed:
+        raise Unchecked(
+            f"{target} was not there within {limit:g} s: let its module import faster,"
+            " or give a longer --limit"
+        ) from None
+
+
+def _module(name: str) -> ModuleType:
+    """Import a module; say what its own code raised."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            raise Unchecked(
+                f"there is no module {error.name!r}: call the command in the folder that has it,"
+                " or name it as it is imported"
+            ) from None
+        raise Unchecked(_raised(f"import {name}", error)) from None
+    except stage.LimitPassed:
+        raise
+    except BaseException as error:  # noqa: BLE001  a module may raise any, SystemExit too
+        raise Unchecked(_raised(f"import {name}", error)) from None
+
+
+def _called(target: str, found: Any) -> Callable[[], Any]:
+    def call() -> Any:
+        try:
+            return found()
+        except stage.LimitPassed:
+            raise
+        except BaseException as error:  # noqa: BLE001  the same
+            raise Unchecked(_raised(f"{target}()", error)) from None
+
+    return call
+
+
+def _raised(what: str, error: BaseException) -> str:
+    text = " / ".join(str(error).splitlines())
+    return (
+        f"`{what}` raised {type(error).__name__}{': ' * bool(text)}{text}:"
+        " make it work in `python -c` first"
+    )
+
+
+def _attribute(target: str, module: ModuleType, path: str) -> Any:
+    found: Any = module
+    for name in path.split("."):
+        owner = found
+        try:
+            found = getattr(owner, name)
+        except AttributeError:
+            near = difflib.get_close_matches(name, dir(owner), n=3)
+            has = f"it has {', '.join(near)}" if near else "name one that it has"
+            raise Unchecked(f"{target}: there is no {name!r} in {owner!r}; {has}") from None
+    return found

@@ -1,0 +1,245 @@
+"""Wrong servers: the reference, each changed at one place so that it breaks one rule.
+
+A mutant is a folder with two files, the guide's small HTTP server and a copy of the server's half
+beside it; in one of them one text is replaced.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["MUTANTS", "Mutant"]
+
+ROOT = Path(__file__).parents[2]
+FILES = {
+    "serve.py": ROOT / "docs" / "programs" / "serve.py",
+    "lifespan.py": ROOT / "src" / "lifespec" / "server.py",
+}
+
+
+class Mutant(NamedTuple):
+    """What is replaced in a file, and what by."""
+
+    file: str
+    old: str
+    new: str
+
+    def written(self, folder: Path) -> Path:
+        """Write the files of the mutant; return the program."""
+        for name, source in FILES.items():
+            text = source.read_text().replace("from lifespec import", "from lifespan import")
+            if name == self.file:
+                if text.count(self.old) != 1:
+                    raise ValueError(f"{name} has this {text.count(self.old)} times: {self.old}")
+                text = text.replace(self.old, self.new)
+            (folder / name).write_text(text)
+        return folder / "serve.py"
+
+
+def offered_afterwards(condition: str) -> Mutant:
+    """Offer shutdown to an application that is gone, where a condition holds."""
+    return Mutant(
+        "serve.py",
+        "            server.close()\n",
+        "            server.close()\n"
+        f"            if {condition}:\n"
+        '                lifespan.phase = "running"\n'
+        '                lifespan.inbox.append({"type": "lifespan.shutdown"})\n'
+        "                lifespan.changed()\n"
+        "                await asyncio.sleep(0.2)\n"
+        '                lifespan.phase = "ended"\n',
+    )
+
+
+def fatal(condition: str) -> Mutant:
+    """Take a decline for a failure, where a condition holds."""
+    return Mutant(
+        "lifespan.py",
+        'if self.outcome in ("failed", "timed out") or (',
+        'if self.outcome in ("failed", "timed out") or '
+        f'(self.outcome == "declined" and failed is StartupFailed and {condition}) or (',
+    )
+
+
+OTHER_LOOP = """\
+            here = asyncio.get_running_loop()
+
+            def there(function):
+                async def call(*words):
+                    future = asyncio.run_coroutine_threadsafe(function(*words), here)
+                    return await asyncio.wrap_future(future)
+
+                return call
+
+            receive, send = there(exchange.receive), there(exchange.send)
+            await asyncio.to_thread(lambda: asyncio.run(self.app(scope, receive, send)))
+"""
+EARLY = """\
+    class Nobody:
+        def with_state(self, scope):
+            return scope
+
+    early = Connections(app, Nobody())
+    server = await asyncio.start_server(early.accept, sock=sock.dup())
+    await asyncio.sleep(1)
+    server.close()
+    await early.close(1)
+    async with Lifespan(app, None, *limits) as lifespan:
+"""
+NO_WAIT = """\
+    class Starting(Lifespan):
+        async def startup(self):
+            self.started = asyncio.create_task(super().startup())
+            await asyncio.sleep(0)
+            return self
+
+        __aenter__ = startup
+
+        async def shutdown(self):
+            if not self.started.done():
+                self.started.cancel()
+                await asyncio.wait([self.started])
+            else:
+                await super().shutdown()
+
+    async with Starting(app, None, *limits) as lifespan:
+        task = asyncio.current_task()
+
+        def failed(started):
+            if not started.cancelled() and started.exception():
+                os._exit(3)
+
+        lifespan.started.add_done_callback(failed)
+"""
+TWICE = """\
+    async with Lifespan(app, None, *limits), Lifespan(app, None, *limits) as lifespan:
+"""
+WITH = "    async with Lifespan(app, None, *limits) as lifespan:\n"
+SCOPE = 'scope = {"type": "lifespan", "asgi": versions, "state": {}}'
+
+MUTANTS: dict[str, Mutant] = {
+    "scope-type": Mutant("lifespan.py", SCOPE, SCOPE.replace("lifespan", "lifecycle")),
+    "scope-versions": Mutant("lifespan.py", '{"version": "3.0", ', "{"),
+    "scope-state": Mutant(
+        "lifespan.py",
+        SCOPE,
+        SCOPE.replace("{}}", '__import__("types").MappingProxyType({})}'),
+    ),
+    "state-starts-empty": Mutant("lifespan.py", SCOPE, SCOPE.replace("{}}", '{"server": "s"}}')),
+    "scope-lifetime": Mutant(
+        "serve.py",
+        "        scope = self.lifespan.with_state(exchange.scope)\n",
+        "        scope = self.lifespan.with_state(exchange.scope)\n"
+        "        self.lifespan.task.cancel()\n"
+        "        await asyncio.sleep(0)\n",
+    ),
+    "once-per-loop": Mutant("serve.py", WITH, TWICE),
+    "same-loop": Mutant(
+        "serve.py",
+        "            await self.app(scope, exchange.receive, exchange.send)\n",
+        OTHER_LOOP,
+    ),
+    "startup-sent": Mutant(
+        "lifespan.py",
+        '        self.inbox.append({"type": f"lifespan.{what}"})',
+        '        self.inbox += [{"type": f"lifespan.{what}"}] * (what != "startup")',
+    ),
+    "startup-before-serving": Mutant("serve.py", WITH, EARLY),
+    "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
+    "startup-failed-never-serves": Mutant(
+        "lifespan.py", '        self.judge(StartupFailed, StartupTimeout, "declined")\n', ""
+    ),
+    "startup-failed-shown": Mutant(
+        "lifespan.py",
+        '("waiting", "lifespan.startup.failed"): ("answered", "failed", ERROR,',
+        '("waiting", "lifespan.startup.failed"): ("answered", "failed", DEBUG,',
+    ),
+    "startup-failed-exits": Mutant(
+        "serve.py", "        status = 3\n", "        await asyncio.Event().wait()\n"
+    ),
+    "failed-message-default": Mutant("lifespan.py", 'event.get("message", "")', 'event["message"]'),
+    "decline-by-raising": fatal("self.raised and self.inbox"),
+    "decline-at-startup": fatal("self.raised and not self.inbox"),
+    "decline-by-returning": Mutant(
+        "lifespan.py",
+        '("waiting", "returned"): ("ended", ',
+        '("waiting", "returned"): ("waiting", ',
+    ),
+    "decline-never-blocks": Mutant(
+        "lifespan.py",
+        '("stopping", "raised"): ("ended", ',
+        '("stopping", "raised"): ("stopping", ',
+    ),
+    "declined-stays-quiet": offered_afterwards('lifespan.outcome == "declined" and lifespan.error'),
+    "returned-stays-quiet": offered_afterwards(
+        'lifespan.outcome == "declined" and not lifespan.error'
+    ),
+    "crashed-stays-quiet": offered_afterwards('lifespan.outcome in ("crashed", "left")'),
+    "decline-logged": Mutant(
+        "lifespan.py",
+        '("waiting", "returned"): ("ended", "declined", INFO,',
+        '("waiting", "returned"): ("ended", "declined", 0,',
+    ),
+    "only-failed-stops": Mutant(
+        "lifespan.py",
+        '            slug = f"{self.asked}-answered-once"',
+        '            exit(1)\n            slug = f"{self.asked}-answered-once"',
+    ),
+    "crash-logged": Mutant(
+        "lifespan.py",
+        '("running", "raised"): ("ended", "crashed", ERROR,',
+        '("running", "raised"): ("ended", "crashed", 0,',
+    ),
+    "return-value-ignored": Mutant(
+        "lifespan.py",
+        "            await self._call()\n",
+        "            value = await self._call()\n            log.error(value) if value else None\n",
+    ),
+    "shutdown-sent": Mutant(
+        "lifespan.py", '            self.offer("shutdown")', "            pass"
+    ),
+    "shutdown-after-serving": Mutant(
+        "serve.py",
+        "            server.close()\n            await clients.close(options.drain)\n",
+        "            pass\n",
+    ),
+    "wait-for-shutdown": Mutant(
+        "lifespan.py",
+        '            await self._settle("stopping", self.shutdown_timeout)',
+        "            await asyncio.sleep(0.1)",
+    ),
+    "shutdown-failed-shown": Mutant(
+        "lifespan.py",
+        '("stopping", "lifespan.shutdown.failed"): ("answered", "failed", ERROR,',
+        '("stopping", "lifespan.shutdown.failed"): ("answered", "failed", DEBUG,',
+    ),
+    "shutdown-failed-ends": Mutant(
+        "serve.py", "        status = 1\n", "        await asyncio.Event().wait()\n"
+    ),
+    "send-refuses-unknown": Mutant(
+        "lifespan.py",
+        '            raise ProtocolError(shown(message), "events-known")',
+        "            return",
+    ),
+    "refusal-survived": Mutant(
+        "lifespan.py",
+        '            raise ProtocolError(shown(message), "events-known")',
+        '            asyncio.get_running_loop().call_soon(__import__("os")._exit, 1)\n'
+        '            raise ProtocolError(shown(message), "events-known")',
+    ),
+    "extra-keys-ignored": Mutant(
+        "lifespan.py",
+        "        if kind not in ANSWERS:",
+        '        if kind not in ANSWERS or {*event} - {"type", "message"}:',
+    ),
+    "send-after-end-does-nothing": Mutant(
+        "lifespan.py",
+        "            return  # [send-after-end-does-nothing]",
+        '            raise RuntimeError("It is over")',
+    ),
+    "state-shallow-copy": Mutant("lifespan.py", "state=state.copy()", "state=state"),
+    "state-untouched": Mutant(
+        "lifespan.py",
+        "        self.asked = what\n",
+        '        self.asked = what\n        self.state.clear() if what == "shutdown" else None\n',
+    ),
+}

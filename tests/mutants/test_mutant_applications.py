@@ -1,0 +1,54 @@
+"""The suite tries itself: each wrong application is named by its rule, and no right one is."""
+
+import pytest
+
+from applications import CORRECT, MUTANTS, Application
+from lifespec.conformance import applications
+from lifespec.conformance.cases import rules
+from lifespec.validate import DIALECTS
+
+__all__: list[str] = []
+
+FAULTS = ("violates", "departs", "unspecified")
+PAIRS = [(slug, app) for slug, apps in MUTANTS.items() for app in apps]
+SEEN = {slug for slug, rule in rules().items() if rule.party == "application"}
+UNSEEN = {slug for slug in SEEN if rules()[slug].observable == "no"}
+OF_MIDDLEWARE = {"middleware-passes-on", "middleware-copies-scope"}
+
+
+def faults(app: Application, dialect: str = "asgi 2.0") -> set[str]:
+    """Name the rules that the suite finds broken."""
+    found = applications.check(app, dialect, limit=0.5 if app.__name__ == "waits_for_ever" else 30)
+    return {finding.slug for finding in found.findings if finding.verdict in FAULTS}
+
+
+def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
+    """No rule of applications is left out, but those that nobody can observe."""
+    assert MUTANTS.keys() >= SEEN - UNSEEN - OF_MIDDLEWARE
+    assert MUTANTS.keys() <= SEEN
+
+
+@pytest.mark.parametrize(("slug", "app"), PAIRS, ids=lambda each: getattr(each, "__name__", each))
+def test_a_mutant_is_named_by_its_rule(slug: str, app: Application) -> None:
+    """The suite names the rule that it breaks, what that implies, and no other."""
+    assert slug in faults(app)
+    assert faults(app) <= {slug, *rules()[slug].implies}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("app", CORRECT, ids=lambda app: app.__name__)
+def test_what_is_right_breaks_nothing(app: Application, dialect: str) -> None:
+    """An application that keeps the rules conforms, by whatever text; one that declines too."""
+    found = applications.check(app, dialect)
+    wrong = [each for each in found.findings if each.verdict in (*FAULTS, "not run")]
+    old = dialect == "asgi 1.0"  # it has no failures
+    assert [each for each in wrong if not (old and each.slug == "events-known")] == []
+    assert found.status(strict=True) == 0
+
+
+def test_ten_runs_give_the_same_verdicts() -> None:
+    """Nothing is left to chance."""
+    for _, app in PAIRS:
+        if app.__name__ != "waits_for_ever":
+            first, *others = [applications.check(app) for _ in range(10)]
+            assert others == [first] * 9

@@ -1,0 +1,56 @@
+"""Applications of others on trial: what the suite finds of them, exactly."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lifespec.conformance import applications, middleware
+from lifespec.conformance.report import Report
+
+__all__: list[str] = []
+
+
+def faults(found: Report) -> dict[str, str]:
+    """Return what the suite has to say against a subject."""
+    worst = {slug: findings[0].verdict for slug, findings in found.by_rule().items()}
+    return {slug: how for slug, how in worst.items() if how not in ("conforms", "not applicable")}
+
+
+@contextlib.asynccontextmanager
+async def pool(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+    """Put something into the state."""
+    yield {"pool": "open"}
+
+
+def test_starlette() -> None:
+    """It takes whatever comes for the next event that it waits for; all else is as it should be."""
+    for app in (Starlette(lifespan=pool), Starlette()):
+        assert faults(applications.check(app)) == {"receive-refuses-unknown": "departs"}
+
+
+def test_starlette_says_why_it_does_not_start() -> None:
+    """Where the server offers no state that is needed, it sends startup.failed."""
+    (found,) = applications.check(Starlette(lifespan=pool)).by_rule()["state-may-be-missing"]
+    assert found.verdict == "conforms"
+    assert found.actual == (
+        "Startup was answered with failed: RuntimeError:"
+        ' The server does not support "state" in the lifespan scope.'
+    )
+
+
+def test_middleware_of_starlette() -> None:
+    """It passes lifespan on as it is."""
+
+    class Plain(BaseHTTPMiddleware):
+        async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+            return await call_next(request)
+
+    for each in (GZipMiddleware, CORSMiddleware, Plain):
+        assert faults(middleware.check(each)) == {}  # type: ignore[arg-type]

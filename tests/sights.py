@@ -1,0 +1,37 @@
+"""What was seen in a trial, written as one would tell it; for the tests of the phrases."""
+
+from typing import Any
+
+from lifespec.conformance import cases
+from lifespec.conformance.seen import Answer, Seen
+
+__all__ = ["answered", "line", "saw"]
+
+CASES = {case.name: case for case in cases.load()}
+
+
+def line(text: str, time: float, **facts: Any) -> dict[str, Any]:
+    """Return a line of the probe from `kind type key=value`, where values are numbers or words."""
+    words = text.split("  ")
+    kind, _, type_ = words[0].partition(" ")
+    row: dict[str, Any] = {"kind": kind, "type": type_ or None, "time": time, "by": "", "step": 0}
+    row |= {"pid": 1, "thread": 1, "loop": 1, "call": 9 if type_ == "http" else 1, "path": "/"}
+    row |= {"error": "ValueError", "text": "no", "scope": {}}
+    for word in words[1:]:
+        key, _, value = word.partition("=")
+        row[key] = int(value) if value.isdigit() else value
+    return row | facts
+
+
+def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> Seen:
+    """Return what was seen in a case: a line for each second from 1.0 on."""
+    rows = [
+        line(each, time) if isinstance(each, str) else line("x", time) | each
+        for time, each in enumerate(lines, 1)
+    ]
+    return Seen(CASES[case], rows, **facts)
+
+
+def answered(*paths: str, asked: float = 50.0, **body: Any) -> list[Answer]:
+    """Return answers to requests; those to a path with a question mark did not come."""
+    return [Answer(path, asked, asked + 1, None if path.endswith("?") else body) for path in paths]

@@ -1,0 +1,266 @@
+"""The commands `lifespec check` and `lifespec cases`: options, output, exit status."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lifespec import cli
+from lifespec.conformance import apart, cases, checking, servers
+from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.validate import DIALECTS
+
+__all__: list[str] = []
+
+ROOT = Path(cli.__file__).parents[1]
+SHOP = """
+async def live(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http", "message"):
+        raise ValueError(scope["type"])
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            if (await receive())["type"] != f"lifespan.{name}":
+                raise ValueError
+            await send({"type": f"lifespan.{name}.complete"})
+
+async def leaves(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+
+def same(app):
+    return app
+"""
+
+
+@pytest.fixture
+def ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in a folder with a shop; return status, output and errors."""
+    (tmp_path / "shop.py").write_text(SHOP)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            status = cli.main(arguments)
+        except SystemExit as exit_:
+            status = int(exit_.code or 0)
+        return (status, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Let the suite find this verdict; return the jobs it was given."""
+
+    def finding(verdict: Verdict) -> list[Any]:
+        given: list[Any] = []
+
+        def check(*job: Any, **options: Any) -> Report:
+            given.append((job, options))
+            findings = (Finding("one", "events-known", verdict, "It is so.", "so", "It is."),)
+            return Report("shop:live", "asgi 2.0", findings)
+
+        monkeypatch.setattr(apart, "check", check)
+        monkeypatch.setattr(servers, "check", check)
+        return given
+
+    return finding
+
+
+def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The report is on standard output, 80 columns wide; the status is 0."""
+    status, out, err = ended("check", "app", "shop:live", "--strict")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].rstrip() == "shop:live, by lifespan 2.0 (ASGI)"
+    assert "conforms        startup-answered " in out
+    assert max(map(len, lines)) <= 80
+    assert out.isascii()
+
+
+def test_an_application_that_does_not(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """Status 1; the rule, what was expected, what was seen, and the conversation."""
+    status, out, err = ended("check", "app", "shop:leaves")
+    assert (status, err) == (1, "")
+    assert "violates: shutdown-answered" in out
+    assert "shutdown was not answered: it\n             returned." in out.replace("  \n", "\n")
+    assert "|-- lifespan.shutdown ---" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_middleware(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The same for middleware."""
+    status, out, err = ended("check", "middleware", "shop:same", "--strict")
+    assert (status, err) == (0, "")
+    assert "conforms  middleware-passes-on" in out
+
+
+@pytest.mark.parametrize(
+    ("verdict", "arguments", "status"),
+    [
+        ("conforms", [], 0),
+        ("departs", [], 0),
+        ("departs", ["--strict"], 1),
+        ("violates", [], 1),
+        ("not run", [], 2),
+    ],
+)
+def test_exit_status(
+    verdict: Verdict,
+    arguments: list[str],
+    status: int,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+) -> None:
+    """The status is that of the report."""
+    found(verdict)
+    assert ended("check", "app", "shop:live", *arguments)[::2] == (status, "")
+    assert ended("check", "server", *arguments, "--", "x", "{app}{port}")[::2] == (status, "")
+
+
+def test_the_job(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """What was given is what is done."""
+    given = found("conforms")
+    ended("check", "app", "shop:live")
+    ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
+    ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
+    ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
+    assert [job[0] for job, _ in given] == [
+        apart.Job("application", "shop:live"),
+        apart.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
+        apart.Job("middleware", "shop:same", "asgi 1.0"),
+        apart.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
+    ]
+
+
+def test_all_can_be_shown(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """With --verbose, what conforms is shown in full, too."""
+    found("conforms")
+    assert "requirement" not in ended("check", "app", "shop:live")[1]
+    assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
+
+
+def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
+    """The report is written as JSON and as JUnit XML, besides."""
+    found("departs")
+    status, out, _ = ended(
+        "check", "app", "shop:live", "--json", "a.json", "--junit", "a.xml", "--strict"
+    )
+    assert (status, "Rules: departs 1." in out) == (1, True)
+    assert json.loads(Path("a.json").read_text("utf-8"))["subject"] == "shop:live"
+    suite = ET.fromstring(Path("a.xml").read_bytes())  # noqa: S314  our own
+    assert suite.attrib["failures"] == "1"
+
+
+def test_a_file_that_cannot_be_written(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """The report is shown all the same; a sentence says why there is no file."""
+    found("conforms")
+    status, out, err = ended("check", "app", "shop:live", "--json", "no/a.json")
+    assert (status, "Rules: conforms 1." in out) == (2, True)
+    wanted = "lifespec: no/a.json cannot be written: No such file or directory; name another\n"
+    assert err == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["app", "shop"], "'shop' names no attribute of a module: give module:attribute"),
+        (["app", "bazaar:app"], "there is no module 'bazaar': call the command in the folder"),
+        (["app", "shop:same"], "shop:same: this cannot be called with scope, receive and send"),
+        (["app"], "give a TARGET, as in shop.main:app, or --pipe and a COMMAND"),
+        (["app", "shop:live", "--pipe", "perl"], "give a TARGET, as in shop.main:app, or --pipe"),
+        (["app", "--pipe", "nosuchprogram"], "'nosuchprogram' cannot be started: No such file"),
+        (["middleware"], "the following arguments are required: TARGET; `lifespec check midd"),
+        ([], "the following arguments are required: SUBJECT; `lifespec check --help`"),
+        (["app", "shop:live", "--limit", "0"], "a limit is a number of seconds, not '0'"),
+        (["app", "shop:live", "--limit", "inf"], "a limit is a number of seconds, not 'inf'"),
+        (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
+        (
+            ["app", "shop:live", "--dialect", "asgi 3.0"],
+            f"there is no text 'asgi 3.0': name {', '.join(DIALECTS)}, asgi, amgi, pagi",
+        ),
+        (["middleware", "shop:nothing"], "shop:nothing: there is no 'nothing' in"),
+    ],
+)
+def test_bad_usage(
+    arguments: list[str], said: str, ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """One line on standard error, and status 2."""
+    status, out, err = ended("check", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"lifespec: {said}")
+
+
+@pytest.mark.parametrize("text", [*DIALECTS, "asgi", "amgi", "pagi"])
+def test_texts(text: str) -> None:
+    """A text is named in full, or by its family for the newest."""
+    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
+    assert checking.dialect(text) == newest.get(text, text)
+
+
+@pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"]])
+def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The help is 80 columns wide at most."""
+    status, out, err = ended("check", *subject, "--help")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """All cases are listed with their sentences and rules, 80 columns wide at most."""
+    status, out, err = ended("cases")
+    assert (status, err) == (0, "")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == [f"{case.name}  ({case.party})" for case in cases.load()]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "    The application is started, and stopped.\n    judges startup-answered, " in out
+
+
+def test_cases_of_a_party_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """Only those are listed that are asked for."""
+    _, out, _ = ended("cases", "--party", "middleware")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads
+    assert all(head.endswith("(middleware)") for head in heads)
+    _, out, _ = ended("cases", "--rule", "state-may-be-missing", "--party", "application")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == ["without-state  (application)"]
+
+
+def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """A rule is named by its slug."""
+    status, out, err = ended("cases", "--rule", "be-nice")
+    assert (status, out) == (2, "")
+    assert err == "lifespec: there is no rule 'be-nice': `lifespec explain` lists them\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_any_terminal(encoding: str, tmp_path: Path) -> None:
+    """What is written suits the encoding of the terminal: nothing is lost, nothing fails."""
+    text = SHOP + '\nasync def sad(scope, receive, send): raise ValueError("没有数据库")\n'
+    (tmp_path / "shop.py").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:sad", "--verbose"]
+    setting = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=setting, capture_output=True, check=False, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = "没有数据库" if encoding == "utf-8" else "\\u6ca1\\u6709\\u6570\\u636e\\u5e93"
+    assert shown in done.stdout.decode(encoding)

@@ -1,0 +1,224 @@
+"""The report: verdicts by the level of the text, and how they are told."""
+
+import io
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lifespec.conformance import report
+from lifespec.conformance.report import Finding, Report, Verdict
+
+__all__: list[str] = []
+
+ODD = "no 数据库 \x1b[31m\udc80"
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    encoding = "utf-8"  # type: ignore[assignment]
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def finding(
+    verdict: Verdict, slug: str = "startup-answered", case: str = "one", **said: str
+) -> Finding:
+    """Make a finding."""
+    text = {"requirement": "It answers.", "expected": "it answers", "actual": "It left.", **said}
+    return Finding(case, slug, verdict, **text)
+
+
+def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = False) -> str:
+    """Return what is written of a report."""
+    stream = stream or io.StringIO()
+    report.show(found, stream, every=every)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("slug", "dialect", "held", "silent", "verdict"),
+    [
+        ("startup-answered", "asgi 2.0", True, False, "conforms"),
+        ("startup-answered", "asgi 2.0", True, True, "conforms"),
+        ("startup-answered", "asgi 2.0", False, False, "violates"),
+        ("startup-answered", "asgi 2.0", False, True, "unspecified"),
+        ("state-untouched", "asgi 2.0", False, False, "violates"),  # a must not
+        ("startup-failed-exits", "asgi 2.0", False, False, "departs"),
+        ("extra-keys-ignored", "asgi 2.0", False, False, "departs"),  # a should not
+        ("crash-may-continue", "pagi 0.3", False, False, "unspecified"),  # a may
+        ("startup-answered-once", "asgi 2.0", False, False, "unspecified"),  # ours
+        ("scope-worker", "asgi 2.0", False, False, "unspecified"),  # a text without workers
+    ],
+)
+def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: str) -> None:  # noqa: FBT001
+    """A must that is broken is a violation, a should a departure; the rest is told."""
+    assert report.verdict_for(slug, dialect, held=held, silent=silent) == verdict
+
+
+def test_requirements() -> None:
+    """A requirement is the rule's sentence, and what the text says of it."""
+    sentence = "The application answers startup with complete or failed."
+    wanted = f"{sentence} (must, lifespan 2.0 (ASGI))"
+    assert report.requirement("startup-answered", "asgi 2.0") == wanted
+    silent = report.requirement("startup-answered", "asgi 2.0", silent=True)
+    assert silent == f"{sentence} (but lifespan 2.0 (ASGI) is silent on this case)"
+    ours = report.requirement("startup-answered-once", "pagi 0.3")
+    assert ours == "Startup is answered once. (ours: PAGI 0.3 is silent)"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status", "strict"),
+    [
+        (["conforms", "unspecified"], 0, 0),
+        (["not applicable"], 0, 0),
+        (["conforms", "departs"], 0, 1),
+        (["departs", "violates"], 1, 1),
+        (["violates", "not run"], 1, 1),
+        (["conforms", "not run"], 0, 0),
+        (["not run"], 2, 2),
+        ([], 2, 2),
+    ],
+)
+def test_exit_status(verdicts: list[Verdict], status: int, strict: int) -> None:
+    """A violation fails, if strict a departure too; where nothing ran, nothing was checked."""
+    findings = [finding(verdict, "events-known", str(n)) for n, verdict in enumerate(verdicts)]
+    one_rule = Report("it", "asgi 2.0", tuple(findings))
+    each_its_own = Report(
+        "it",
+        "asgi 2.0",
+        tuple(finding(verdict, slug) for verdict, slug in zip(verdicts, "abc", strict=False)),
+    )
+    for found in (one_rule, each_its_own):
+        if found is each_its_own or "not run" not in verdicts or "conforms" not in verdicts:
+            assert (found.status(), found.status(strict=True)) == (status, strict)
+
+
+def test_what_is_shown() -> None:
+    """First all rules with their worst verdict, then the faults, then numbers."""
+    findings = (
+        finding("conforms"),
+        finding("violates", case="two", conversation="a\nb"),
+        finding("violates", case="three", conversation="c"),
+        finding("violates", case="four", actual="It hung."),
+        finding("conforms", "events-known"),
+    )
+    text = shown(Report("shop:app", "asgi 2.0", findings))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
+    assert lines[2].split() == ["verdict", "rule", "cases"]
+    assert lines[3].split(maxsplit=2) == ["violates", "startup-answered", "two and 2 more"]
+    assert lines[4].split() == ["conforms", "events-known", "one"]
+    assert lines[6].startswith("violates: startup-answered ")
+    assert [line.split(maxsplit=1) for line in lines[7:11]] == [
+        ["case", "two, three"],
+        ["requirement", "It answers."],
+        ["expected", "it answers"],
+        ["actual", "It left."],
+    ]
+    assert lines[11:15] == ["", "a", "b", ""]
+    assert lines[-1] == "Rules: conforms 1, violates 1."
+    assert text.count("requirement") == 2
+    assert max(map(len, lines)) <= report.WIDTH
+    assert "\x1b" not in text
+
+
+def test_all_can_be_shown() -> None:
+    """What conforms is shown where it is asked for."""
+    found = Report("it", "asgi 2.0", (finding("conforms"),))
+    assert "requirement" not in shown(found)
+    assert "requirement" in shown(found, every=True)
+
+
+def test_a_note() -> None:
+    """A note stands below the title."""
+    found = Report("it", "asgi 2.0", (finding("conforms"),), "It declined.")
+    assert shown(found).splitlines()[1].rstrip() == "It declined."
+
+
+def test_nothing_to_show() -> None:
+    """A report without findings says so."""
+    assert shown(Report("it", "asgi 2.0", ())).rstrip().endswith("Rules: none.")
+
+
+def test_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal has colours, unless NO_COLOR is set; the words are the same."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    found = Report("it", "asgi 2.0", (finding("violates"),))
+    coloured = shown(found, Terminal())
+    assert "\x1b[1;31mviolates" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[1;31m" not in shown(found, Terminal())
+
+
+def test_a_stream_of_few_characters() -> None:
+    """What the stream's encoding lacks, and what is not to be printed, is written as escapes."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    report.show(Report("it", "asgi 2.0", (finding("violates", actual=ODD),)), stream)
+    stream.flush()
+    text = raw.getvalue().decode("ascii")
+    assert "no \\u6570\\u636e\\u5e93 \\x1b[31m\\udc80" in text
+    assert "violates: startup-answered ---" in text
+
+
+def test_json() -> None:
+    """The JSON has subject, dialect, and the findings with all their fields."""
+    found = Report("it", "asgi 2.0", (finding("violates", actual=ODD),))
+    read = json.loads(report.as_json(found))
+    assert (read["subject"], read["dialect"]) == ("it", "asgi 2.0")
+    assert [Finding(**row) for row in read["findings"]] == list(found.findings)
+
+
+def test_junit() -> None:
+    """Each finding is a test case: failed, skipped, or passed with what was seen."""
+    findings = (
+        finding("conforms"),
+        finding("violates", actual=ODD),
+        finding("departs"),
+        finding("not applicable"),
+        finding("not run"),
+        finding("unspecified"),
+    )
+    found = Report("it", "asgi 2.0", findings)
+    suite = ET.fromstring(report.as_junit(found).encode("utf-8"))  # noqa: S314  our own
+    assert suite.attrib == {
+        "name": "it, asgi 2.0",
+        "tests": "6",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "2",
+    }
+    outcomes = [case[0].tag for case in suite]
+    assert outcomes == ["system-out", "failure", "system-out", "skipped", "skipped", "system-out"]
+    assert suite[1].attrib == {"classname": "startup-answered", "name": "one"}
+    assert suite[1][0].attrib["message"] == "violates: no 数据库 \\x1b[31m\\udc80"
+    assert "expected: it answers\nactual: It left." in (suite[0][0].text or "")
+    strict = ET.fromstring(report.as_junit(found, strict=True).encode("utf-8"))  # noqa: S314  the same
+    assert (strict[2][0].tag, strict.attrib["failures"]) == ("failure", "2")
+
+
+def test_progress(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where standard error is no terminal, no bar is shown."""
+    with report.progress("shop:app", 2) as tell:
+        tell()
+        tell()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """In a terminal the bar is on standard error, and goes when all is done."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with report.progress("shop:app", 1) as tell:
+        tell()
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "shop:app" in err
