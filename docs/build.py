@@ -1,9 +1,9 @@
 """Builds the site: examples, catalogs and pages of both languages, or nothing at all.
 
-    python docs/build.py [--into FOLDER]
+    python docs/build.py [--into FOLDER | --explain]
 
-What `lifespec explain` shows is written from these pages into the package; not so where the site
-is built into another folder, which leaves all else as it is.
+What `lifespec explain` shows is written from these pages into the package; with --explain nothing
+else is, and no example runs.  A site built into another folder leaves all else as it is.
 
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
@@ -78,6 +78,7 @@ class Build:
 
     language: str
     work: Path
+    more: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self.folder, self.name = LANGUAGES[self.language]
@@ -98,6 +99,7 @@ class Build:
             *options,
             *language,
             *folders,
+            *self.more,
             str(HERE),
             str(target),
         ]
@@ -183,15 +185,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Build the site, say what was built, and return the exit status."""
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
     parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
-    into = parser.parse_args(arguments).into.resolve()
+    parser.add_argument("--explain", action="store_true", help="the rules of the command alone")
+    given = parser.parse_args(arguments)
+    into = given.into.resolve()
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        found = list(dict.fromkeys(_build(Path(work), into)))
+        steps = _read(Path(work)) if given.explain else _build(Path(work), into)
+        found = list(dict.fromkeys(steps))
     if found:
         found.append(f"The site was not built: {_number(len(found), 'fault')}.")
         sys.stderr.write("\n".join(found) + "\n")
         return 1
+    if given.explain:
+        return 0
     seconds = time.monotonic() - began
     _say(f"Built in {seconds:.0f} s. Open {os.path.relpath(into / 'index.html')}")
     return 0
@@ -222,6 +229,17 @@ def _build(work: Path, into: Path) -> Iterator[str]:
     _report(builds)
     if into == SITE:
         _explain(builds)
+
+
+def _read(work: Path) -> Iterator[str]:
+    """Read the pages, and write what the rules say; yield what is wrong."""
+    more = "-b", "dummy", "-D", "examples_run=0"
+    builds = [Build(language, work, more) for language in LANGUAGES]
+    _wait(builds)
+    found = [fault for build in builds for fault in build.faults()]
+    if not found:
+        _explain(builds)
+    yield from found
 
 
 def _wait(builds: Sequence[Build]) -> None:

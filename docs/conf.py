@@ -32,6 +32,8 @@ extensions = [
     "rules",
     "tables",
     "casebook",
+    "dialects",
+    "holds",
     "decisions",
     "overviews",
     "speed",

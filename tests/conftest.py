@@ -1,18 +1,19 @@
 """What holds for every test: programs a test needs, and that nothing skips where nothing may.
 
 `@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
+A perl without the modules that PAGI's applications need is told apart.
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
 """
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
 from lifespec.clock import VirtualLoop
+from lifespec.examples_perl import lacking
 
 __all__: list[str] = []
 
@@ -23,8 +24,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose programs are not all here."""
     for mark in item.iter_markers("needs"):
         for program in mark.args:
-            if shutil.which(program) is None:
-                pytest.skip(f"{program} is not installed: not run")
+            if lacks := lacking(program):
+                pytest.skip(f"{lacks} is not installed: not run")
 
 
 def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

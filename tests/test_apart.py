@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -218,9 +220,88 @@ def test_a_result_that_was_cut_short(
     assert said == {"The process ended with status 0."}
 
 
+def test_who_asked_has_gone(write: Callable[..., str]) -> None:
+    """Where a trial is interrupted, no process is left."""
+    name = write(
+        """
+import pathlib, os, time
+
+async def slow(scope, receive, send):
+    pathlib.Path(f"pid{os.getpid()}").touch()
+    await live(scope, receive, send)
+    if len(list(pathlib.Path().glob("pid*"))) > 1:
+        time.sleep(600)
+"""
+    )
+
+    def interrupt() -> None:
+        limit = time.monotonic() + 20
+        while len(list(Path().glob("pid*"))) < 3 and time.monotonic() < limit:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watcher = threading.Thread(target=interrupt)
+    watcher.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        check(Job("application", f"{name}:slow", limit=200.0))
+    watcher.join()
+    assert time.monotonic() - began < 60
+    assert not apart._RUNNING
+    pids = [int(path.name[3:]) for path in Path().glob("pid*")]
+    assert len(pids) >= 3
+    assert not any(map(running, pids))
+
+
+READY = '{"did": "ready"}'
+PIPED = """
+import json, sys
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+say(did="ready")
+for line in sys.stdin:
+    heard = json.loads(line)
+    if heard["do"] == "call":
+        say(did="raised", id=heard["id"], error="http only")
+"""
+
+
+def test_a_program_instead_of_a_target(write: Callable[..., str], tmp_path: Path) -> None:
+    """A program that speaks the protocol of the pipe is put on trial like an application."""
+    program = tmp_path / "piped.py"
+    program.write_text(PIPED)
+    found = check(Job("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))
+    assert (found.subject, found.status(strict=True)) == ("it", 0)
+    assert found.note == "It declined lifespan: it raised PipeError: http only."
+
+
+def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> None:
+    """The same in this process; a line that is none of the protocol is a sentence."""
+    program = tmp_path / "piped.py"
+    program.write_text(PIPED)
+    pipe = [sys.executable, str(program)]
+    _, second = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    assert second["usual"] == ["raised", ""]
+    program.write_text(
+        f"print({READY!r}, flush=True); input(); print('hello', flush=True); input()"
+    )
+    first, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    assert first["found"]
+    assert last["unchecked"].endswith("wrote 'hello', which is no line of the protocol")
+
+
 def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
     """Do in this process what a process of its own does; return the steps that it wrote."""
-    wanted = {"factory": False, "limit": 10, "real": False, "usual": None, "dialect": "asgi 2.0"}
+    wanted = {
+        "factory": False,
+        "pipe": [],
+        "limit": 10,
+        "real": False,
+        "usual": None,
+        "dialect": "asgi 2.0",
+    }
     told = tmp_path / "told"
     apart.main(str(told), json.dumps(wanted | {"case": case, **job}))
     return [json.loads(line) for line in told.read_text("utf-8").splitlines()]

@@ -137,10 +137,12 @@ def test_the_job(
     ended("check", "app", "shop:live")
     ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
     ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
+    ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
     assert [job[0] for job, _ in given] == [
         apart.Job("application", "shop:live"),
         apart.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
         apart.Job("middleware", "shop:same", "asgi 1.0"),
+        apart.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
     ]
 
 
@@ -182,7 +184,10 @@ def test_a_file_that_cannot_be_written(
         (["app", "shop"], "'shop' names no attribute of a module: give module:attribute"),
         (["app", "bazaar:app"], "there is no module 'bazaar': call the command in the folder"),
         (["app", "shop:same"], "shop:same: this cannot be called with scope, receive and send"),
-        (["app"], "the following arguments are required: TARGET; `lifespec check app --help`"),
+        (["app"], "give a TARGET, as in shop.main:app, or --pipe and a COMMAND"),
+        (["app", "shop:live", "--pipe", "perl"], "give a TARGET, as in shop.main:app, or --pipe"),
+        (["app", "--pipe", "nosuchprogram"], "'nosuchprogram' cannot be started: No such file"),
+        (["middleware"], "the following arguments are required: TARGET; `lifespec check midd"),
         ([], "the following arguments are required: SUBJECT; `lifespec check --help`"),
         (["app", "shop:live", "--limit", "0"], "a limit is a number of seconds, not '0'"),
         (["app", "shop:live", "--limit", "inf"], "a limit is a number of seconds, not 'inf'"),

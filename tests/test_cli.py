@@ -303,6 +303,17 @@ def test_an_output_that_cannot_be_written(
     assert said == "the output cannot be written: No space left on device"
 
 
+def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Who interrupts a command sees no traceback."""
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    assert ended("copy", "server") == 130
+    assert capfd.readouterr() == ("", "lifespec: interrupted\n")
+
+
 def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]) -> None:
     """Python has no standard output where it was closed before."""
     monkeypatch.setattr(sys, "stdout", None)

@@ -18,7 +18,7 @@ def outcome(folder: Path, allow_no_skip: str, *tests: str) -> tuple[int, str]:
     (folder / "conftest.py").write_text(Path(__file__).with_name("conftest.py").read_text())
     for number, test in enumerate(tests):
         (folder / f"test_{number}.py").write_text("import pytest\n" + test)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    path = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"LIFESPEC_ALLOW_NO_SKIP": allow_no_skip, "PATH": path}
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors"]
     ran = subprocess.run(
@@ -45,6 +45,20 @@ def test_a_program_that_is_missing_is_named(tmp_path: Path) -> None:
     assert status == 0
     assert "1 skipped" in output
     assert "no-such-program is not installed: not run" in output
+
+
+def test_a_perl_without_the_modules_is_told_apart(tmp_path: Path) -> None:
+    """Debian has a perl everywhere; what an application of PAGI needs is not."""
+    perl = tmp_path / "bin" / "perl"
+    perl.parent.mkdir()
+    perl.write_text("""#!/bin/sh\necho '{"did":"lacking","what":"Future::AsyncAwait"}'\n""")
+    perl.chmod(0o755)
+    _, output = outcome(tmp_path, "", needing("perl"))
+    assert "1 skipped" in output
+    assert "Future::AsyncAwait is not installed: not run" in output
+    perl.write_text("""#!/bin/sh\necho '{"did":"ready","loop":"blocking"}'\n""")
+    _, output = outcome(tmp_path, "", needing("perl"))
+    assert "1 passed" in output
 
 
 def test_a_skip_fails_where_nothing_may_skip(tmp_path: Path) -> None:

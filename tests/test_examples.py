@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import logging
-import subprocess
 import sys
 from dataclasses import replace
 from textwrap import dedent
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec import examples
+from lifespec import examples, examples_perl
+from lifespec.conformance import perl
 from lifespec.trace import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__: list[str] = []
@@ -505,45 +506,56 @@ def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sentence == "docs/startup.md:41: The example ran for more than 0.1 seconds."
 
 
-def test_joined(tmp_path: Path) -> None:
-    """The programs of a page joined are one file that runs to its end."""
-    first = """
-        '''A program.'''
-        from __future__ import (
-            annotations,
-        )
-        x: unknown = 1
+FAKE = """
+import json, sys
+say = lambda **what: print(json.dumps(what), flush=True)
+hear = sys.stdin.readline
+exec(open(sys.argv[-1]).read())
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., examples.Block]:
+    """Return a block of Perl that runs as a program of Python, which says what a bridge says."""
+    (tmp_path / "fake.py").write_text(FAKE)
+    fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
+    monkeypatch.setattr(examples_perl.perl, "Perl", fake)
+    return functools.partial(block, language="perl", kind="real")
+
+
+def test_perl(served: Callable[..., examples.Block]) -> None:
+    """An application in Perl is served, and what it prints is compared."""
+    source = """
+        say(did="ready", loop="IO::Async")
+        hear()
+        print("declines", file=sys.stderr)
+        say(did="returned", id=1)
+        hear()
     """
-    second = """
-        print("started")
-
-        raise ValueError(
-            "no"
-        )
+    shown = """
+        declines
+        INFO: The application declined lifespan: it returned
     """
-    blocks = [
-        block(first),
-        pycon(">>> y = 1"),
-        block(second, SHOWN.format("ValueError: no")),
-        block("# nothing", SHOWN),
-        real("from __future__ import annotations\nprint('last')"),
-    ]
-    program = tmp_path / "program.py"
-    program.write_text(examples.joined(blocks), encoding="utf-8")
-    ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
-    assert ran.stdout == "started\nlast\n"
-    assert ran.stderr.endswith("ValueError: no\n")
-    assert program.read_text(encoding="utf-8").startswith(
-        "from __future__ import annotations\nimport traceback\n\n\n'''A program.'''\n"
-    )
+    with examples.Session([served(source, shown), served(source, "declined")]) as session:
+        run = session.run(0)
+        assert run.conversations == [[Entry(0, "called", "lifespan"), Entry(0, "returned")]]
+        with pytest.raises(examples.ExampleFailed, match="41: The example printed 'declines'"):
+            session.run(1)
 
 
-def test_joined_plain() -> None:
-    """Where nothing needs to be said first, the file begins with the first program."""
-    assert examples.joined([block("x = 1"), block("y = 2")]) == "x = 1\n\n\ny = 2\n"
+def test_perl_broken(served: Callable[..., examples.Block]) -> None:
+    """Perl's complaint is told with the line of the page that it is about."""
+    source = "say(did='broken', error='syntax error at ./app.pl line {}, near \"}}\"')"
+    sentence = "The example cannot be served: syntax error at ./app.pl line 3"
+    assert told(served(source.format(3))).startswith(f"docs/startup.md:43: {sentence}")
+    assert told(served("sys.exit(2)")).startswith("docs/startup.md:41: The example cannot")
 
 
-def test_joined_broken() -> None:
-    """A program that does not parse is told when the file is made."""
-    with pytest.raises(examples.ExampleFailed, match=r"docs/startup\.md:41: The example does not"):
-        examples.joined([block("def")])
+def test_perl_too_long(
+    served: Callable[..., examples.Block], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the time of a real block."""
+    monkeypatch.setitem(examples.LIMITS, "real", 0.3)
+    monkeypatch.setattr(perl, "GRACE", 0.1)
+    sentence = told(served("import time\ntime.sleep(600)"))
+    assert sentence == "docs/startup.md:41: The example ran for more than 0.3 seconds."

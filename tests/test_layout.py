@@ -44,6 +44,7 @@ PLAN: dict[str, set[str]] = {
     "trace": set(),
     "conformance": set(),
     "conformance.probe": set(),
+    "conformance.perl": set(),
     "conformance.explain": set(),
     "server_trio": {"server"},
     "composition": {"server", "application"},
@@ -57,7 +58,9 @@ PLAN: dict[str, set[str]] = {
     "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen", "trials")
     | {"trace"},
     "stage": {"clock", "server", "trace"},
-    "examples": {"clock", "trace", "stage"},
+    "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
+    "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},
+    "onefile": {"examples"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
     | {"trace", "clock", "validate"},
     "conformance.vocabulary": set(),
@@ -71,8 +74,10 @@ PLAN: dict[str, set[str]] = {
         "applications", "cases", "judging", "playing", "report", "serving"
     ),
     "conformance.targets": suite("cases") | {"stage"},
+    "conformance.pipe": suite("cases"),
     "conformance.apart": suite(
-        "applications", "cases", "judging", "middleware", "report", "targets", "vocabulary"
+        *("applications", "cases", "judging", "middleware", "pipe", "report", "targets"),
+        "vocabulary",
     ),
     "conformance.checking": suite(
         "apart", "applications", "cases", "report", "seen", "servers", "subjects", "vocabulary"

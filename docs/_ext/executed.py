@@ -1,10 +1,11 @@
 """Runs the examples of each page while it is read, and shows what was said.
 
-Every `python` and `pycon` block is an example. A line of attributes above it says more:
+Every `python`, `pycon` and `perl` block is an example. A line of attributes above it says more:
 
     {.not-run}                      shown only
     {.opened}                       what was said is shown unfolded
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
+    {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
@@ -22,7 +23,7 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec import diagram, examples
+from lifespec import diagram, examples, onefile
 from words import words
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup
 
 logger = logging.getLogger(__name__)
 
-LANGUAGES = ("python", "pycon")
+LANGUAGES = ("python", "pycon", "perl")
+PRINTING = ("python", "perl")
 JOINED = ("python", "virtual")
 MESSAGE_KINDS = ("received", "sent", "refused")
 
@@ -131,15 +133,20 @@ def _block(
         source=node.astext(),
         expected=shown.astext() if shown else None,
         kind="real" if "real" in classes else "virtual",
-        needs=tuple(each.removeprefix("needs-") for each in classes if each.startswith("needs-")),
+        needs=_classed(classes, "needs-"),
+        requests=sum(map(int, _classed(classes, "requests-"))),
         beside=files if "beside" in classes else (),
     )
+
+
+def _classed(classes: Sequence[str], prefix: str) -> tuple[str, ...]:
+    return tuple(each.removeprefix(prefix) for each in classes if each.startswith(prefix))
 
 
 def _stray_outputs(doctree: nodes.document) -> Iterator[nodes.Node]:
     for node in doctree.findall(_is_output):
         above = _beside(node, -1)
-        if not (isinstance(above, nodes.literal_block) and above.get("language") == "python"):
+        if not (isinstance(above, nodes.literal_block) and above.get("language") in PRINTING):
             yield node
 
 
@@ -150,7 +157,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     name = path.relative_to(Path(app.srcdir).parent).as_posix()
     text = path.read_text(encoding="utf-8").split("\n")
     for node in _stray_outputs(doctree):
-        logger.warning("This output has no python block directly above it.", location=node)
+        logger.warning("This output has no program directly above it.", location=node)
     found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
     shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))
@@ -245,7 +252,7 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
         if programs(page.blocks) and app.builder.format == "html":
             target = Path(app.outdir, "_programs", f"{docname}.py")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(examples.joined(programs(page.blocks)), encoding="utf-8")
+            target.write_text(onefile.joined(programs(page.blocks)), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -42,6 +42,7 @@ __all__ = [
     "RuleDomain",
     "RuleRole",
     "check_examples",
+    "example_of",
     "rule_node",
     "setup",
 ]
@@ -146,15 +147,16 @@ class RuleDomain(Domain):
         env: BuildEnvironment,  # noqa: ARG002
         fromdocname: str,
         builder: Builder,
-        typ: str,  # noqa: ARG002 - we have one type
+        typ: str,
         target: str,
         node: pending_xref,  # noqa: ARG002
         contnode: Element,
     ) -> nodes.reference | None:
-        """Return a link to the rule, None where no page has it."""
+        """Return a link to the rule, or to its example; None where no page has it."""
         if target not in self.rules:
             return None
-        return make_refnode(builder, fromdocname, self.rules[target], target, contnode, target)
+        place = f"example-{target}" if typ == "example" else target
+        return make_refnode(builder, fromdocname, self.rules[target], place, contnode, target)
 
     def resolve_any_xref(  # noqa: PLR0913, PLR0917 - Sphinx's signature
         self,
@@ -179,16 +181,25 @@ class RuleDomain(Domain):
         return words(self.env)(objtype.lname)
 
 
+def example_of(rule: nodes.Element) -> nodes.Element | None:
+    """Return the example that follows a rule before the next rule or its section's end."""
+    section = rule
+    while not isinstance(section, nodes.section | nodes.document):
+        section = section.parent
+    after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
+    following = after[after.index(rule) + 1 :]
+    if not following or isinstance(following[0], rule_node):
+        return None
+    return cast("nodes.Element", following[0])
+
+
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each rule that no example follows before the next rule or its section's end."""
+    """Warn of each rule that no example follows; name the example of each other after it."""
     for rule in doctree.findall(rule_node):
-        section: nodes.Element = rule
-        while not isinstance(section, nodes.section | nodes.document):
-            section = section.parent
-        after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
-        after = after[after.index(rule) + 1 :]
-        if not after or isinstance(after[0], rule_node):
+        if (example := example_of(rule)) is None:
             logger.warning("No example follows the rule %r.", rule["slug"], location=rule)
+        else:
+            example["ids"].append(f"example-{rule['slug']}")
 
 
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:

@@ -63,7 +63,7 @@ def drawn(translate: Callable[[str], str]) -> str:
         drawing.line(_bar(0, end, y + 24), PALE)
         if last:
             drawing.line(_bar(last, end, y + 24), DARK)
-    return drawing.svg(translate(TITLE), (f"{translate(lane[0])}." for lane in LANES))
+    return drawing.svg(translate(TITLE), ["; ".join(translate(lane[0]) for lane in LANES)])
 
 
 def _bar(start: int, end: int, y: int) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COPY_ME", "Refused", "main"]
 
+INTERRUPTED = 130  # as shells have it
 COPY_ME = {
     "server": "the server's half of the protocol",
     "application": "the application's half",
@@ -51,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Refused, Unchecked) as refused:
         sys.stderr.write(f"lifespec: {refused}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write("lifespec: interrupted\n")
+        return INTERRUPTED
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -1,8 +1,9 @@
 """Runs the examples of a page: one function, `run`, for the documents' build and for pytest.
 
 A *virtual* block runs here, on the clock of `lifespec.clock`; a *real* one in a process of its
-own, in real time. What a block prints is compared with what its page shows, line by line; of a
-traceback only the last lines count: the exception's class and text. Lifespans are recorded.
+own, in real time. An application in Perl is served. What a block prints is compared with what
+its page shows, line by line; of a traceback only the last lines count: the exception's class and
+text. Lifespans are recorded.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import ast
 import asyncio
 import inspect
 import re
-import shutil
 import sys
 import traceback
 from dataclasses import dataclass
 from itertools import zip_longest
-from textwrap import indent
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from lifespec.conformance.perl import PerlError
+from lifespec.examples_perl import lacking, served
 from lifespec.stage import LimitPassed, Namespace, beside, limited
 
 if TYPE_CHECKING:
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 
     from lifespec import clock, trace
 
-__all__ = ["LIMITS", "Block", "ExampleFailed", "Namespace", "Run", "Session", "joined", "run"]
+__all__ = [
+    "LIMITS",
+    "TRACEBACK",
+    "Block",
+    "ExampleFailed",
+    "Namespace",
+    "Run",
+    "Session",
+    "compiled",
+    "run",
+]
 
 LIMITS = {"virtual": 20.0, "real": 60.0}  # seconds on the wall's clock
 TRACEBACK = "Traceback (most recent call last):"
@@ -38,7 +49,8 @@ class Block:
     """One example: `source` begins in line `line` of the file `page`.
 
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
-    names the programs without which a block is not run, `beside` the files a real one finds.
+    names the programs without which a block is not run, `requests` how many an application in
+    Perl is given, `beside` the files a real one finds.
     """
 
     page: str
@@ -48,6 +60,7 @@ class Block:
     expected: str | None
     kind: str = "virtual"
     needs: tuple[str, ...] = ()
+    requests: int = 0
     beside: tuple[str, ...] = ()
 
 
@@ -103,11 +116,13 @@ class Session:
 
 def run(block: Block, namespace: Namespace) -> Run:
     """Run one block after those that `namespace` has seen; raise ExampleFailed."""
-    missing = tuple(need for need in block.needs if shutil.which(need) is None)
+    missing = tuple(filter(None, map(lacking, block.needs)))
     if missing:
         return Run(block.expected or "", [], missing)
     if (block.language, block.kind) == ("python", "real"):
         return Run(_run_beside(block), [])
+    if (block.language, block.kind) == ("perl", "real"):
+        return _run_perl(block)
     if block.language not in ("python", "pycon") or block.kind != "virtual":
         what = f"a block of language {block.language!r} and kind {block.kind!r}"
         raise ExampleFailed(block, block.line, f"Nothing is known of {what}.")
@@ -124,7 +139,7 @@ def run(block: Block, namespace: Namespace) -> Run:
 def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:
     """Yield what each statement prints, if it is what the page shows."""
     for line, source, expected in _statements(block):
-        code = _compiled(block, line, source)
+        code = compiled(block, line, source)
         start = len(namespace.stdout.getvalue())
         raised = _raised_by(block, code, namespace)
         printed = namespace.stdout.getvalue()[start:]
@@ -181,7 +196,7 @@ def _statements(block: Block) -> list[tuple[int, str, str]]:
     return [(line, "\n".join(code), "\n".join(shown)) for line, code, shown in found]
 
 
-def _compiled(block: Block, line: int, source: str) -> CodeType:
+def compiled(block: Block, line: int, source: str) -> CodeType:
     """Compile what begins in that line of the page, so that tracebacks name page and line."""
     mode, flags = "exec", 0
     if block.language == "pycon":
@@ -249,7 +264,7 @@ def _too_long(block: Block, line: int) -> ExampleFailed:
 
 def _run_beside(block: Block) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
-    _compiled(block, block.line, block.source)
+    compiled(block, block.line, block.source)
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
     status, printed, complaint = beside(program, LIMITS["real"], block.beside)
     sys.stderr.write(complaint)
@@ -266,33 +281,19 @@ def _run_beside(block: Block) -> str:
     return printed
 
 
+def _run_perl(block: Block) -> Run:
+    """Return what an application in Perl prints, and what was said, if the page shows that."""
+    try:
+        printed, said = served(block.source, block.requests, LIMITS["real"])
+    except LimitPassed:
+        raise _too_long(block, block.line) from None
+    except PerlError as error:
+        where = re.findall(r"app\.pl line (\d+)", str(error))
+        line = block.line - 1 + int([1, *where][-1])
+        raise ExampleFailed(block, line, f"The example cannot be served: {error}") from None
+    _compare(block, block.line, printed, block.expected or "")
+    return Run(printed, said)
+
+
 def _last(complaint: str) -> list[str]:
     return [f"and wrote {line!r}" for line in complaint.splitlines()[-1:]]
-
-
-def joined(blocks: Sequence[Block]) -> str:
-    """Return a page's programs as one file that runs to its end.
-
-    Where a program ends in an exception that its page shows, the file prints it and goes on.
-    """
-    head: set[str] = set()
-    parts = [_part(block, head) for block in blocks if block.language == "python"]
-    return "\n\n\n".join(["\n".join(sorted(head))] * bool(head) + parts) + "\n"
-
-
-def _part(block: Block, head: set[str]) -> str:
-    """Return a program's text, and add to `head` what stands at the head of the whole file."""
-    _compiled(block, block.line, block.source)
-    lines = block.source.strip("\n").split("\n")
-    body = ast.parse("\n".join(lines)).body
-    if body and TRACEBACK in (block.expected or ""):
-        head.add("import traceback")
-        start = body[-1].lineno - 1
-        caught = indent("\n".join(lines[start:]), "    ")
-        lines[start:] = ["try:", caught, "except Exception:", "    traceback.print_exc()"]
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            head.add(ast.unparse(node))
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
-    return "\n".join(lines).strip("\n")

@@ -75,6 +75,12 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     (rules / "rules.toml").write_text(ONE_RULE)
     (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nBe quiet.\n:::\n\n{INDEX}")
     assert built(project).returncode == 1  # the Chinese is missing
+    assert [file.read_text() for file in files] == ["{}\n"] * 2
+    assert built(project, "build.py", "--explain").returncode == 0
+    assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == ["Be quiet."] * 2
+    assert not (project / "site").exists()
+    for file in files:
+        file.write_text("{}\n")
     catalog = project / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
     built(project, "catalogs.py")
     text = catalog.read_text().replace('"Be quiet."\nmsgstr ""', '"Be quiet."\nmsgstr "安静。"')

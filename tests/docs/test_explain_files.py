@@ -21,4 +21,6 @@ def test_the_package_explains_the_rules_as_the_pages_do(language: str) -> None:
     found = explained(ROOT / "build" / "examples" / language, order)
     file = RULES.with_name(EXPLAINED[language])
     assert list(found) == order
-    assert file.read_text(encoding="utf-8") == as_json(found), f"{file}:1: run `make docs`"
+    assert file.read_text(encoding="utf-8") == as_json(found), (
+        f"{file}:1: run `make docs`, or `python docs/build.py --explain`"
+    )

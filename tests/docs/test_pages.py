@@ -7,7 +7,7 @@ import pytest
 from published import ROOT, of_readme, published
 
 from executed import programs
-from lifespec import examples
+from lifespec import examples, onefile
 
 __all__: list[str] = []
 
@@ -65,6 +65,6 @@ def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
             printed = ((each.expected or "").partition(TRACEBACK)[0].strip("\n") for each in found)
             shown = "\n".join(filter(None, printed))
             name = f"{found[0].page} as one file"
-            whole = examples.Block(name, 1, "python", examples.joined(found), shown or None)
+            whole = examples.Block(name, 1, "python", onefile.joined(found), shown or None)
             with examples.Session([whole]) as session:
                 session.run(0)

@@ -79,12 +79,13 @@ def test_the_line_of_a_block_from_another_file_is_below_its_place(tmp_path: Path
 
 
 def test_an_attribute_line_says_how_a_block_runs(tmp_path: Path) -> None:
-    """Classes name the kind and the programs it needs."""
-    with trial(
-        tmp_path, "{.real .needs-perl .needs-redis-server}\n```python\n1\n```\n", examples_run=False
-    ) as built:
-        assert only(built).kind == "real"
+    """Classes name the kind, the programs it needs, and how many requests it is given."""
+    attributes = "{.real .needs-perl .needs-redis-server .requests-2}"
+    page = f"{attributes}\n```perl\n1;\n```\n"
+    with trial(tmp_path, page, examples_run=False) as built:
+        assert (only(built).language, only(built).kind) == ("perl", "real")
         assert only(built).needs == ("perl", "redis-server")
+        assert only(built).requests == 2
 
 
 def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path: Path) -> None:
@@ -135,7 +136,7 @@ def test_output_that_belongs_to_no_block_is_a_warning(tmp_path: Path) -> None:
     page = "```{output}\n1\n```\n\n```python\nprint(2)\n```\n\nText.\n\n```{output}\n2\n```\n"
     with trial(tmp_path, page, examples_run=False) as built:
         assert built.warnings == [
-            f"docs/index.md:{line}: WARNING: This output has no python block directly above it."
+            f"docs/index.md:{line}: WARNING: This output has no program directly above it."
             for line in (3, 13)
         ]
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import applications, cases, judging, middleware, report, targets
 from lifespec.conformance.applications import Trial
 from lifespec.conformance.judging import Usual
+from lifespec.conformance.pipe import Pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,13 +37,17 @@ SPARE = 30.0  # seconds for a process, beside the limits of what it does
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is put on trial: see the options of `lifespec check app`."""
+    """What is put on trial: see the options of `lifespec check app`.
+
+    Where there is a `pipe`, that command is the application, and `target` no more than its name.
+    """
 
     party: Party
     target: str
     dialect: str = "asgi 2.0"
     factory: bool = False
     limit: float = applications.LIMIT
+    pipe: tuple[str, ...] = ()
 
     def cases(self) -> list[Case]:
         """Return the cases of the trial, the one that says what is usual before the others."""
@@ -53,7 +58,7 @@ class Job:
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
     """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
     first, *others = job.cases()
-    usual_trial, real = _tried(job, first, None, real=False)
+    usual_trial, real = _tried(job, first, None, real=bool(job.pipe))
     tell()
     usual = usual_trial.usual if job.party == "application" else None
 
@@ -69,8 +74,13 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
         trials = [usual_trial, *pool.map(tried, others)]
+    except BaseException:  # where one cannot be checked, or who asked has gone, none goes on
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in tuple(_RUNNING):
+            _kill(process)
+        raise
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # where one cannot be checked, none goes on
+        pool.shutdown()
     findings = tuple(finding for each in trials for finding in each.findings)
     return report.Report(job.target, job.dialect, findings, applications.note_on(findings))
 
@@ -95,12 +105,15 @@ def _apart(job: Job, case: Case, usual: Usual | None, *, real: bool) -> Trial:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+        _RUNNING.add(process)
         end = _ended(process, job.limit * 6 + SPARE)
+        _RUNNING.discard(process)
         written = told.read_text("utf-8") if told.exists() else ""
         *steps, _ = written.split("\n")  # a line that was cut short is none
     return _read(job, case, steps, end)
 
 
+_RUNNING: set[subprocess.Popen[bytes]] = set()
 _FLAGS = ["-O"] * sys.flags.optimize
 _PROGRAM = f"""
 import os, sys
@@ -120,9 +133,14 @@ def _ended(process: subprocess.Popen[bytes], seconds: float) -> str:
         how = f"with status {status}" if status >= 0 else f"by signal {-status}"
         return f"the process ended {how}"
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill(process)
         process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and what it started in its session."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
@@ -161,14 +179,26 @@ def main(told: str, work: str) -> None:
             file.write(f"{json.dumps(step)}\n")
 
         try:
-            subject = targets.find(job["target"], factory=job["factory"], limit=job["limit"])
-            tell(found=repr(subject))
-            trial = _played(subject, job)
+            with _subject(job) as subject:
+                tell(found=repr(subject))
+                trial = _played(subject, job)
         except cases.Unchecked as error:
             tell(unchecked=str(error))
         else:
             findings = [asdict(finding) for finding in trial.findings]
             tell(findings=findings, usual=trial.usual, doubt=trial.doubt)
+
+
+@contextmanager
+def _subject(job: dict[str, Any]) -> Iterator[Any]:
+    """Find the target, or start the program and end it."""
+    if job["pipe"]:
+        with Pipe(job["pipe"], job["limit"]) as app:
+            yield app
+            if app.fault:
+                raise cases.Unchecked(app.fault)
+    else:
+        yield targets.find(job["target"], factory=job["factory"], limit=job["limit"])
 
 
 def _played(subject: Any, job: dict[str, Any]) -> Trial:

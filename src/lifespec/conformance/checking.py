@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import textwrap
 from pathlib import Path
@@ -39,11 +40,20 @@ def _add_app(subjects: Any) -> None:
         help="an application",
         description="Play the part of a server to an application, conversation by conversation.",
     )
-    parser.add_argument("target", metavar="TARGET", help="module:attribute, such as shop.main:app")
+    parser.add_argument(
+        "target", metavar="TARGET", nargs="?", help="module:attribute, such as shop.main:app"
+    )
     parser.add_argument(
         "--factory", action="store_true", help="TARGET is called, and returns the application"
     )
     add_outputs(parser)
+    parser.add_argument(
+        "--pipe",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        default=[],
+        help="last, and instead of TARGET: a program that is the application, in any language",
+    )
     parser.set_defaults(run=_check, party="application")
 
 
@@ -57,7 +67,7 @@ def _add_middleware(subjects: Any) -> None:
         "target", metavar="TARGET", help="module:attribute, called with an application"
     )
     add_outputs(parser)
-    parser.set_defaults(run=_check, party="middleware", factory=False)
+    parser.set_defaults(run=_check, party="middleware", factory=False, pipe=[])
 
 
 def _add_server(subjects: Any) -> None:
@@ -137,8 +147,16 @@ def _seconds(text: str) -> float:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    target, pipe = arguments.target, tuple(arguments.pipe)
+    if bool(target) == bool(pipe):
+        raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     job = apart.Job(
-        arguments.party, arguments.target, arguments.dialect, arguments.factory, arguments.limit
+        arguments.party,
+        target or shlex.join(pipe),
+        arguments.dialect,
+        arguments.factory,
+        arguments.limit,
+        pipe,
     )
     with report.progress(job.target, len(job.cases())) as tell:
         found = apart.check(job, tell)

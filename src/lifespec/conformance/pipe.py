@@ -1,0 +1,225 @@
+"""An application in any language: a program that speaks lines of JSON on its pipes.
+
+    {"do": "call", "id": 1, "scope": {…}, "state": "a name"}    call the application
+    {"do": "event", "id": 1, "event": {…}}                      what it receives
+    {"do": "ack", "id": 1, "seq": 1}                            what it sent was taken;
+    {"do": "ack", "id": 1, "seq": 1, "error": "a sentence"}     or was refused
+    {"do": "cancel", "id": 1}                                   cancel the call
+
+    {"did": "ready"}                                            it can be called
+    {"did": "lacking", "what": "a module"}                      it cannot, for want of that
+    {"did": "broken", "error": "a sentence"}                    it cannot, for that reason
+    {"did": "receive", "id": 1}                                 the application awaits an event
+    {"did": "send", "id": 1, "seq": 1, "event": {…}}            and sends one
+    {"did": "returned", "id": 1}
+    {"did": "raised", "id": 1, "error": "a sentence"}
+    {"did": "cancelled", "id": 1}
+
+References do not travel: where a scope has state, `state` names it, and the other side keeps it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import subprocess
+import threading
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Any, Self, cast
+
+from lifespec.conformance.cases import Unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Pipe", "PipeError"]
+
+GONE = "gone"  # what the end of the output says
+
+
+class PipeError(Exception):
+    """What the application raised, as text."""
+
+
+class Pipe:
+    """The application of a command; raises Unchecked where it is not ready within the limit.
+
+    `fault` is a sentence about a line that was none of the protocol, "" where all were.
+    """
+
+    fault = ""
+
+    def __init__(self, command: Sequence[str], limit: float = 30.0) -> None:
+        self._name = command[0]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  the command that was given
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        except OSError as error:
+            raise Unchecked(f"{self._name!r} cannot be started: {error.strerror}") from None
+        self._input = cast("IO[bytes]", self._process.stdin)
+        self._output = cast("IO[bytes]", self._process.stdout)
+        self._calls: dict[int, _Call] = {}
+        self._gone: dict[str, Any] = {}
+        self._first: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        try:
+            self._await_ready(limit)
+        except Unchecked:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the program."""
+        self._process.kill()
+        self._reader.join()
+        for stream in (self._input, self._output):
+            with suppress(OSError):
+                stream.close()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Call the application; SystemExit where its program ends."""
+        number = len(self._calls) + 1
+        call = self._calls[number] = _Call(self, number)
+        rest = {key: value for key, value in scope.items() if key != "state"}
+        call.tell("call", scope=rest, state=_named(scope, number))
+        if self._gone:  # who reads no more tells nobody
+            call.hear(self._gone)
+        try:
+            await call.live(receive, send)
+        except asyncio.CancelledError:
+            call.tell("cancel")
+            await call.end()
+            raise
+        finally:
+            call.over = True
+
+    def tell(self, **what: Any) -> None:
+        """Write a line to the program, if it still listens."""
+        line = json.dumps(what, default=_text).encode() + b"\n"
+        with suppress(OSError, ValueError):
+            self._input.write(line)
+            self._input.flush()
+
+    def _await_ready(self, limit: float) -> None:
+        try:
+            said = self._first.get(timeout=limit)
+        except queue.Empty:
+            raise Unchecked(f"{self._name} was not ready within {limit:g} s") from None
+        told = {"lacking": "it lacks {what}", "broken": "{error}", GONE: "it ended {error}"}
+        if said["did"] != "ready":
+            why = told.get(said["did"], "it said {did}").format_map(said)
+            raise Unchecked(f"{self._name} is not ready: {why}")
+
+    def _read(self) -> None:
+        """Read lines, in a thread of their own, until the program ends."""
+        for line in self._output:
+            try:
+                said = json.loads(line)
+                self._hear(said["did"], said)
+            except (ValueError, KeyError, TypeError):
+                shown = line.decode(errors="replace").rstrip()
+                self.fault = f"{self._name} wrote {shown!r}, which is no line of the protocol"
+                self._process.kill()
+        status = self._process.wait()
+        self._gone = {"did": GONE, "error": f"with status {status}", "status": status}
+        for call in (None, *tuple(self._calls.values())):
+            self._hear(GONE, self._gone, call)
+
+    def _hear(self, did: str, said: dict[str, Any], call: _Call | None = None) -> None:
+        if call is None and "id" in said:
+            call = self._calls[said["id"]]
+        if call is None:
+            self._first.put(said)
+        elif call.over and did == "send":  # after the end it does nothing
+            call.tell("ack", seq=said["seq"])
+        else:
+            call.hear(said)
+
+
+class _Call:
+    """One call of the application, and what was said in it."""
+
+    over = False
+
+    def __init__(self, pipe: Pipe, number: int) -> None:
+        self._pipe, self._number = pipe, number
+        self._loop = asyncio.get_running_loop()
+        self._said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._refusals: dict[str, Exception] = {}
+        self._listening: set[asyncio.Task[None]] = set()
+
+    def tell(self, do: str, **what: Any) -> None:
+        """Tell the program something of this call."""
+        self._pipe.tell(do=do, id=self._number, **what)
+
+    def hear(self, said: dict[str, Any]) -> None:
+        """Take what it said, in the thread that reads."""
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._said.put_nowait, said)
+
+    async def live(self, receive: Any, send: Any) -> None:
+        """Hand over what both sides say, until the application ends."""
+        try:
+            while await self._next(await self._said.get(), receive, send):
+                pass
+        finally:
+            for task in self._listening:
+                task.cancel()
+
+    async def end(self) -> None:
+        """Wait for the end, whatever is said until then."""
+        while (await self._said.get())["did"] in ("receive", "send"):
+            pass
+
+    async def _next(self, said: dict[str, Any], receive: Any, send: Any) -> bool:
+        """Take one thing that was said; False where it was the end."""
+        match said["did"]:
+            case "receive":
+                self._listening.add(asyncio.ensure_future(self._listen(receive)))
+            case "send":
+                await self._take(said, send)
+            case "returned":
+                return False
+            case "cancelled":
+                raise PipeError("it was cancelled")
+            case "raised":
+                raise self._refusals.get(said["error"]) or PipeError(said["error"])
+            case _:
+                raise SystemExit(said["status"])
+        return True
+
+    async def _listen(self, receive: Any) -> None:
+        self.tell("event", event=await receive())
+
+    async def _take(self, said: dict[str, Any], send: Any) -> None:
+        told: dict[str, Any] = {"seq": said["seq"]}
+        try:
+            await send(said["event"])
+        except Exception as error:  # noqa: BLE001  whatever it is, the program is told
+            told["error"] = str(error)
+            self._refusals[str(error)] = error
+        self.tell("ack", **told)
+
+
+def _named(scope: dict[str, Any], number: int) -> str | None:
+    """Name the state of a lifespan; requests have the name of theirs in the copy that they get."""
+    state = scope.get("state")
+    if state is None:
+        return None
+    if scope["type"] == "lifespan":
+        state["lifespec.pipe"] = f"state {number}"
+    return str(state.get("lifespec.pipe", ""))
+
+
+def _text(value: object) -> str:
+    """Give JSON what it lacks: bytes as characters up to 255."""
+    return value.decode("latin-1") if isinstance(value, bytes) else repr(value)

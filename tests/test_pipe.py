@@ -1,0 +1,262 @@
+"""An application in another language, here Python all the same, behind lines of JSON."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance import applications
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.pipe import Pipe, PipeError
+
+__all__: list[str] = []
+
+PROGRAM = """
+import asyncio, json, os, sys
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+class Call:
+    def __init__(self, number):
+        self.number, self.events, self.acks = number, asyncio.Queue(), asyncio.Queue()
+        self.seq = 0
+
+    async def receive(self):
+        say(did="receive", id=self.number)
+        return await self.events.get()
+
+    async def send(self, event):
+        self.seq += 1
+        say(did="send", id=self.number, seq=self.seq, event=event)
+        ack = await self.acks.get()
+        if "error" in ack:
+            raise RuntimeError(ack["error"])
+
+    async def run(self, scope, state):
+        try:
+            await app(scope, state, self.receive, self.send)
+            say(did="returned", id=self.number)
+        except asyncio.CancelledError:
+            say(did="cancelled", id=self.number)
+        except Exception as error:
+            say(did="raised", id=self.number, error=str(error))
+
+async def main():
+    loop, calls, tasks = asyncio.get_running_loop(), {}, {}
+    say(did="ready")
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        heard = json.loads(line)
+        number = heard["id"]
+        if heard["do"] == "call":
+            calls[number] = Call(number)
+            work = calls[number].run(heard["scope"], heard["state"])
+            tasks[number] = asyncio.ensure_future(work)
+        if heard["do"] == "event":
+            calls[number].events.put_nowait(heard["event"])
+        if heard["do"] == "ack":
+            calls[number].acks.put_nowait(heard)
+        if heard["do"] == "cancel":
+            tasks[number].cancel()
+    os._exit(0)
+"""
+LIVE = """
+async def app(scope, state, receive, send):
+    if scope["type"] not in ("lifespan", "http"):
+        raise ValueError(scope["type"])
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            event = await receive()
+            if event["type"] != "lifespan." + name:
+                raise ValueError(event["type"])
+            await send({"type": event["type"] + ".complete"})
+"""
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Callable[[str], Pipe]]:
+    """Start a program with this application; end it."""
+    started: list[Pipe] = []
+
+    def start(app: str) -> Pipe:
+        program = tmp_path / "program.py"
+        program.write_text(f"{PROGRAM}{app}\nasyncio.run(main())\n")
+        started.append(Pipe([sys.executable, str(program)], limit=20))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+def verdicts(pipe: Pipe, dialect: str = "asgi 2.0") -> dict[str, str]:
+    """Play every case to a program in real time; return what is wrong."""
+    wrong = {}
+    for case in applications.trials(dialect):
+        for found in applications.trial(pipe, case, dialect, None, limit=10, real=True).findings:
+            if found.verdict not in ("conforms", "not applicable"):
+                wrong[found.slug] = found.verdict
+    return wrong
+
+
+@pytest.mark.parametrize("dialect", ["asgi 2.0", "pagi 0.3"])
+def test_a_program_that_conforms(dialect: str, pipe: Callable[[str], Pipe]) -> None:
+    """It goes through every case, one after the other."""
+    program = pipe(LIVE)
+    assert verdicts(program, dialect) == {}
+    assert program.fault == ""
+
+
+def test_a_program_that_does_not(pipe: Callable[[str], Pipe]) -> None:
+    """Its rule is named; what the server refused is told from what the program raised."""
+    program = pipe(LIVE.replace('"startup", ', '"startup", "startup", '))
+    assert verdicts(program)["shutdown-answered"] == "unspecified"
+    program = pipe(LIVE.replace(".complete", ".ready"))
+    assert verdicts(program) == {"events-known": "violates"}
+
+
+def serve(app: Pipe, scope: dict[str, Any], *events: dict[str, Any]) -> list[Any]:
+    """Call a program; return what it sent."""
+
+    async def main() -> list[Any]:
+        sent, given = [], iter(events)
+
+        async def receive() -> Any:
+            for event in given:
+                return event
+            return await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async with asyncio.timeout(20):
+            await app(scope, receive, send)
+        return sent
+
+    return asyncio.run(main())
+
+
+def test_states_are_named(pipe: Callable[[str], Pipe]) -> None:
+    """A lifespan's state has a name, which requests have in their copy; bytes travel as text."""
+    program = pipe(
+        "async def app(scope, state, receive, send):"
+        " await send({'type': 'told', 'state': state, 'scope': scope})"
+    )
+    state: dict[str, Any] = {}
+    (told,) = serve(program, {"type": "lifespan", "state": state})
+    assert told == {"type": "told", "state": "state 1", "scope": {"type": "lifespan"}}
+    (told,) = serve(program, {"type": "http", "state": dict(state), "path": b"/\xe9", "x": {1}})
+    assert told["state"] == "state 1"
+    assert told["scope"] == {"type": "http", "path": "/é", "x": "{1}"}
+    (told,) = serve(program, {"type": "http", "state": {}})
+    assert told["state"] == ""
+    (told,) = serve(program, {"type": "http"})
+    assert told["state"] is None
+
+
+def test_what_it_raises(pipe: Callable[[str], Pipe]) -> None:
+    """Its exception is a PipeError with its text."""
+    program = pipe("async def app(*_): raise ValueError('http only')")
+    with pytest.raises(PipeError, match=r"^http only$"):
+        serve(program, {"type": "lifespan"})
+    program = pipe("async def app(*_): raise asyncio.CancelledError")
+    with pytest.raises(PipeError, match=r"^it was cancelled$"):
+        serve(program, {"type": "lifespan"})
+
+
+def test_its_end(pipe: Callable[[str], Pipe]) -> None:
+    """A program that ends ends its server's process, as far as one can see."""
+    program = pipe("async def app(*_): os._exit(3)")
+    with pytest.raises(SystemExit) as exit_:
+        serve(program, {"type": "lifespan"})
+    assert exit_.value.code == 3
+    with pytest.raises(SystemExit):
+        serve(program, {"type": "lifespan"})
+
+
+def test_what_it_sends_when_its_call_is_over(pipe: Callable[[str], Pipe]) -> None:
+    """It is taken, and does nothing."""
+    program = pipe(
+        """
+later = []
+
+async def app(scope, state, receive, send):
+    if not later:
+        later.append(asyncio.ensure_future(send({"type": "late"})))
+    else:
+        await later[0]
+        await send({"type": "done"})
+"""
+    )
+    assert serve(program, {"type": "lifespan"}) == []
+    assert serve(program, {"type": "http"}) == [{"type": "done"}]
+
+
+def test_a_cancelled_call(pipe: Callable[[str], Pipe]) -> None:
+    """The program is told, and waited for, whatever it still says."""
+    program = pipe(
+        """
+async def app(scope, state, receive, send):
+    try:
+        await receive()
+    finally:
+        asyncio.ensure_future(receive())
+        await asyncio.sleep(0.1)
+"""
+    )
+
+    async def main() -> float:
+        began = time.monotonic()
+        task = asyncio.ensure_future(program({"type": "lifespan"}, asyncio.Event().wait, None))  # type: ignore[arg-type]
+        await asyncio.sleep(0.5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - began
+
+    assert 0.5 < asyncio.run(main()) < 20
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ('say({"did": "lacking", "what": "JSON::PP"})', "is not ready: it lacks JSON::PP"),
+        ('say({"did": "broken", "error": "no app"})', "is not ready: no app"),
+        ('say({"did": "receive"})', "is not ready: it said receive"),
+        ("sys.exit(4)", "is not ready: it ended with status 4"),
+        ("print('hello')", "is not ready: it ended with status"),
+        ("import time; time.sleep(60)", "was not ready within 1 s"),
+    ],
+)
+def test_a_program_that_is_not_ready(program: str, said: str, tmp_path: Path) -> None:
+    """A sentence says why; the program is ended."""
+    path = tmp_path / "program.py"
+    path.write_text(f"import json, sys\ndef say(what): print(json.dumps(what))\n{program}\n")
+    limit = 1 if "sleep" in program else 20
+    with pytest.raises(Unchecked) as error:
+        Pipe([sys.executable, str(path)], limit)
+    assert str(error.value).startswith(f"{sys.executable} {said}")
+
+
+def test_a_program_that_there_is_not() -> None:
+    """A sentence names it."""
+    with pytest.raises(Unchecked, match=r"^'nosuchprogram' cannot be started: No such file"):
+        Pipe(["nosuchprogram"])
+
+
+@pytest.mark.parametrize("line", ["hello", "42", "{}", '{"did": "send", "id": 99, "seq": 1}'])
+def test_a_line_that_is_none_of_the_protocol(line: str, tmp_path: Path) -> None:
+    """The program is ended, and the line is told of."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        f'print(\'{{"did": "ready"}}\', flush=True)\ninput()\nprint({line!r}, flush=True)\ninput()'
+    )
+    with Pipe([sys.executable, str(path)], 20) as program:
+        with pytest.raises(SystemExit):
+            serve(program, {"type": "lifespan"})
+        assert program.fault.endswith(f"wrote {line!r}, which is no line of the protocol")
+        program.tell(do="event", id=1)  # nobody listens any more
