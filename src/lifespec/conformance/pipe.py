@@ -49,6 +49,7 @@ class Pipe:
     """
 
     fault = ""
+    _state = ""  # the name of the last lifespan's
 
     def __init__(self, command: Sequence[str], limit: float = 30.0) -> None:
         self._name = command[0]
@@ -90,7 +91,9 @@ class Pipe:
         number = len(self._calls) + 1
         call = self._calls[number] = _Call(self, number)
         rest = {key: value for key, value in scope.items() if key != "state"}
-        call.tell("call", scope=rest, state=_named(scope, number))
+        if scope["type"] == "lifespan":
+            self._state = f"state {number}"
+        call.tell("call", scope=rest, state=self._state if "state" in scope else None)
         if self._gone:  # who reads no more tells nobody
             call.hear(self._gone)
         try:
@@ -99,8 +102,6 @@ class Pipe:
             call.tell("cancel")
             await call.end()
             raise
-        finally:
-            call.over = True
 
     def tell(self, **what: Any) -> None:
         """Write a line to the program, if it still listens."""
@@ -142,6 +143,7 @@ class Pipe:
         elif call.over and did == "send":  # after the end it does nothing
             call.tell("ack", seq=said["seq"])
         else:
+            call.over = did not in ("receive", "send")
             call.hear(said)
 
 
@@ -208,16 +210,6 @@ class _Call:
             told["error"] = str(error)
             self._refusals[str(error)] = error
         self.tell("ack", **told)
-
-
-def _named(scope: dict[str, Any], number: int) -> str | None:
-    """Name the state of a lifespan; requests have the name of theirs in the copy that they get."""
-    state = scope.get("state")
-    if state is None:
-        return None
-    if scope["type"] == "lifespan":
-        state["lifespec.pipe"] = f"state {number}"
-    return str(state.get("lifespec.pipe", ""))
 
 
 def _text(value: object) -> str:
