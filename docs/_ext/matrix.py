@@ -1,0 +1,196 @@
+"""What `make matrix` found: `{matrix}` is a table of signs, `{observed}` what was seen.
+
+Both read a record of `docs/matrix`, by name. A cell has a sign, and its verdict as a title; it
+leads to what was observed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.util.docutils import SphinxDirective
+
+from rules import RuleDomain
+from words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    Record = dict[str, Any]
+    Seen = dict[str, str]
+    Translate = Callable[[str], str]
+
+__all__ = ["SIGNS", "Legend", "Matrix", "Observed", "RecordedWhen", "setup"]
+
+SIGNS = {  # the worst first
+    "violates": "✗",
+    "departs": "△",
+    "unspecified": "○",
+    "conforms": "✓",
+    "not run": "?",
+    "not applicable": "·",
+}
+
+
+class _OfRecord(SphinxDirective):
+    """A directive about a record, which its argument names."""
+
+    required_arguments = 1
+
+    @property
+    def record(self) -> Record:
+        """Read the record; the page is read anew when that changes."""
+        file = f"matrix/{self.arguments[0]}.json"
+        self.env.note_dependency(file)
+        text = Path(self.env.srcdir, file).read_text(encoding="utf-8")
+        found: Record = json.loads(text)
+        return found
+
+    def rule(self, slug: str) -> pending_xref:
+        """Return a link to a rule."""
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
+        text = nodes.literal("", slug)
+        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+
+class Matrix(_OfRecord):
+    """Rules by subjects: a sign in each cell."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, in a box that can be scrolled."""
+        record, translate = self.record, words(self.env)
+        subjects = record["subjects"]
+        group = nodes.tgroup(cols=len(subjects) + 1)
+        group += [nodes.colspec(colwidth=1) for _ in range(len(subjects) + 1)]
+        titles = (nodes.Text(translate("Rule")), *(_title(each) for each in subjects))
+        group += nodes.thead("", nodes.row("", *map(_entry, titles)))
+        body = nodes.tbody("")
+        for slug, found in _by_rule(record).items():
+            signs = (_sign(slug, found.get(each["name"], []), translate) for each in subjects)
+            body += nodes.row("", _entry(self.rule(slug)), *signs)
+        group += body
+        table = nodes.table("", group, classes=["matrix"])
+        return [nodes.container("", table, classes=["matrix-box"])]
+
+
+class Observed(_OfRecord):
+    """For each rule, what was observed of whom."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions."""
+        record = self.record
+        items = (self._item(slug, found) for slug, found in _by_rule(record).items())
+        return [nodes.definition_list("", *items, classes=["simple", "observed"])]
+
+    def _item(self, slug: str, found: dict[str, list[Seen]]) -> nodes.definition_list_item:
+        translate = words(self.env)
+        term = nodes.term("", "", self.rule(slug), ids=[_place(slug)])
+        lines = (_line(key, names, translate) for key, names in _alike(found).items())
+        return nodes.definition_list_item(
+            "", term, nodes.definition("", nodes.bullet_list("", *lines, bullet="-"))
+        )
+
+
+class RecordedWhen(_OfRecord):
+    """The sentence that says when, with which Python and on what system."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a paragraph."""
+        record = self.record
+        sentence = words(self.env)("Measured on %s: %s; %s.")
+        text = sentence % (record["date"], record["python"], record["system"])
+        return [nodes.paragraph("", text, translatable=False)]
+
+
+class Legend(SphinxDirective):
+    """The signs and their verdicts in a line."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a paragraph."""
+        translate = words(self.env)
+        parts = [
+            nodes.inline(
+                "", f"{sign}\N{NO-BREAK SPACE}{translate(verdict)}", classes=[_class(verdict)]
+            )
+            for verdict, sign in SIGNS.items()
+        ]
+        return [nodes.paragraph("", "", *parts, classes=["matrix-legend"], translatable=False)]
+
+
+def _by_rule(record: Record) -> dict[str, dict[str, list[Seen]]]:
+    """Return the findings by rule and subject, in the order of the cases."""
+    found: dict[str, dict[str, list[Seen]]] = {}
+    for subject in record["subjects"]:
+        for finding in subject["findings"]:
+            of = found.setdefault(finding["slug"], {})
+            of.setdefault(subject["name"], []).append(finding)
+    return found
+
+
+def _worst(findings: Iterable[Seen]) -> str:
+    """Return the verdict that counts, of several cases."""
+    return min((each["verdict"] for each in findings), key=[*SIGNS].index, default="not run")
+
+
+def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]]:
+    """Return who did the same: verdict, case and what was seen; what conforms is told once."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, findings in found.items():
+        worst = _worst(findings)
+        shown = [each for each in findings if each["verdict"] == worst]
+        for each in shown if worst != "conforms" else shown[:1]:
+            case, actual = (each["case"], each["actual"]) if worst != "conforms" else ("", "")
+            alike.setdefault((worst, case, actual), []).append(name)
+    return dict(sorted(alike.items(), key=lambda item: [*SIGNS].index(item[0][0])))
+
+
+def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> nodes.list_item:
+    verdict, case, actual = key
+    sign = nodes.inline("", f"{SIGNS[verdict]} {translate(verdict)}", classes=[_class(verdict)])
+    line = nodes.paragraph("", "", sign, nodes.Text(f": {'; '.join(names)}"))
+    if case:
+        line += [nodes.Text(". "), nodes.literal("", case), nodes.Text(" ")]
+        line += nodes.inline("", actual, classes=["actual"])
+    return nodes.list_item("", line)
+
+
+def _sign(slug: str, findings: list[Seen], translate: Translate) -> nodes.entry:
+    verdict = _worst(findings)
+    link = nodes.reference("", SIGNS[verdict], refid=_place(slug), reftitle=translate(verdict))
+    entry = _entry(link)
+    entry["classes"].append(_class(verdict))
+    return entry
+
+
+def _title(subject: Record) -> nodes.Element:
+    versions = ", ".join(subject["versions"].values())
+    return nodes.inline("", "", nodes.Text(f"{subject['name']} "), nodes.emphasis("", versions))
+
+
+def _entry(*content: nodes.Node) -> nodes.entry:
+    return nodes.entry("", nodes.paragraph("", "", *content))
+
+
+def _place(slug: str) -> str:
+    return f"observed-{slug}"
+
+
+def _class(verdict: str) -> str:
+    return f"verdict-{verdict.replace(' ', '-')}"
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{matrix}`, `{observed}`, `{recorded-when}` and `{matrix-legend}`."""
+    app.add_directive("matrix", Matrix)
+    app.add_directive("observed", Observed)
+    app.add_directive("recorded-when", RecordedWhen)
+    app.add_directive("matrix-legend", Legend)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
