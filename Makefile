@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
 
-.PHONY: help docs test check style types package optimized pythons exhaustive bench matrix translate mutation lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done

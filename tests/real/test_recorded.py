@@ -43,4 +43,4 @@ def test_uvicorn_does_what_was_recorded() -> None:
     verdicts = {(each.case, each.slug): each.verdict for each in found}
     before = {(each["case"], each["slug"]): each["verdict"] for each in row["findings"]}
     assert verdicts == {key: before[key] for key in verdicts}
-    assert {verdict for verdict in verdicts.values()} >= {"conforms", "departs", "unspecified"}
+    assert set(verdicts.values()) >= {"conforms", "departs", "unspecified"}
