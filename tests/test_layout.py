@@ -52,11 +52,17 @@ PLAN: dict[str, set[str]] = {
     "conformance.cases": {"conformance.vocabulary", "validate"},
     "conformance.seen": suite("cases"),
     "conformance.subjects": suite("cases", "seen"),
-    "conformance.offered": suite("seen"),
+    "conformance.offered": suite("seen") | {"validate"},
     "conformance.phrases": suite("offered", "seen"),
     "conformance.trials": suite("cases", "seen", "subjects"),
-    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen", "trials")
+    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen")
+    | suite("subjects", "trials")
     | {"trace"},
+    "conformance.hosts": set(),
+    "conformance.messages": suite("seen", "subjects"),
+    "conformance.drivers": suite("cases", "hosts", "messages", "seen", "servers", "subjects")
+    | {"validate"},
+    "conformance.brokers": suite("cases", "messages", "seen", "servers", "subjects"),
     "stage": {"clock", "server", "trace"},
     "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
     "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},
@@ -80,7 +86,8 @@ PLAN: dict[str, set[str]] = {
         "vocabulary",
     ),
     "conformance.checking": suite(
-        "apart", "applications", "cases", "report", "seen", "servers", "subjects", "vocabulary"
+        *("apart", "applications", "brokers", "cases", "drivers", "report", "seen", "servers"),
+        *("subjects", "vocabulary"),
     )
     | {"validate"},
     "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from lifespec.conformance import apart, applications, cases, report, servers
+from lifespec.conformance import apart, applications, brokers, cases, drivers, report, servers
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES
@@ -31,6 +31,7 @@ def add_check(commands: Any) -> Any:
     _add_app(subjects)
     _add_middleware(subjects)
     _add_server(subjects)
+    _add_driver(subjects)
     return subjects
 
 
@@ -78,27 +79,70 @@ def _add_server(subjects: Any) -> None:
         "requests, and tell it to stop.",
         epilog="places in COMMAND:\n"
         + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
-        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}",
+        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}"
+        "\n\nwhere the messages of a broker are served, {port} is the broker's:\n"
+        "  lifespec check server --dialect amgi --broker redis -- \\\n"
+        "    python consume.py {app} {topic} redis://127.0.0.1:{port}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with its places")
-    parser.add_argument(
-        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
-    )
+    _add_only(parser)
     parser.add_argument(
         "--workers",
         metavar="ARGUMENTS",
         default="",
         help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
     )
+    parser.add_argument(
+        "--broker",
+        choices=[*brokers.BROKERS],
+        help="start this one for each trial: the server takes its messages there",
+    )
     add_outputs(parser, PATIENCE, "the server may do nothing")
     parser.set_defaults(run=_server)
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    only = servers.chosen(arguments.only)
     words, text = tuple(arguments.command), arguments.dialect
-    job = servers.Job(words, text, arguments.workers, arguments.limit)
+    if arguments.broker:
+        options = text, arguments.workers, arguments.limit
+        return _trials(brokers.job(words, arguments.broker, *options), arguments)
+    if text.startswith("amgi "):
+        raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
+    return _trials(servers.Job(words, text, arguments.workers, arguments.limit), arguments)
+
+
+_BROKERS = " or ".join(brokers.BROKERS)
+
+
+def _add_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
+    )
+
+
+def _add_driver(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "driver",
+        help="what starts applications in a test or a function, without a server",
+        description="Start a driver again and again, each time with another application, in a\n"
+        "process of its own, make requests as a test does, and leave it.",
+        epilog=f"drivers: {', '.join(drivers.DRIVERS)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
+    _add_only(parser)
+    add_outputs(parser, PATIENCE, "the driver may do nothing", None)
+    parser.set_defaults(run=_driver)
+
+
+def _driver(arguments: argparse.Namespace) -> int:
+    name, text, limit = arguments.name, arguments.dialect or "", arguments.limit
+    return _trials(drivers.job(name, text, limit=limit), arguments)
+
+
+def _trials(job: servers.Job, arguments: argparse.Namespace) -> int:
+    only = servers.chosen(arguments.only)
     with report.progress(job.subject, len(only)) as tell:
         found = servers.check(job, only, tell)
     return publish(found, arguments)
@@ -108,15 +152,16 @@ def add_outputs(
     parser: argparse.ArgumentParser,
     limit: float = applications.LIMIT,
     what: str = "an import, or an answer, may take",
+    default: str | None = "asgi 2.0",
 ) -> None:
     """Add the options that every subject has; `limit` is how long, by default, what may take."""
     parser.add_argument(
         "--dialect",
         metavar="TEXT",
         type=dialect,
-        default="asgi 2.0",
+        default=default,
         help=f"the text that judges: {', '.join(DIALECTS)}; or asgi, amgi, pagi for its newest"
-        " (default: %(default)s)",
+        f" (default: {default or 'the newest that it knows'})",
     )
     parser.add_argument(
         "--limit",

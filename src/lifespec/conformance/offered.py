@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.seen import Beside, Judged, among, clock, count, loop, own
+from lifespec.conformance.seen import REQUESTS, Beside, Judged, among, clock, count, loop, own
+from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +22,8 @@ __all__ = ["OFFERED"]
 
 
 def _lifespan_scope(seen: Seen, _: str) -> Judged:
-    others = [line for line in seen.all("called") if line["type"] not in ("http", "lifespan")]
+    known = ("lifespan", *REQUESTS)
+    others = [line for line in seen.all("called") if line["type"] not in known]
     if others:
         return Judged(held=False, actual=f"A scope had the type {others[0]['type']!r}.")
     return Judged(held=True, actual=f"{count(len(seen.lifespans), 'lifespan')}.")
@@ -29,11 +31,13 @@ def _lifespan_scope(seen: Seen, _: str) -> Judged:
 
 def _versions(seen: Seen, _: str) -> Judged:
     scope = seen.lifespans[0]["scope"]
-    box = scope.get("asgi")
+    text = DIALECTS[seen.dialect]
+    box = scope.get(text.envelope)
     if not isinstance(box, dict) or "!" in box:
-        return Judged(held=False, actual=f"The scope has the asgi {box!r}.")
-    held = isinstance(box.get("version"), str) and isinstance(box.get("spec_version", ""), str)
-    return Judged(held, f"asgi is {box}.")
+        return Judged(held=False, actual=f"The scope has the {text.envelope} {box!r}.")
+    default = dict.fromkeys(text.optional, "")
+    held = all(isinstance((default | box).get(key), str) for key in text.versions)
+    return Judged(held, f"{text.envelope} is {box}.")
 
 
 def _worker_numbers(seen: Seen, _: str) -> Judged:
@@ -70,7 +74,7 @@ def _empty_state(seen: Seen, _: str) -> Judged:
 
 def _one_call(seen: Seen, _: str) -> Judged:
     """Hold that no loop has two calls, and no process serves without one; see "same loop"."""
-    calls = [loop(line) for line in seen.all("called") if line["type"] != "http"]
+    calls = [loop(line) for line in seen.all("called") if line["type"] not in REQUESTS]
     serving = {line["pid"] for line in seen.requests}
     enough = serving <= {pid for pid, *_ in calls} and len(calls) >= seen.case.workers
     served = count(len(serving), "process", "processes")

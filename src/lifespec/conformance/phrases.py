@@ -38,8 +38,11 @@ def _startup_before_requests(seen: Seen, _: str) -> Judged:
 
 
 def _no_request_before(seen: Seen, _: str) -> Judged:
-    startup, early = clock(seen.first("received", "lifespan.startup")), 0
+    seen.first("received", "lifespan.startup")
+    early = 0
     for call in seen.lifespans:
+        startups = own(seen.all("received", "lifespan.startup"), call)
+        startup = min(map(clock, startups), default=float("inf"))
         answers = own(seen.all("sends", "lifespan.startup.complete"), call)
         complete = min(map(clock, answers), default=float("inf"))
         here = [line for line in seen.requests if line["pid"] == call["pid"]]

@@ -34,6 +34,7 @@ __all__ = ["Failure", "app"]
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file: whatever the event loop, this works in it
+REQUESTS = ("http", "message")
 PLAIN = (str, bool, int, float, type(None))
 
 calls = itertools.count(1)
@@ -51,11 +52,8 @@ def note(kind: str, call: int, **facts: object) -> None:
     number = next(numbers.setdefault(pid, itertools.count(1)))
     where = {"pid": pid, "thread": threading.get_ident(), "loop": loop()}
     line = {"n": number, "time": time.monotonic(), **where, "call": call, "kind": kind, **facts}
-    file = os.open(LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(file, json.dumps(line).encode() + b"\n")
-    finally:
-        os.close(file)
+    with LOG.open("ab", buffering=0) as file:
+        file.write(json.dumps(line).encode() + b"\n")
 
 
 def trio() -> Any:
@@ -173,13 +171,13 @@ class Lifespan:
             self.scope["state"].update(keys)
         self.note("kept", **held(self.scope))
 
-    async def pause(self, _: object) -> None:
-        """Be at work until told to go on."""
-        await word(f"go{next(self.pauses)}")
-
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
         raise Failure(text)
+
+    async def give(self, value: Any) -> Any:
+        """Return a value, at the end of the script."""
+        return value
 
     async def listen(self, _: object) -> None:
         """Let a task of its own wait for an event, which may outlive the call."""
@@ -213,11 +211,6 @@ class Lifespan:
         await sleep(POLL)
 
 
-async def give(_: Lifespan, value: Any) -> Any:
-    """Return a value, at the end of the script."""
-    return value
-
-
 STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "receive": Lifespan.receive,
     "send": Lifespan.send,
@@ -225,19 +218,25 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "converse": Lifespan.converse,
     "state": Lifespan.keep,
     "wait": lambda _, seconds: sleep(seconds),
-    "pause": Lifespan.pause,
+    "pause": lambda call, _: word(f"go{next(call.pauses)}"),
     "hang": lambda _, __: word("the word that nobody says"),
     "raise": Lifespan.fail,
     "listen": Lifespan.listen,
     "later": Lifespan.later,
-    "return": give,
-    "give": give,
+    "return": Lifespan.give,
+    "give": Lifespan.give,
 }
 
 
-async def answer(number: int, scope: Any, send: Send) -> None:
+def asked(scope: Any) -> Any:
+    """Return the path of a request or message, and what follows "?" there."""
+    return (scope["path"] if "path" in scope else scope.get("payload", b"").decode()).split("?")
+
+
+async def answer(number: int, scope: Any, send: Send) -> Any:
     """Answer a request with what it sees; its path may ask for more than a look."""
-    name, *words = scope["path"].strip("/").split("/")
+    path, *query = asked(scope)
+    name, *words = path.strip("/").split("/")
     before = held(scope)
     state = scope.get("state", {})
     if name == "set":
@@ -247,14 +246,18 @@ async def answer(number: int, scope: Any, send: Send) -> None:
     elif name == "rebind":
         scope["state"] = {}
     elif name == "hold":
-        note("holds", number, type="http")
+        note("holds", number, type=scope["type"])
         await word("release")
     here = {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
     offered = [id(each) for each in namespaces.values() if each is not None]
-    body = json.dumps({"probe": HERE.name, **here, **before, "offered": offered}).encode()
+    seen = {"probe": HERE.name, **here, **before, "offered": offered}
+    if scope["type"] == "message":
+        note("answered", number, type="message", query=query, body=seen)
+        return await send({"type": "message.ack"})
+    body = json.dumps(seen).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    return await send({"type": "http.response.body", "body": body})
 
 
 async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
@@ -266,7 +269,7 @@ async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
             return await conversation.play()
         finally:
             conversation.over = True
-    if kind == "http":
+    if kind in REQUESTS:
         return await answer(number, scope, send)
     raise Failure(f"no {kind!r} here")
 
@@ -275,7 +278,7 @@ async def app(scope: Any, receive: Receive, send: Send) -> Any:
     """Take part in whatever the server calls for, and note how the call ended."""
     number = next(calls)
     kind = scope.get("type")
-    what = {"path": scope.get("path", "")} if kind == "http" else {"scope": shape(scope)}
+    what = {"path": asked(scope)[0]} if kind in REQUESTS else {"scope": shape(scope)}
     note("called", number, type=kind, **what, **held(scope))
     try:
         value = await respond(number, scope, receive, send)

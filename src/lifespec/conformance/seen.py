@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIFESPAN",
     "PATIENCE",
+    "REQUESTS",
     "Answer",
     "Beside",
     "Judged",
@@ -27,6 +28,7 @@ __all__ = [
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
+REQUESTS = ("http", "message")  # the types of scopes that somebody else has asked for
 PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
 
 
@@ -74,6 +76,7 @@ class Seen:
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
     limit: float = PATIENCE
+    dialect: str = "asgi 2.0"
 
     def all(self, kind: str, type_: str | None = None, by: str = "") -> list[Line]:
         """Return the lines of a kind, and of a type where it matters."""
@@ -97,7 +100,7 @@ class Seen:
     @property
     def requests(self) -> list[Line]:
         """The calls for requests."""
-        return self.all("called", "http")
+        return [line for line in self.all("called") if line.get("type") in REQUESTS]
 
     def first(self, kind: str, type_: str | None = None) -> Line:
         """Return the first line of a kind, by the clock; raise Beside where there is none."""

@@ -6,20 +6,21 @@ import os
 import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.report import Report, sequence
-from lifespec.conformance.seen import LIFESPAN, PATIENCE, Beside, clock
+from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
+from lifespec.conformance.subjects import Subject
 from lifespec.conformance.trials import START, Trial
 from lifespec.trace import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report import Finding
@@ -42,17 +43,24 @@ def chosen(only: Sequence[str] = ()) -> list[Case]:
 
 @dataclass(frozen=True)
 class Job:
-    """What is put on trial: see the options of `lifespec check server`."""
+    """What is put on trial: see the options of `lifespec check server`.
+
+    `begins` makes the process of a trial.  `beside` has the names of cases and rules that say
+    nothing of this one, each with the sentence that says why.
+    """
 
     command: tuple[str, ...]
     dialect: str = "asgi 2.0"
     workers: str = ""
     limit: float = PATIENCE
+    title: str = ""
+    begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject
+    beside: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def subject(self) -> str:
-        """The command in one line."""
-        return shlex.join(self.command)
+        """Its title, or the command in one line."""
+        return self.title or shlex.join(self.command)
 
     def arguments(self, case: Case) -> list[str]:
         """Return the command for a case; raise Unchecked where workers have no place in it."""
@@ -94,13 +102,16 @@ class _Bench:
 
     def trial(self, case: Case) -> Seen:
         """Play a case."""
-        return Trial(self.job.arguments(case), case, self.job.limit, self.broken_off).run()
+        job, command = self.job, self.job.arguments(case)
+        seen = Trial(command, case, job.limit, self.broken_off, job.begins).run()
+        seen.dialect = self.dialect
+        return seen
 
     def first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked where it shows that nothing can be judged."""
         seen = self.trial(case)
         if not any(line["kind"] == "called" for line in seen.lines):
-            raise Unchecked(_obstacle(seen, self.job.command[0]))
+            raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.tell()
         return self.judged(case, seen)
@@ -117,6 +128,9 @@ class _Bench:
     def played(self, case: Case) -> list[Finding]:
         if not any(judging.expected(case, self.dialect)):
             return []
+        if case.name in self.job.beside:
+            why = self.job.beside[case.name]
+            return [*judging.without(case, self.dialect, "not applicable", why)]
         if self.without:
             return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
         return self.judged(case, self.trial(case))
@@ -129,6 +143,8 @@ class _Bench:
         ]
 
     def told(self, expected: Expectation, seen: Seen) -> Told:
+        if expected.slug in self.job.beside:
+            return Told("not applicable", self.job.beside[expected.slug])
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
         except Beside as beside:
@@ -159,7 +175,7 @@ def _entries(seen: Seen) -> Iterator[Entry]:
     calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
     for line in sorted(seen.lines, key=clock) if calls else ():
         ours = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
-        request = (line["kind"], line.get("type")) == ("called", "http")
+        request = line["kind"] == "called" and line.get("type") in REQUESTS
         if request or (ours and line["kind"] in SPOKEN):
             seconds = round(clock(line) - clock(calls[0]), 3)
             yield Entry(seconds, line["kind"], _what(line), _detail(line))

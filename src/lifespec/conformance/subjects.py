@@ -21,7 +21,7 @@ import time
 from http.client import HTTPConnection, HTTPException
 from importlib import resources
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
-__all__ = ["FLOOD", "PLACES", "Subject", "until"]
+__all__ = ["ENDING", "FLOOD", "PLACES", "Subject", "until"]
 
 PLACES = {  # what a command can leave open
     "app": "the application to serve, as module:attribute",
     "port": "the port of 127.0.0.1 to listen on",
     "workers": "the number of worker processes",
+    "topic": "the topic, or channel, that the messages of a broker come on",
     "log": "the file in which a probe that is not Python notes what it sees",
 }
 MARK = "LIFESPEC_TRIAL"
@@ -70,11 +71,13 @@ class Subject:
     process: subprocess.Popen[bytes]
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
-        self.command, self.script, self.workers = command, script, workers
+        self.command, self.script = command, script
         self.port = _free_port()
+        self.places = {"app": f"{MODULE}:app", "port": self.port, "workers": workers}
         self.kept, self.said = bytearray(), 0
         self.pauses = itertools.count(1)
         self._read, self._lines = 0, list[dict[str, Any]]()
+        self._reading = Lock()
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
@@ -97,8 +100,7 @@ class Subject:
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {MARK: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
-        places = {"app": f"{MODULE}:app", "port": self.port, "workers": self.workers}
-        command = [_fill(word, places | {"log": self.log}) for word in self.command]
+        command = [_fill(word, self.places | {"log": self.log}) for word in self.command]
         try:
             self.process = subprocess.Popen(  # noqa: S603  the command is the user's own
                 command,
@@ -140,7 +142,8 @@ class Subject:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the probe's lines so far."""
-        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
+        missing = contextlib.suppress(FileNotFoundError)
+        with self._reading, missing, self.log.open("rb") as file:
             file.seek(self._read)
             whole = file.read().rpartition(b"\n")
             self._read += len(whole[0]) + len(whole[1])

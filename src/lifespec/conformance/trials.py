@@ -34,11 +34,16 @@ class Trial:
     """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting."""
 
     def __init__(
-        self, command: Sequence[str], case: Case, limit: float, broken_off: threading.Event
+        self,
+        command: Sequence[str],
+        case: Case,
+        limit: float,
+        broken_off: threading.Event,
+        begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject,
     ) -> None:
         self.case, self.limit, self.broken_off = case, limit, broken_off
         script = [[action.verb, _argument(action)] for action in case.script]
-        self.subject = Subject(command, script, case.workers)
+        self.subject = begins(command, script, case.workers)
         self.seen = Seen(case, limit=limit)
         self.clients: list[threading.Thread] = []
         self.in_vain = False

@@ -1,0 +1,261 @@
+"""A program that puts a driver behind a port, so that it can be put on trial like a server.
+
+    python -m lifespec.conformance.hosts NAME MODULE:ATTRIBUTE PORT
+
+It starts the driver of that name with the application, as a test would, passes on what is asked
+at the port, and leaves the driver when SIGTERM comes.  Whatever the driver raises ends it.
+
+Standard library only, beside the driver.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
+
+    Asked = Callable[[str], Future[bytes]]
+    Blocking = Callable[[Any], AbstractContextManager[Callable[[str], bytes]]]
+    Asynchronous = Callable[[Any], AbstractAsyncContextManager[Callable[[str], Awaitable[bytes]]]]
+
+__all__ = ["HOSTED", "Hosted", "main"]
+
+VERSIONS = {"version": "2.0", "spec_version": "2.0"}
+
+
+# ---- how each driver is used: a request's path is given, what the application answers returned --
+
+
+@contextmanager
+def _client(app: Any, module: str) -> Iterator[Callable[[str], bytes]]:
+    """Use a test client of Starlette's kind."""
+    with import_module(module).TestClient(app) as client:
+        yield lambda path: bytes(client.get(path).content)
+
+
+def _starlette(app: Any) -> AbstractContextManager[Callable[[str], bytes]]:
+    return _client(app, "starlette.testclient")
+
+
+def _litestar(app: Any) -> AbstractContextManager[Callable[[str], bytes]]:
+    """Let an application of Litestar stand for the one that is given: others get no state."""
+
+    async def call(_: Any, scope: Any, receive: Any, send: Any) -> None:
+        await app(scope, receive, send)
+
+    outer = type("Outer", (import_module("litestar").Litestar,), {"__call__": call})
+    return _client(outer(), "litestar.testing")
+
+
+@contextmanager
+def _mangum(app: Any) -> Iterator[Callable[[str], bytes]]:
+    """Call the handler as a function behind an HTTP API is called."""
+    handler = import_module("mangum").Mangum(app)
+
+    def ask(path: str) -> bytes:
+        http = {"method": "GET", "path": path, "sourceIp": "127.0.0.1", "protocol": "HTTP/1.1"}
+        event = {
+            "version": "2.0",
+            "rawPath": path,
+            "rawQueryString": "",
+            "headers": {"host": "127.0.0.1"},
+            "requestContext": {"http": http},
+            "isBase64Encoded": False,
+        }
+        return str(handler(event, None)["body"]).encode()
+
+    yield ask
+
+
+@asynccontextmanager
+async def _asgi_lifespan(app: Any) -> AsyncIterator[Callable[[str], Awaitable[bytes]]]:
+    async with import_module("asgi_lifespan").LifespanManager(app) as manager:
+        yield lambda path: _requested(manager.app, _http(path))
+
+
+@asynccontextmanager
+async def _lifespec(app: Any) -> AsyncIterator[Callable[[str], Awaitable[bytes]]]:
+    async with import_module("lifespec").Lifespan(app) as lifespan:
+        yield lambda path: _requested(app, lifespan.with_state(_http(path)))
+
+
+@asynccontextmanager
+async def _quart(app: Any) -> AsyncIterator[Callable[[str], Awaitable[bytes]]]:
+    """Let an application of Quart stand before the one that is given, as middleware would."""
+    outer = import_module("quart").Quart("lifespec")
+    outer.asgi_app = app
+    async with outer.test_app() as tested:
+        client = tested.test_client()
+
+        async def ask(path: str) -> bytes:
+            return bytes(await (await client.get(path)).get_data())
+
+        yield ask
+
+
+@asynccontextmanager
+async def _amgi_common(app: Any) -> AsyncIterator[Callable[[str], Awaitable[bytes]]]:
+    """Do as the servers do that use it: they copy the state themselves."""
+    async with import_module("amgi_common").Lifespan(app) as state:
+        yield lambda path: _requested(app, _message(path) | {"state": state.copy()})
+
+
+def _http(path: str) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.5"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "query_string": b"",
+        "headers": [],
+    }
+
+
+def _message(path: str) -> dict[str, Any]:
+    about = {"type": "message", "amgi": VERSIONS, "address": "lifespec", "headers": []}
+    return {**about, "payload": path.encode()}
+
+
+async def _requested(app: Any, scope: dict[str, Any]) -> bytes:
+    """Call an application for a request or a message; return the body of its answer."""
+    sent: list[bytes] = []
+
+    async def send(event: Any) -> None:
+        sent.append(event.get("body", b""))
+
+    await app(scope, None, send)
+    return b"".join(sent)
+
+
+class Hosted(NamedTuple):
+    """A driver: the module to have installed, its protocol, and how it is used."""
+
+    module: str
+    protocol: str
+    blocking: Blocking | None = None
+    asynchronous: Asynchronous | None = None
+
+
+HOSTED = {
+    "lifespec": Hosted("lifespec", "asgi", None, _lifespec),
+    "asgi-lifespan": Hosted("asgi_lifespan", "asgi", None, _asgi_lifespan),
+    "starlette": Hosted("starlette", "asgi", _starlette),
+    "litestar": Hosted("litestar", "asgi", _litestar),
+    "quart": Hosted("quart", "asgi", None, _quart),
+    "mangum": Hosted("mangum", "asgi", _mangum),
+    "amgi-common": Hosted("amgi_common", "amgi", None, _amgi_common),
+}
+
+
+# ---- the port, and the end ----------------------------------------------------------------------
+
+
+@contextmanager
+def _listening(port: int, asked: Asked) -> Iterator[None]:
+    """Answer requests from threads of their own, while this lasts."""
+
+    class Door(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            """Answer with what the application said, or with status 500."""
+            try:
+                status, body = 200, asked(self.path).result()
+            except Exception as error:  # noqa: BLE001  it is shown to who asked
+                status, body = 500, repr(error).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing: the output is the driver's."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        block_on_close = False
+
+    with Server(("127.0.0.1", port), Door) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+
+
+def _when_told_to_stop(do: Callable[[], object]) -> None:
+    """Do something when SIGTERM comes, in a thread that waits for it and for nothing else.
+
+    A handler would run in the main thread, which waits for a question: that wait may miss it.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+
+    def wait() -> None:
+        signal.sigwait([signal.SIGTERM])
+        do()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _block(driver: Blocking, app: Any, port: int) -> None:
+    """Use a driver that blocks; all is asked in this thread, one after the other, as in a test."""
+    questions: SimpleQueue[tuple[str, Future[bytes]] | None] = SimpleQueue()
+    _when_told_to_stop(lambda: questions.put(None))
+
+    def asked(path: str) -> Future[bytes]:
+        answer: Future[bytes] = Future()
+        questions.put((path, answer))
+        return answer
+
+    with driver(app) as ask, _listening(port, asked):
+        while question := questions.get():
+            path, answer = question
+            answer.set_result(ask(path))
+
+
+async def _run(driver: Asynchronous, app: Any, port: int) -> None:
+    """Use an asynchronous driver; what is asked are tasks in its loop."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    _when_told_to_stop(lambda: loop.call_soon_threadsafe(stop.set))
+
+    async with driver(app) as ask:
+
+        async def answered(path: str) -> bytes:
+            return await ask(path)
+
+        def asked(path: str) -> Future[bytes]:
+            return asyncio.run_coroutine_threadsafe(answered(path), loop)
+
+        with _listening(port, asked):
+            await stop.wait()
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Put a driver behind a port; SystemExit with a sentence where it is not installed."""
+    name, target, port = arguments
+    hosted = HOSTED[name]
+    try:
+        import_module(hosted.module)
+    except ModuleNotFoundError as error:
+        raise SystemExit(f"{name} is not installed here: {error}") from None
+    module, _, attribute = target.partition(":")
+    app = getattr(import_module(module), attribute)
+    if hosted.blocking:
+        _block(hosted.blocking, app, int(port))
+    elif hosted.asynchronous:
+        asyncio.run(_run(hosted.asynchronous, app, int(port)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

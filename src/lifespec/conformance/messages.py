@@ -1,0 +1,53 @@
+"""Processes whose application is given messages, not requests: by a broker, or by a driver.
+
+A message's payload is a path, and a number after "?".  That it was answered is read in the log of
+the probe, by that number: so it does not matter what way answers take.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING, Any
+
+from lifespec.conformance.seen import Answer
+from lifespec.conformance.subjects import Subject, until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Hosted", "Messages"]
+
+
+class Messages(Subject):
+    """A process that gives its application messages."""
+
+    def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
+        super().__init__(command, script, workers)
+        self.numbers = itertools.count(1)
+
+    def deliver(self, message: str, limit: float) -> bool:
+        """Let a message come to the process; return whether there is a way to it."""
+        raise NotImplementedError
+
+    def ask(self, path: str = "/", limit: float = 1.0) -> Answer:
+        """Let a message come; its answer is what the probe noted in time, or none."""
+        asked, number = time.monotonic(), f"{next(self.numbers)}"
+        if self.deliver(f"{path}?{number}", limit):
+            until(lambda: self.noted(number) or self.status is not None, limit)
+        found = self.noted(number)
+        return Answer(path, asked, time.monotonic(), found[0]["body"] if found else None)
+
+    def noted(self, number: str) -> list[dict[str, Any]]:
+        """Return the lines that say that a message was answered."""
+        rows = (line for line in self.lines() if line["kind"] == "answered")
+        return [line for line in rows if line["query"] == [number]]
+
+
+class Hosted(Messages):
+    """A driver, which is given a message for each request at its port."""
+
+    def deliver(self, message: str, limit: float) -> bool:
+        """Make a request; the driver answers when the application has returned."""
+        Subject.ask(self, message, limit)
+        return True
