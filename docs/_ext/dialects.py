@@ -66,7 +66,7 @@ class Keys(OfDialects):
         rows = (
             [
                 code(_subscript(path)),
-                _listed(values),
+                _listed(values, translate),
                 said(translate(_presence(path[-1], dialects[0]))),
             ]
             for path, values in _keys(dialects).items()
@@ -142,8 +142,8 @@ def said(text: str) -> Cell:
     return [nodes.Text(text)]
 
 
-def _listed(values: Iterable[str]) -> Cell:
-    parts = [[*said(", "), *code(value)] for value in values]
+def _listed(values: Iterable[str], translate: Translate) -> Cell:
+    parts = [[*said(translate(", ")), *code(value)] for value in values]
     return [node for part in parts for node in part][1:]
 
 
@@ -198,9 +198,9 @@ def _facts(column: tuple[str, ...], translate: Translate) -> Iterator[tuple[str,
     if row.envelope:
         yield "versions under", code(row.envelope)
     for path, values in _keys(column).items():
-        cell = _listed(values)
+        cell = _listed(values, translate)
         presence = _presence(path[-1], column[0])
-        yield path[-1], [*cell, *said("; " + translate(presence))]
+        yield path[-1], [*cell, *said(translate("; ") + translate(presence))]
     if row.failures:
         yield "*.failed", _defaults(EVENTS["lifespan.startup.failed"].defaults, translate)
 

@@ -35,7 +35,7 @@ SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
 ENDS = ".?!:;,"
 CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
-PROPER_NAMES = {"Daphne", "Django", "Hypercorn", "Python", "Starlette", "Uvicorn"}
+PROPER_NAMES = {"Daphne", "Django", "Hypercorn", "Perl", "Python", "Starlette", "Uvicorn"}
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
