@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
@@ -19,7 +20,7 @@ from words import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
@@ -38,12 +39,17 @@ SIGNS = {  # the worst first
     "not run": "?",
     "not applicable": "·",
 }
+FAULTS = ("violates", "departs", "unspecified", "not run")  # which are told case by case
 
 
 class _OfRecord(SphinxDirective):
-    """A directive about a record, which its argument names."""
+    """A directive about a record, which its argument names.
+
+    With `:silent:` it is about the cases on which the text is silent, else about the rules.
+    """
 
     required_arguments = 1
+    option_spec: ClassVar = {"silent": directives.flag}
 
     @property
     def record(self) -> Record:
@@ -54,10 +60,24 @@ class _OfRecord(SphinxDirective):
         found: Record = json.loads(text)
         return found
 
-    def rule(self, slug: str) -> pending_xref:
-        """Return a link to a rule."""
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
-        text = nodes.literal("", slug)
+    @property
+    def rows(self) -> dict[str, dict[str, list[Seen]]]:
+        """The findings by rule, or by case, and by subject; in the order of the cases."""
+        silent = "silent" in self.options
+        found: dict[str, dict[str, list[Seen]]] = {}
+        for subject in self.record["subjects"]:
+            for finding in subject["findings"]:
+                if finding.get("silent", False) == silent:
+                    of = found.setdefault(finding["case" if silent else "slug"], {})
+                    of.setdefault(subject["name"], []).append(finding)
+        return found
+
+    def label(self, row: str) -> nodes.Element:
+        """Return a link to a rule, or the name of a case."""
+        text = nodes.literal("", row)
+        if "silent" in self.options:
+            return text
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": row}
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
 
 
@@ -70,12 +90,13 @@ class Matrix(_OfRecord):
         subjects = record["subjects"]
         group = nodes.tgroup(cols=len(subjects) + 1)
         group += [nodes.colspec(colwidth=1) for _ in range(len(subjects) + 1)]
-        titles = (nodes.Text(translate("Rule")), *(_title(each) for each in subjects))
+        first = nodes.Text(translate("Case" if "silent" in self.options else "Rule"))
+        titles = (first, *(_title(each) for each in subjects))
         group += nodes.thead("", nodes.row("", *map(_entry, titles)))
         body = nodes.tbody("")
-        for slug, found in _by_rule(record).items():
-            signs = (_sign(slug, found.get(each["name"], []), translate) for each in subjects)
-            body += nodes.row("", _entry(self.rule(slug)), *signs)
+        for row, found in self.rows.items():
+            signs = (_sign(row, found.get(each["name"], []), translate) for each in subjects)
+            body += nodes.row("", _entry(self.label(row)), *signs)
         group += body
         table = nodes.table("", group, classes=["matrix"])
         return [nodes.container("", table, classes=["matrix-box"])]
@@ -86,13 +107,12 @@ class Observed(_OfRecord):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions."""
-        record = self.record
-        items = (self._item(slug, found) for slug, found in _by_rule(record).items())
+        items = (self._item(row, found) for row, found in self.rows.items())
         return [nodes.definition_list("", *items, classes=["simple", "observed"])]
 
-    def _item(self, slug: str, found: dict[str, list[Seen]]) -> nodes.definition_list_item:
+    def _item(self, row: str, found: dict[str, list[Seen]]) -> nodes.definition_list_item:
         translate = words(self.env)
-        term = nodes.term("", "", self.rule(slug), ids=[_place(slug)])
+        term = nodes.term("", "", self.label(row), ids=[_place(row)])
         lines = (_line(key, names, translate) for key, names in _alike(found).items())
         return nodes.definition_list_item(
             "", term, nodes.definition("", nodes.bullet_list("", *lines, bullet="-"))
@@ -125,30 +145,20 @@ class Legend(SphinxDirective):
         return [nodes.paragraph("", "", *parts, classes=["matrix-legend"], translatable=False)]
 
 
-def _by_rule(record: Record) -> dict[str, dict[str, list[Seen]]]:
-    """Return the findings by rule and subject, in the order of the cases."""
-    found: dict[str, dict[str, list[Seen]]] = {}
-    for subject in record["subjects"]:
-        for finding in subject["findings"]:
-            of = found.setdefault(finding["slug"], {})
-            of.setdefault(subject["name"], []).append(finding)
-    return found
-
-
 def _worst(findings: Iterable[Seen]) -> str:
     """Return the verdict that counts, of several cases."""
     return min((each["verdict"] for each in findings), key=[*SIGNS].index, default="not run")
 
 
 def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]]:
-    """Return who did the same: verdict, case and what was seen; what conforms is told once."""
+    """Return who did the same: verdict, case and what was seen; the last two only of FAULTS."""
     alike: dict[tuple[str, str, str], list[str]] = {}
     for name, findings in found.items():
         worst = _worst(findings)
         shown = [each for each in findings if each["verdict"] == worst]
-        for each in shown if worst != "conforms" else shown[:1]:
-            case, actual = (each["case"], each["actual"]) if worst != "conforms" else ("", "")
-            alike.setdefault((worst, case, actual), []).append(name)
+        told = [(worst, each["case"], each["actual"]) for each in shown]
+        for key in told if worst in FAULTS else [(worst, "", "")]:
+            alike.setdefault(key, []).append(name)
     return dict(sorted(alike.items(), key=lambda item: [*SIGNS].index(item[0][0])))
 
 
@@ -162,9 +172,9 @@ def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> 
     return nodes.list_item("", line)
 
 
-def _sign(slug: str, findings: list[Seen], translate: Translate) -> nodes.entry:
+def _sign(row: str, findings: list[Seen], translate: Translate) -> nodes.entry:
     verdict = _worst(findings)
-    link = nodes.reference("", SIGNS[verdict], refid=_place(slug), reftitle=translate(verdict))
+    link = nodes.reference("", SIGNS[verdict], refid=_place(row), reftitle=translate(verdict))
     entry = _entry(link)
     entry["classes"].append(_class(verdict))
     return entry
@@ -179,8 +189,8 @@ def _entry(*content: nodes.Node) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *content))
 
 
-def _place(slug: str) -> str:
-    return f"observed-{slug}"
+def _place(row: str) -> str:
+    return f"observed-{row}"
 
 
 def _class(verdict: str) -> str:

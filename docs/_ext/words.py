@@ -101,6 +101,7 @@ MESSAGES = (
     "with validator",
     "%s bytes",
     "Measured on %s: %s; %s.",
+    "Case",
     "violates",
     "departs",
     "unspecified",

@@ -97,6 +97,19 @@ def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
     ]
 
 
+def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
+    """They are named by the case, and no rule's cell counts them."""
+    odd = {**finding("unspecified", case="odd", actual="It came twice."), "silent": True}
+    page = "```{matrix} them\n:silent:\n```\n\n```{observed} them\n:silent:\n```"
+    rows = subject("quick", finding("conforms"), odd), subject("slow", finding("violates"))
+    with tried(tmp_path, page, *rows) as trial:
+        cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
+        assert cells == ["Case", "quick1.0, 2.0", "slow1.0, 2.0", "odd", "○", "?"]
+        assert trial.page().find(id="observed-odd")
+        lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
+        assert lines == ["○ unspecified: quick. odd It came twice."]
+
+
 def test_the_signs_are_explained(tmp_path: Path) -> None:
     """Each with the word of its verdict."""
     with tried(tmp_path, "```{matrix-legend}\n```", subject("quick")) as trial:

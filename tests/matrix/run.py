@@ -61,7 +61,8 @@ def recorded(name: str, folder: Path) -> dict[str, Any]:
     """Put a subject on trial; return its row of the record."""
     packages, command = SUBJECTS[name]
     began = time.monotonic()
-    found = servers.check(job(folder, command), servers.chosen()).findings
+    cases = {case.name: case for case in servers.chosen()}
+    found = servers.check(job(folder, command), [*cases.values()]).findings
     return {
         "name": name,
         "command": command,
@@ -69,6 +70,7 @@ def recorded(name: str, folder: Path) -> dict[str, Any]:
         "seconds": round(time.monotonic() - began),
         "findings": [
             {key: getattr(each, key) for key in ("case", "slug", "verdict", "actual")}
+            | {"silent": cases[each.case].silent_on(each.slug, TEXT)}
             for each in found
         ],
     }

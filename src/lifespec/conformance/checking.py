@@ -96,8 +96,8 @@ def _add_server(subjects: Any) -> None:
         default="",
         help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
     )
-    add_outputs(parser)
-    parser.set_defaults(run=_server, limit=PATIENCE)
+    add_outputs(parser, PATIENCE, "the server may do nothing")
+    parser.set_defaults(run=_server)
 
 
 def _server(arguments: argparse.Namespace) -> int:
@@ -109,8 +109,12 @@ def _server(arguments: argparse.Namespace) -> int:
     return publish(found, arguments)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every subject has."""
+def add_outputs(
+    parser: argparse.ArgumentParser,
+    limit: float = applications.LIMIT,
+    what: str = "an import, or an answer, may take",
+) -> None:
+    """Add the options that every subject has; `limit` is how long, by default, what may take."""
     parser.add_argument(
         "--dialect",
         metavar="TEXT",
@@ -123,8 +127,8 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         "--limit",
         metavar="SECONDS",
         type=_seconds,
-        default=applications.LIMIT,
-        help="how long an import, or an answer, may take (default: %(default)g)",
+        default=limit,
+        help=f"how long {what} (default: %(default)g)",
     )
     parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
     parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
