@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
 
-.PHONY: help docs test check style types package optimized pythons exhaustive bench translate mutation lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -58,6 +58,9 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
+matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; five minutes
+	@PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix/bin docs/matrix/servers.json
+
 mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \
 		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
@@ -74,6 +77,12 @@ build/peers/complete: .ci/peers.txt .venv/complete
 	@rm -rf build/peers; mkdir -p build; $(RUN) -m venv build/peers
 	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/peers.txt
 	@touch build/peers/complete
+
+build/matrix/complete: .ci/matrix.txt .venv/complete
+	@echo "build/matrix: installing $$(grep -c == .ci/matrix.txt) packages, once"
+	@rm -rf build/matrix; mkdir -p build; $(RUN) -m venv build/matrix
+	@build/matrix/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/matrix.txt
+	@touch build/matrix/complete
 
 # a folder that was moved here holds paths of where it was
 ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))

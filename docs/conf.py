@@ -36,6 +36,7 @@ extensions = [
     "holds",
     "decisions",
     "overviews",
+    "matrix",
     "speed",
     "timeline",
     "shown",

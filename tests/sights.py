@@ -10,13 +10,19 @@ __all__ = ["answered", "line", "saw"]
 CASES = {case.name: case for case in cases.load()}
 
 
-def line(text: str, time: float, **facts: Any) -> dict[str, Any]:
+def line(told: str, time: float, /, **facts: Any) -> dict[str, Any]:
     """Return a line of the probe from `kind type key=value`, where values are numbers or words."""
-    words = text.split("  ")
+    words = told.split("  ")
     kind, _, type_ = words[0].partition(" ")
     row: dict[str, Any] = {"kind": kind, "type": type_ or None, "time": time, "by": "", "step": 0}
-    row |= {"pid": 1, "thread": 1, "loop": 1, "call": 9 if type_ == "http" else 1, "path": "/"}
+    row |= {
+        "pid": 1,
+        "thread": 1,
+        "loop": 1,
+        "call": 9 if type_ == "http" else 1,
+    }
     row |= {"error": "ValueError", "text": "no", "scope": {}}
+    row |= {"path": "/"} if type_ == "http" else {}
     for word in words[1:]:
         key, _, value = word.partition("=")
         row[key] = int(value) if value.isdigit() else value

@@ -17,9 +17,10 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PEERS = ROOT / ".ci" / "peers.txt"
-PINS, PEER_PINS = (
-    dict(re.findall(r"^([\w.-]+)==(.+)$", lock.read_text(), re.MULTILINE)) for lock in (LOCK, PEERS)
+OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in ("peers", "matrix")}
+PINS, *OTHER_PINS = (
+    dict(re.findall(r"^([\w.-]+)==(.+)$", lock.read_text(), re.MULTILINE))
+    for lock in (LOCK, *OTHERS.values())
 )
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -46,7 +47,7 @@ def test_help_lists_the_commands() -> None:
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
     assert " ".join(names) == (
-        "help docs test check exhaustive bench translate mutation lock clean"
+        "help docs test check exhaustive bench translate matrix mutation lock clean"
     )
 
 
@@ -59,7 +60,7 @@ def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
     ]
 
 
-@pytest.mark.parametrize("lock", [LOCK, PEERS], ids=show)
+@pytest.mark.parametrize("lock", [LOCK, *OTHERS.values()], ids=show)
 def test_the_lock_is_names_and_versions(lock: Path) -> None:
     """No address, no option, no range: nothing but name==version."""
     for number, line in enumerate(lock.read_text().splitlines(), 1):
@@ -68,15 +69,17 @@ def test_the_lock_is_names_and_versions(lock: Path) -> None:
 
 
 def test_the_locks_agree() -> None:
-    """What both locks have, they have in the same version."""
-    both = PINS.keys() & PEER_PINS.keys()
-    assert {name: PINS[name] for name in both} == {name: PEER_PINS[name] for name in both}
+    """What several locks have, they have in the same version."""
+    for pins in OTHER_PINS:
+        both = PINS.keys() & pins.keys()
+        assert {name: PINS[name] for name in both} == {name: pins[name] for name in both}
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_lock_covers_each_group(group: str) -> None:
     """Each dependency of pyproject.toml is locked, at a version that it allows."""
-    lock, found = (PEERS, PEER_PINS) if group == "peers" else (LOCK, PINS)
+    others = dict(zip(OTHERS, OTHER_PINS, strict=True))
+    lock, found = OTHERS.get(group, LOCK), others.get(group, PINS)
     pins = {canonicalize_name(name): version for name, version in found.items()}
     for requirement in map(Requirement, GROUPS[group]):
         version = pins.get(canonicalize_name(requirement.name))

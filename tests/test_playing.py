@@ -2,9 +2,11 @@
 
 import asyncio
 import contextlib
+import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -407,6 +409,37 @@ def test_a_request_that_raises_or_hangs() -> None:
     (seen,) = played(hangs, *START, "request", *STOP)
     assert ("raised", "TimeoutError") in [(each.kind, each.type) for each in seen.spoken.entries]
     assert seen.shutdown == "complete"
+
+
+def test_an_interrupt_from_outside() -> None:
+    """It ends the trial, and is not taken for the application's."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        played(app, *START)
+    assert type(interrupt.value) is KeyboardInterrupt
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_trial_in_a_thread() -> None:
+    """Where no signal arrives, it goes as well."""
+    with ThreadPoolExecutor(1) as pool:
+        (seen,) = pool.submit(played, live, *START, *STOP).result(60)
+    assert seen.shutdown == "complete"
+
+
+def test_a_trial_inside_of_an_event_loop() -> None:
+    """It has loops of its own, and says so."""
+
+    async def main() -> None:
+        played(live, *START)
+
+    with pytest.raises(RuntimeError, match="start it outside, or in a thread"):
+        asyncio.run(main())
 
 
 def test_an_error_of_the_suite_is_none_of_the_application(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,8 @@ MUTANTS: dict[str, Mutant] = {
     "once-per-loop": Mutant("serve.py", WITH, TWICE),
     "same-loop": Mutant(
         "serve.py",
-        "            await self.app(scope, exchange.receive, exchange.send)\n",
+        "            call = self.app(scope, exchange.receive, exchange.send)\n"
+        "            await asyncio.ensure_future(call)  # in a context of its own\n",
         OTHER_LOOP,
     ),
     "startup-sent": Mutant(

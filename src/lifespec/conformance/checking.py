@@ -18,6 +18,8 @@ from lifespec.validate import DIALECTS
 
 __all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
 
+BRIDGE = Path(__file__).with_name("bridge.pl")
+
 
 def add_check(commands: Any) -> Any:
     """Add `check` to the commands of a parser; return the subjects it can put on trial."""
@@ -41,7 +43,10 @@ def _add_app(subjects: Any) -> None:
         description="Play the part of a server to an application, conversation by conversation.",
     )
     parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="module:attribute, such as shop.main:app"
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl",
     )
     parser.add_argument(
         "--factory", action="store_true", help="TARGET is called, and returns the application"
@@ -91,8 +96,8 @@ def _add_server(subjects: Any) -> None:
         default="",
         help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
     )
-    add_outputs(parser)
-    parser.set_defaults(run=_server, limit=PATIENCE)
+    add_outputs(parser, PATIENCE, "the server may do nothing")
+    parser.set_defaults(run=_server)
 
 
 def _server(arguments: argparse.Namespace) -> int:
@@ -104,8 +109,12 @@ def _server(arguments: argparse.Namespace) -> int:
     return publish(found, arguments)
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every subject has."""
+def add_outputs(
+    parser: argparse.ArgumentParser,
+    limit: float = applications.LIMIT,
+    what: str = "an import, or an answer, may take",
+) -> None:
+    """Add the options that every subject has; `limit` is how long, by default, what may take."""
     parser.add_argument(
         "--dialect",
         metavar="TEXT",
@@ -118,8 +127,8 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
         "--limit",
         metavar="SECONDS",
         type=_seconds,
-        default=applications.LIMIT,
-        help="how long an import, or an answer, may take (default: %(default)g)",
+        default=limit,
+        help=f"how long {what} (default: %(default)g)",
     )
     parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
     parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
@@ -150,6 +159,8 @@ def _check(arguments: argparse.Namespace) -> int:
     target, pipe = arguments.target, tuple(arguments.pipe)
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
+    if target and target.endswith(".pl"):  # PAGI's language
+        pipe = ("perl", str(BRIDGE), str(Path(target).absolute()))
     job = apart.Job(
         arguments.party,
         target or shlex.join(pipe),

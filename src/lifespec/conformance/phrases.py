@@ -184,8 +184,11 @@ def _stopped(seen: Seen) -> None:
 
 
 def _shutdown_once(seen: Seen, _: str) -> Judged:
+    occupied = seen.case.meanwhile[0].verb == "occupy"
+    if occupied and not seen.all("called", "lifespan"):
+        raise Beside("not applicable", "It noticed before it called the application.")
     seen.first("sent", "lifespan.startup.complete")
-    if seen.case.meanwhile[0].verb != "occupy":
+    if not occupied:
         _stopped(seen)
     for call in seen.lifespans:
         if own(seen.all("sent", "lifespan.startup.complete"), call):

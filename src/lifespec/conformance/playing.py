@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from lifespec import clock, stage, validate
@@ -27,10 +28,20 @@ _IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 def play(app: Application, case: Case, dialect: str, limit: float, *, real: bool) -> list[Seen]:
     """Play a case; return what was seen of each lifespan, in their order.
 
-    `limit` is how many seconds an answer may take, on the virtual clock or in real time.
+    `limit` is how many seconds an answer may take, on the virtual clock or in real time.  Raises
+    RuntimeError inside of an event loop.
     """
+    _outside()
     script = case.server or case.script
     return [_in_a_loop(app, part, dialect, limit, real=real) for part in _parts(script)]
+
+
+def _outside() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError("a trial has event loops of its own: start it outside, or in a thread")
 
 
 def scope_of(dialect: str, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,8 +77,10 @@ def _in_a_loop(
     player = _Player(Call(app), dialect, limit)
     seen = player.call.seen
     try:
-        with stage.limited(limit * 4 + GRACE * 2):
+        with _interruptible(), stage.limited(limit * 4 + GRACE * 2):
             loop.run_until_complete(player.play(actions))
+    except _Interrupted:
+        raise KeyboardInterrupt from None
     except stage.LimitPassed:
         player.silent("it kept the event loop from going on")
         player.call.told = True  # the sweep cancels it
@@ -80,6 +93,26 @@ def _in_a_loop(
     if not real:
         seen.doubt = getattr(loop, "refused", "") or seen.doubt or _doubt(seen)
     return seen
+
+
+class _Interrupted(stage.LimitPassed):
+    """Somebody interrupts the suite: that is none of the application's doing."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Tell an interrupt from outside from one that the application raises."""
+
+    def interrupt(*_: object) -> None:
+        raise _Interrupted
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, interrupt) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
 
 
 def _doubt(seen: Seen) -> str:

@@ -194,7 +194,8 @@ class _Told:
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         style = _STYLES[finding.verdict]
-        self.console.rule(self.text(f"{finding.verdict}: {finding.slug}", style), align="left")
+        title = self.text(f"{finding.verdict}: {finding.slug}", style)
+        self.console.rule(title, align="left", style="dim")
         table = Table.grid("", "", padding=(0, 2, 0, 0))
         table.add_row("case", self.text(", ".join(cases)))
         for word in ("requirement", "expected", "actual"):

@@ -51,7 +51,8 @@ class Trial:
             stack.enter_context(self.subject)
             self.seen.told = time.monotonic()
             for doing in self.case.meanwhile:
-                _DOINGS[doing.verb](self, doing)
+                if not self.hopeless:
+                    _DOINGS[doing.verb](self, doing)
             self.await_end()
             self.seen.left = self.subject.pids() - {self.subject.process.pid}
             self.seen.elsewhere = self.subject.elsewhere()
@@ -78,6 +79,11 @@ class Trial:
             self.in_vain = now - last > (self.limit if lines else START) or now - begun > LONGEST
             time.sleep(POLL)
         return bool(done())
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the server was waited for and has not even called the application."""
+        return self.in_vain and not any(line["call"] for line in self.subject.lines())
 
     def running(self) -> bool:
         """Whether the process is there still, and the suite wants it to be."""
@@ -132,7 +138,7 @@ class Trial:
     def await_end(self) -> None:
         """Wait for the process to end, where it was told to, or is to end by itself."""
         self.seen.told = time.monotonic()
-        if self.case.meanwhile[-1].verb != "wait":
+        if self.case.meanwhile[-1].verb != "wait" and not self.hopeless:
             until(lambda: not self.running(), self.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()

@@ -1,0 +1,69 @@
+"""Plays every case to every wrong server, and ten times to the reference; some minutes.
+
+    python tests/mutants/run.py [RULE...]
+
+Exit status 0: the suite has named each mutant's rule, what it implies, and no other; and the
+verdicts on the reference were the same ten times.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from lifespec.conformance import servers
+from lifespec.conformance.cases import Case, rules
+from lifespec.conformance.servers import Job
+from servers import MUTANTS
+
+__all__ = ["REFERENCE", "faults", "named"]
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
+FAULTS = ("violates", "departs", "unspecified")
+LIMIT = 5.0  # seconds that these servers may do nothing: they are small
+
+
+def job(program: Path) -> Job:
+    """Return what is put on trial."""
+    command = (sys.executable, str(program), "{app}", "--port", "{port}")
+    return Job(command, limit=LIMIT)
+
+
+def faults(program: Path, cases: Sequence[Case]) -> set[str]:
+    """Return the rules that the suite finds broken."""
+    found = servers.check(job(program), cases).findings
+    return {each.slug for each in found if each.verdict in FAULTS}
+
+
+def named(slug: str) -> set[str]:
+    """Return a rule and what it implies."""
+    return {slug, *rules()[slug].implies}
+
+
+def tried(slug: str) -> bool:
+    """Play all cases to a mutant, and tell."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        found = faults(MUTANTS[slug].written(Path(folder)), servers.chosen())
+    right = slug in found and found <= named(slug)
+    seconds = time.monotonic() - began
+    print(f"{'right' if right else 'WRONG'} {slug:28} {seconds:5.0f} s  {', '.join(sorted(found))}")
+    return right
+
+
+def main(slugs: Sequence[str]) -> int:
+    """Try the mutants, and where all were wanted the reference."""
+    right = [tried(slug) for slug in slugs or MUTANTS]
+    if not slugs:
+        runs = [servers.check(job(REFERENCE), servers.chosen()) for _ in range(10)]
+        verdicts = {
+            tuple((each.case, each.slug, each.verdict) for each in run.findings) for run in runs
+        }
+        print(f"the reference, ten times: {len(verdicts)} result(s)")
+        right.append(len(verdicts) == 1)
+    return 0 if all(right) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

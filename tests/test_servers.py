@@ -1,0 +1,248 @@
+"""A server is put on trial by its command: what is judged, and what cannot be."""
+
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance import cases, servers, subjects, trials
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.report import Finding
+from lifespec.conformance.servers import Job
+from lifespec.trace import Entry
+from sights import line, saw
+
+__all__: list[str] = []
+
+SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
+SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
+HTTP_ALONE = """
+import asyncio, importlib, sys
+
+async def serve(app, port):
+    async def talk(reader, writer):
+        async def send(event):
+            writer.write(event.get("body", b"HTTP/1.1 200 OK\\r\\n\\r\\n"))
+
+        line = await reader.readuntil(b"\\r\\n\\r\\n")
+        await app({"type": "http", "path": line.split()[1].decode()}, None, send)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", port)
+    await server.serve_forever()
+
+module, name = sys.argv[1].split(":")
+asyncio.run(serve(getattr(importlib.import_module(module), name), int(sys.argv[2])))
+"""
+
+
+def job(*command: str, **options: Any) -> Job:
+    """Return what is to be put on trial."""
+    return Job(command or SERVER, **options)
+
+
+def program(text: str, **options: Any) -> Job:
+    """Return a job whose command runs a program of a few lines."""
+    return job(sys.executable, "-c", text, "{app}", "{port}", **options)
+
+
+def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
+    """Return case, rule and verdict of each."""
+    return [(each.case, each.slug, each.verdict) for each in findings]
+
+
+def test_a_server_is_judged_case_by_case() -> None:
+    """The findings come in the order of the cases, with a conversation each."""
+    told: list[int] = []
+    only = servers.chosen(["sends-no-type", "well-behaved-loop"])
+    found = servers.check(job(), only, lambda: told.append(1))
+    assert found.subject == f"{sys.executable} {SERVE} '{{app}}' --port '{{port}}'"
+    assert rows(found.findings) == [
+        ("sends-no-type", "send-refuses-unknown", "conforms"),
+        ("sends-no-type", "refusal-survived", "conforms"),
+        ("well-behaved-loop", "startup-sent", "conforms"),
+        ("well-behaved-loop", "shutdown-sent", "conforms"),
+        ("well-behaved-loop", "wait-for-shutdown", "conforms"),
+    ]
+    assert "X------" in found.findings[0].conversation
+    assert "ProtocolError" in found.findings[0].conversation
+    assert len(told) == 3  # with the first of all cases
+
+
+def test_the_first_case_is_judged_too() -> None:
+    """It is not only there to see whether a server can be put on trial."""
+    found = servers.check(job(), servers.chosen(["well-behaved"]))
+    assert {each.case for each in found.findings} == {"well-behaved"}
+    assert {each.verdict for each in found.findings} == {"conforms"}
+
+
+def test_a_text_judges_by_its_own_rules() -> None:
+    """A rule that a text does not have is left out; so is a case with nothing else."""
+    found = servers.check(job(dialect="asgi 1.0"), servers.chosen(["state", "well-behaved"]))
+    slugs = {each.slug for each in found.findings}
+    assert "startup-sent" in slugs
+    assert "state-shallow-copy" not in slugs
+
+
+def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the level of the text; where a case is silent, nobody is at fault."""
+    broken = {"shutdown once": lambda *_: (False, "It is so.")}
+    monkeypatch.setattr(servers, "PHRASES", {**servers.PHRASES, **broken})
+    found = servers.check(job(), servers.chosen(["interrupted"]))
+    assert [(each.verdict, each.actual) for each in found.findings] == [
+        ("unspecified", "It is so.")
+    ]
+
+
+def test_unknown_cases_are_refused() -> None:
+    """Those too that put others on trial."""
+    for name in ("no-such-case", "start-and-stop"):
+        with pytest.raises(Unchecked, match=f"there is no case {name!r} for servers"):
+            servers.chosen([name])
+
+
+def test_all_cases_are_chosen_where_none_is() -> None:
+    """In the order of the file."""
+    assert servers.chosen() == [case for case in cases.load() if case.party == "server"]
+
+
+@pytest.mark.parametrize("words", [("uvicorn",), ("uvicorn", "{app}"), ("uvicorn", "{port}")])
+def test_a_command_has_its_places(words: tuple[str, ...]) -> None:
+    """Without them the suite's application is not what is served, or not where."""
+    with pytest.raises(Unchecked, match=r"the command has no \{(app|port)\}: uvicorn"):
+        servers.check(job(*words), servers.chosen())
+
+
+def test_workers_have_a_place() -> None:
+    """In the command, or by what is added to it; else the case is not run."""
+    two = servers.chosen(["two-workers"])[0]
+    one = servers.chosen(["state"])[0]
+    assert job("x", "-w={workers}").arguments(two) == ["x", "-w={workers}"]
+    assert job("x", workers="--workers 2").arguments(two) == ["x", "--workers", "2"]
+    assert job("x", workers="--workers 2").arguments(one) == ["x"]
+    found = servers.check(job(), [two])
+    assert {each.verdict for each in found.findings} == {"not run"}
+    assert found.findings[0].actual == (
+        "Not run: the command has no {workers}, and --workers was not given."
+    )
+    assert found.status() == 2
+
+
+def test_a_server_without_lifespan_is_told_as_that() -> None:
+    """It breaks what each loop that serves has; of the rest nothing applies."""
+    only = servers.chosen(["well-behaved", "state"])
+    found = servers.check(program(HTTP_ALONE, limit=1.0), only)
+    verdicts = {each.slug: each.verdict for each in found.findings}
+    assert verdicts.pop("once-per-loop") == "departs"
+    assert set(verdicts.values()) == {"not applicable"}
+    assert found.findings[0].actual == "The server calls the application with no lifespan scope."
+    assert found.status() == 0
+
+
+PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "print('bad option'); exit(2)",
+            "NAME ended with status 2 before it served anything; its last words: bad option",
+        ),
+        ("exit(0)", "NAME ended with status 0 before it served anything"),
+        (
+            f"{PORT}time.sleep(60)",
+            r"NAME listens on port \d+, not on the one that \{port\} stands for",
+        ),
+        ("import time; time.sleep(60)", "NAME did not call the application within 1 s"),
+        (
+            "import os, time; os._exit(0) if os.fork() else time.sleep(60)",
+            "NAME ended and left other processes behind: start it in the foreground",
+        ),
+        ("while True: print('x' * 100_000)", "it wrote more than 8 MB to its output"),
+    ],
+)
+def test_what_cannot_be_put_on_trial(
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence says why, and nothing is left behind."""
+    monkeypatch.setattr(trials, "START", 1.0)
+    monkeypatch.setattr(servers, "START", 1.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(Unchecked) as told:
+        servers.check(program(text), servers.chosen(["state"]))
+    assert re.fullmatch(sentence.replace("NAME", repr(sys.executable)), str(told.value))
+    assert [*tmp_path.iterdir()] == []
+    assert not subjects._given
+
+
+def test_a_program_that_is_not_there() -> None:
+    """It is told by its name."""
+    with pytest.raises(Unchecked, match="there is no program 'no-such-server'"):
+        servers.check(job("no-such-server", "{app}", "{port}"), servers.chosen(["state"]))
+
+
+def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case is not run; others are."""
+    complete = subjects.Subject.complete
+
+    def cut(self: subjects.Subject) -> list[dict[str, Any]]:
+        if self.script != [["converse", None]]:
+            return complete(self)
+        self.log.write_bytes(self.log.read_bytes()[:-5])
+        self._read, self._lines = 0, []
+        return complete(self)
+
+    monkeypatch.setattr(subjects.Subject, "complete", cut)
+    found = servers.check(job(), servers.chosen(["interrupted"]))
+    assert [(each.verdict, each.actual) for each in found.findings] == [
+        ("not run", "Not run: the probe's log is cut short: its last line has no end.")
+    ]
+
+
+def test_an_interruption_ends_every_trial() -> None:
+    """Ctrl+C while cases are played leaves no process behind, and is no verdict."""
+    told: list[int] = []
+
+    def tell() -> None:
+        told.append(1)
+        if len(told) > 1:
+            raise KeyboardInterrupt
+
+    began, only = time.monotonic(), servers.chosen(["interrupted", "hangs-at-startup"])
+    with pytest.raises(KeyboardInterrupt):
+        servers.check(job(limit=60.0), only, tell)
+    assert time.monotonic() - began < 30
+    assert not subjects._given
+
+
+def test_a_conversation_is_drawn_with_its_requests() -> None:
+    """Of the first lifespan all that was said, of others and of requests only that they came."""
+    seen = saw(
+        "well-behaved",
+        "imported  call=0",
+        line("called lifespan", 2, text=None),
+        "plays receive",
+        line("refused x.y", 4, error="ValueError", text="no"),
+        line("sent a.b", 5, event={"message": "why"}, text=None),
+        line("sent ", 6, event=28, text=None),
+        line("called http", 7, path="/look", text=None),
+        "returned http  call=9",
+        line("raised lifespan", 9, error="Failure", text="burst"),
+        "called lifespan  pid=2",
+    )
+    assert [*servers._entries(seen)] == [
+        Entry(0.0, "called", "lifespan", ""),
+        Entry(2.0, "refused", "x.y", "ValueError: no"),
+        Entry(3.0, "sent", "a.b", "why"),
+        Entry(4.0, "sent", "", ""),
+        Entry(5.0, "called", "http /look", ""),
+        Entry(7.0, "raised", "Failure", "burst"),
+    ]
+    assert [*servers._entries(saw("well-behaved", "called http"))] == []
