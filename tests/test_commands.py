@@ -104,7 +104,7 @@ def test_no_file_names_a_package_index(path: Path) -> None:
 
 
 def test_only_the_command_needs_what_is_installed_with_the_package() -> None:
-    """rich is for the report in a terminal; `import lifespec` loads the standard library."""
+    """Rich is for the report in a terminal; `import lifespec` loads the standard library."""
     assert [Requirement(each).name for each in PYPROJECT["project"]["dependencies"]] == ["rich"]
 
 
