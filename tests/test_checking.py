@@ -138,11 +138,18 @@ def test_the_job(
     ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
     ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
     ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
+    ended("check", "app", "lib/shop.pl", "--dialect", "pagi")
     assert [job[0] for job, _ in given] == [
         apart.Job("application", "shop:live"),
         apart.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
         apart.Job("middleware", "shop:same", "asgi 1.0"),
         apart.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
+        apart.Job(
+            "application",
+            "lib/shop.pl",
+            "pagi 0.3",
+            pipe=("perl", str(checking.BRIDGE), str(Path("lib/shop.pl").absolute())),
+        ),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, ShutdownFailed, StartupFailed, scope, validator
+from lifespec import Lifespan, ShutdownFailed, StartupFailed, cli, scope, validator
 from lifespec.conformance.perl import Perl, PerlError, lacking
 
 __all__: list[str] = []
@@ -404,3 +404,19 @@ async def test_a_crash_while_it_is_served(made: Made, caplog: pytest.LogCaptureF
             await lifespan.ended()
     assert lifespan.outcome == "crashed"
     assert str(lifespan.error) == "the task that fed the cache died"
+
+
+def test_a_file_of_perl_on_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The sample of the text conforms, but it lets pass what it does not know."""
+    monkeypatch.chdir(tmp_path)
+    Path("sample.pl").write_text(HEAD + SAMPLE)
+    assert cli.main(["check", "app", "sample.pl", "--dialect", "pagi"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert out.splitlines()[1].rstrip() == (
+        "Startup was answered with complete; shutdown was answered with complete."
+    )
+    assert "departs         receive-refuses-unknown" in out
+    assert "Rules: conforms 11, departs 1, not applicable 2.\n" in out

@@ -18,6 +18,8 @@ from lifespec.validate import DIALECTS
 
 __all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
 
+BRIDGE = Path(__file__).with_name("bridge.pl")
+
 
 def add_check(commands: Any) -> Any:
     """Add `check` to the commands of a parser; return the subjects it can put on trial."""
@@ -42,7 +44,10 @@ def _add_app(subjects: Any) -> None:
         description="Play the part of a server to an application, conversation by conversation.",
     )
     parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="module:attribute, such as shop.main:app"
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl",
     )
     parser.add_argument(
         "--factory", action="store_true", help="TARGET is called, and returns the application"
@@ -199,6 +204,8 @@ def _check(arguments: argparse.Namespace) -> int:
     target, pipe = arguments.target, tuple(arguments.pipe)
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
+    if target and target.endswith(".pl"):  # PAGI's language
+        pipe = ("perl", str(BRIDGE), str(Path(target).absolute()))
     job = apart.Job(
         arguments.party,
         target or shlex.join(pipe),
