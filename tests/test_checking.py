@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import cli
-from lifespec.conformance import apart, cases, checking, servers
+from lifespec.conformance import apart, brokers, cases, checking, drivers, servers
 from lifespec.conformance.report import Finding, Report, Verdict
 from lifespec.validate import DIALECTS
 
@@ -153,6 +153,28 @@ def test_the_job(
     ]
 
 
+def test_the_job_of_a_server(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """A broker is one more thing to be told; a driver is told by its name."""
+    given = found("conforms")
+    words = ("x", "{app}", "{port}")
+    ended("check", "server", "--workers=-w 2", "--limit", "3", "--", *words)
+    amgi = ("--dialect", "amgi", "--broker", "mosquitto", "--only", "state")
+    ended("check", "server", *amgi, "--", *words, "{topic}")
+    ended("check", "driver", "starlette", "--dialect", "asgi 1.0", "--limit", "4")
+    server, brokered, driver = (job for (job, *_), _ in given)
+    assert server == servers.Job(words, "asgi 2.0", "-w 2", 3.0)
+    assert brokered.command == (*words, "{topic}")
+    assert brokered.begins.args == (brokers.BROKERS["mosquitto"],)
+    assert driver == drivers.job("starlette", "asgi 1.0", limit=4.0)
+    assert [len(only) for (_, only, _), _ in given] == [
+        len(servers.chosen()),
+        1,
+        len(servers.chosen()),
+    ]
+
+
 def test_all_can_be_shown(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
@@ -203,6 +225,15 @@ def test_a_file_that_cannot_be_written(
             ["app", "shop:live", "--dialect", "asgi 3.0"],
             f"there is no text 'asgi 3.0': name {', '.join(DIALECTS)}, asgi, amgi, pagi",
         ),
+        (["driver", "starlet"], "there is no driver 'starlet': name lifespec, asgi-lifespan"),
+        (
+            ["server", "--dialect", "amgi", "--", "x", "{app}"],
+            "by AMGI messages come from a broker: give --broker redis or mosquitto",
+        ),
+        (
+            ["server", "--broker", "redis", "--", "x", "{app}"],
+            "messages come from a broker by amgi 2.0, not by asgi 2.0: give --dialect amgi",
+        ),
         (["middleware", "shop:nothing"], "shop:nothing: there is no 'nothing' in"),
     ],
 )
@@ -222,7 +253,7 @@ def test_texts(text: str) -> None:
     assert checking.dialect(text) == newest.get(text, text)
 
 
-@pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"]])
+@pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
 def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) -> None:
     """The help is 80 columns wide at most."""
     status, out, err = ended("check", *subject, "--help")

@@ -59,10 +59,10 @@ PLAN: dict[str, set[str]] = {
     | suite("subjects", "trials")
     | {"trace"},
     "conformance.hosts": set(),
-    "conformance.messages": suite("seen", "subjects"),
-    "conformance.drivers": suite("cases", "hosts", "messages", "seen", "servers", "subjects")
+    "conformance.delivered": suite("seen", "subjects"),
+    "conformance.drivers": suite("cases", "delivered", "hosts", "seen", "servers", "subjects")
     | {"validate"},
-    "conformance.brokers": suite("cases", "messages", "seen", "servers", "subjects"),
+    "conformance.brokers": suite("cases", "delivered", "seen", "servers", "subjects"),
     "stage": {"clock", "server", "trace"},
     "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
     "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},

@@ -29,6 +29,7 @@ def held(phrase: str, seen: Seen) -> tuple[bool | str, str]:
 def test_the_type_of_the_scope() -> None:
     """Any type beside those of lifespans and requests is wrong."""
     assert held("lifespan scope", saw("well-behaved", CALLED, HTTP)) == (True, "1 lifespan.")
+    assert held("lifespan scope", saw("well-behaved", CALLED, "called message"))[0] is True
     assert held("lifespan scope", saw("well-behaved", "called lifecycle")) == (
         False,
         "A scope had the type 'lifecycle'.",
@@ -55,10 +56,18 @@ def test_the_versions(box: object, right: bool) -> None:  # noqa: FBT001
 
 
 def test_each_text_has_its_own_envelope() -> None:
-    """In that of AMGI no version is optional."""
-    for key, right in (("pagi", True), ("amgi", False)):
-        assert held("versions", offers({key: {"version": "1.0"}}))[0] is right
-    assert held("versions", offers({"amgi": {"version": "1.0", "spec_version": "1.0"}}))[0] is True
+    """In that of AMGI no version is optional; that of another text is none."""
+    one: dict[str, Any] = {"version": "1.0"}
+    both = one | {"spec_version": "1.0"}
+    for text, scope, right in (
+        ("pagi 0.3", {"pagi": one}, True),
+        ("amgi 2.0", {"amgi": one}, False),
+        ("amgi 2.0", {"amgi": both}, True),
+        ("amgi 2.0", {"asgi": both}, False),
+    ):
+        seen = offers(scope)
+        seen.dialect = text
+        assert held("versions", seen)[0] is right
     assert held("versions", offers({})) == (False, "The scope has the asgi None.")
 
 

@@ -274,6 +274,20 @@ async def test_a_request_is_held(stage: Stage) -> None:
     await task
 
 
+async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
+    """Its payload is a path, and what follows the question mark stands in the log as well."""
+    own = {"colour": "green"}
+    await stage.call("message", payload=b"/set/taste/sweet?7", state=own)
+    await stage.call("message")
+    assert stage.sent == [{"type": "message.ack"}] * 2
+    called, answered, _, _, another, _ = stage.log
+    assert (called["path"], called["state"]) == ("/set/taste/sweet", {"colour": "green"})
+    assert (answered["kind"], answered["query"]) == ("answered", ["7"])
+    assert answered["body"]["state"] == {"colour": "green"}
+    assert own == {"colour": "green", "taste": "sweet"}
+    assert (another["kind"], another["query"]) == ("answered", [])
+
+
 async def test_other_scopes_are_refused(stage: Stage) -> None:
     """A scope of another type is noted, and raised upon."""
     with pytest.raises(probe.Failure, match="websocket"):

@@ -100,6 +100,20 @@ def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
+    """A case, or a rule, for which the job has a sentence."""
+    beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
+    found = servers.check(
+        job(beside=beside, title="a thing"), servers.chosen(["interrupted", "well-behaved-loop"])
+    )
+    assert found.subject == "a thing"
+    assert [(each.slug, each.verdict, each.actual) for each in found.findings][:2] == [
+        ("shutdown-sent", "not applicable", "It hears no signals."),
+        ("startup-sent", "not applicable", "It sends nothing."),
+    ]
+    assert {each.verdict for each in found.findings[2:]} == {"conforms"}
+
+
 def test_unknown_cases_are_refused() -> None:
     """Those too that put others on trial."""
     for name in ("no-such-case", "start-and-stop"):

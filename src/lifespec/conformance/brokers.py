@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.messages import Messages
+from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
 from lifespec.conformance.subjects import ENDING, until
@@ -75,7 +75,7 @@ BROKERS = {
 }
 
 
-class Brokered(Messages):
+class Brokered(Delivered):
     """A server's process, and the broker from which it takes its messages."""
 
     def __init__(

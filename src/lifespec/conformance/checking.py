@@ -130,10 +130,9 @@ def _add_driver(subjects: Any) -> None:
     parser = subjects.add_parser(
         "driver",
         help="what starts applications in a test or a function, without a server",
-        description="Start a driver again and again, each time with another application, in a\n"
-        "process of its own, make requests as a test does, and leave it.",
+        description="Start a driver again and again, each time with another application, in a"
+        " process of its own, make requests as a test does, and leave it.",
         epilog=f"drivers: {', '.join(drivers.DRIVERS)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
     _add_only(parser)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from lifespec.conformance import hosts
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.hosts import HOSTED
-from lifespec.conformance.messages import Hosted
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
 from lifespec.conformance.subjects import Subject
@@ -52,11 +52,13 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
     text = dialect or texts[-1]
     if text not in texts:
         raise Unchecked(f"{name} is a driver of {protocol}, not of {text}")
+    if text == "amgi 1.0":
+        raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
     return Job(
         (python, "-m", hosts.__name__, name, "{app}", "{port}"),
         text,
         limit=limit,
         title=name,
-        begins=Subject if protocol == "asgi" else Hosted,
+        begins=Subject if protocol == "asgi" else Delivered,
         beside={**_BESIDE, **_OF_EACH.get(name, {})},
     )

@@ -140,26 +140,6 @@ async def _requested(app: Any, scope: dict[str, Any]) -> bytes:
     return b"".join(sent)
 
 
-class Hosted(NamedTuple):
-    """A driver: the module to have installed, its protocol, and how it is used."""
-
-    module: str
-    protocol: str
-    blocking: Blocking | None = None
-    asynchronous: Asynchronous | None = None
-
-
-HOSTED = {
-    "lifespec": Hosted("lifespec", "asgi", None, _lifespec),
-    "asgi-lifespan": Hosted("asgi_lifespan", "asgi", None, _asgi_lifespan),
-    "starlette": Hosted("starlette", "asgi", _starlette),
-    "litestar": Hosted("litestar", "asgi", _litestar),
-    "quart": Hosted("quart", "asgi", None, _quart),
-    "mangum": Hosted("mangum", "asgi", _mangum),
-    "amgi-common": Hosted("amgi_common", "amgi", None, _amgi_common),
-}
-
-
 # ---- the port, and the end ----------------------------------------------------------------------
 
 
@@ -199,13 +179,12 @@ def _when_told_to_stop(do: Callable[[], object]) -> None:
 
     A handler would run in the main thread, which waits for a question: that wait may miss it.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 
     def wait() -> None:
         signal.sigwait([signal.SIGTERM])
         do()
 
-    threading.Thread(target=wait, daemon=True).start()
+    threading.Thread(target=wait, name="SIGTERM", daemon=True).start()
 
 
 def _block(driver: Blocking, app: Any, port: int) -> None:
@@ -221,11 +200,19 @@ def _block(driver: Blocking, app: Any, port: int) -> None:
     with driver(app) as ask, _listening(port, asked):
         while question := questions.get():
             path, answer = question
-            answer.set_result(ask(path))
+            try:
+                answer.set_result(ask(path))
+            except Exception as error:
+                answer.set_exception(error)
+                raise
 
 
-async def _run(driver: Asynchronous, app: Any, port: int) -> None:
+def _run(driver: Asynchronous, app: Any, port: int) -> None:
     """Use an asynchronous driver; what is asked are tasks in its loop."""
+    asyncio.run(_within(driver, app, port))
+
+
+async def _within(driver: Asynchronous, app: Any, port: int) -> None:
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     _when_told_to_stop(lambda: loop.call_soon_threadsafe(stop.set))
 
@@ -241,8 +228,29 @@ async def _run(driver: Asynchronous, app: Any, port: int) -> None:
             await stop.wait()
 
 
+class Hosted(NamedTuple):
+    """A driver: the module to have installed, its protocol, how it is used, and by which of two."""
+
+    module: str
+    protocol: str
+    driver: Any
+    used: Callable[[Any, Any, int], None]
+
+
+HOSTED = {
+    "lifespec": Hosted("lifespec", "asgi", _lifespec, _run),
+    "asgi-lifespan": Hosted("asgi_lifespan", "asgi", _asgi_lifespan, _run),
+    "starlette": Hosted("starlette", "asgi", _starlette, _block),
+    "litestar": Hosted("litestar", "asgi", _litestar, _block),
+    "quart": Hosted("quart", "asgi", _quart, _run),
+    "mangum": Hosted("mangum", "asgi", _mangum, _block),
+    "amgi-common": Hosted("amgi_common", "amgi", _amgi_common, _run),
+}
+
+
 def main(arguments: Sequence[str]) -> None:
     """Put a driver behind a port; SystemExit with a sentence where it is not installed."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # for all threads to come
     name, target, port = arguments
     hosted = HOSTED[name]
     try:
@@ -251,10 +259,7 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit(f"{name} is not installed here: {error}") from None
     module, _, attribute = target.partition(":")
     app = getattr(import_module(module), attribute)
-    if hosted.blocking:
-        _block(hosted.blocking, app, int(port))
-    elif hosted.asynchronous:
-        asyncio.run(_run(hosted.asynchronous, app, int(port)))
+    hosted.used(hosted.driver, app, int(port))
 
 
 if __name__ == "__main__":

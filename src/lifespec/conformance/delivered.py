@@ -1,4 +1,4 @@
-"""Processes whose application is given messages, not requests: by a broker, or by a driver.
+"""Processes whose application is given messages, not requests.
 
 A message's payload is a path, and a number after "?".  That it was answered is read in the log of
 the probe, by that number: so it does not matter what way answers take.
@@ -16,11 +16,11 @@ from lifespec.conformance.subjects import Subject, until
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Hosted", "Messages"]
+__all__ = ["Delivered"]
 
 
-class Messages(Subject):
-    """A process that gives its application messages."""
+class Delivered(Subject):
+    """A process that gives its application a message for each request at its port."""
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         super().__init__(command, script, workers)
@@ -28,7 +28,8 @@ class Messages(Subject):
 
     def deliver(self, message: str, limit: float) -> bool:
         """Let a message come to the process; return whether there is a way to it."""
-        raise NotImplementedError
+        super().ask(message, limit)
+        return True
 
     def ask(self, path: str = "/", limit: float = 1.0) -> Answer:
         """Let a message come; its answer is what the probe noted in time, or none."""
@@ -42,12 +43,3 @@ class Messages(Subject):
         """Return the lines that say that a message was answered."""
         rows = (line for line in self.lines() if line["kind"] == "answered")
         return [line for line in rows if line["query"] == [number]]
-
-
-class Hosted(Messages):
-    """A driver, which is given a message for each request at its port."""
-
-    def deliver(self, message: str, limit: float) -> bool:
-        """Make a request; the driver answers when the application has returned."""
-        Subject.ask(self, message, limit)
-        return True

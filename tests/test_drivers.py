@@ -1,0 +1,98 @@
+"""Drivers are put on trial by name; what is no affair of theirs is left out, with a sentence."""
+
+import re
+import sys
+
+import pytest
+
+from lifespec.conformance import cases, drivers, hosts, servers
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.delivered import Delivered
+from lifespec.conformance.subjects import Subject
+
+__all__: list[str] = []
+
+CASES = ["well-behaved", "failed-with-message", "raises-on-the-scope", "state", "port-in-use"]
+
+
+def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Put a driver on trial; return verdict and what was seen, by case and rule."""
+    report = servers.check(drivers.job(name, limit=4.0), servers.chosen(CASES))
+    assert report.subject == name
+    return {(each.case, each.slug): (each.verdict, each.actual) for each in report.findings}
+
+
+def test_the_test_client_of_starlette() -> None:
+    """It raises what a server lives with, and goes on where the start has failed in silence."""
+    verdicts = found("starlette")
+    assert verdicts["well-behaved", "startup-sent"][0] == "conforms"
+    assert verdicts["well-behaved", "scope-versions"] == (
+        "violates",
+        "The scope has the asgi None.",
+    )
+    assert verdicts["raises-on-the-scope", "decline-by-raising"][0] == "violates"
+    assert verdicts["failed-with-message", "startup-failed-never-serves"][0] == "violates"
+    assert verdicts["state", "state-shallow-copy"] == (
+        "conforms",
+        "Each request had a shallow copy.",
+    )
+    assert verdicts["well-behaved", "shutdown-after-serving"] == (
+        "not applicable",
+        "Who uses a driver makes the requests, and decides when they end.",
+    )
+    assert verdicts["port-in-use", "shutdown-sent"] == (
+        "not applicable",
+        "A driver listens on no port.",
+    )
+
+
+def test_the_lifespan_of_amgi() -> None:
+    """It gives messages, raises where the start has failed, and leaves the state to others."""
+    verdicts = found("amgi-common")
+    assert verdicts["well-behaved", "scope-versions"] == (
+        "conforms",
+        "amgi is {'version': '2.0', 'spec_version': '2.0'}.",
+    )
+    assert verdicts["well-behaved", "same-loop"][0] == "conforms"
+    assert verdicts["failed-with-message", "startup-failed-shown"] == (
+        "conforms",
+        "The output says: amgi_common.LifespanFailureError: no database at db-1",
+    )
+    assert verdicts["raises-on-the-scope", "decline-by-raising"] == ("conforms", "It was served.")
+    assert verdicts["state", "state-shallow-copy"][0] == "not applicable"
+    assert verdicts["state", "state-untouched"][0] == "conforms"
+
+
+def test_the_reference_conforms() -> None:
+    """Everywhere."""
+    assert {verdict for verdict, _ in found("lifespec").values()} <= {
+        "conforms",
+        "not applicable",
+        "unspecified",
+    }
+
+
+@pytest.mark.parametrize("name", drivers.DRIVERS)
+def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
+    """Run by the Python that is given; what is left out are cases and rules."""
+    job = drivers.job(name, python="python3")
+    asgi = hosts.HOSTED[name].protocol == "asgi"
+    assert (job.dialect, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
+    assert job.command[:4] == ("python3", "-m", "lifespec.conformance.hosts", name)
+    known = {case.name for case in cases.load()} | {*cases.rules()}
+    assert set(job.beside) <= known
+    assert drivers.job(name).command[0] == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("starlet",), f"there is no driver 'starlet': name {', '.join(drivers.DRIVERS)}"),
+        (("starlette", "amgi 2.0"), "starlette is a driver of asgi, not of amgi 2.0"),
+        (("amgi-common", "amgi 1.0"), "the suite has no messages of amgi 1.0: name amgi 2.0"),
+    ],
+)
+def test_what_cannot_be_put_on_trial(arguments: tuple[str, ...], sentence: str) -> None:
+    """A sentence says what can."""
+    with pytest.raises(Unchecked, match=re.escape(sentence)):
+        drivers.job(*arguments)
