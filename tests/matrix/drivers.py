@@ -51,7 +51,7 @@ def asgi_lifespan(app: Any) -> Iterator[Get]:
             return (await client.get(path)).content
 
     async def made() -> Any:
-        return LifespanManager(app, startup_timeout=None, shutdown_timeout=None)
+        return LifespanManager(app)
 
     with start_blocking_portal() as portal:
         manager = portal.call(made)
