@@ -15,6 +15,7 @@ import pytest
 from lifespec import cli
 from lifespec.conformance import apart, brokers, cases, checking, drivers, servers
 from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.conformance.subjects import OfPerl
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []
@@ -164,7 +165,9 @@ def test_the_job_of_a_server(
     amgi = ("--dialect", "amgi", "--broker", "mosquitto", "--only", "state")
     ended("check", "server", *amgi, "--", *words, "{topic}")
     ended("check", "driver", "starlette", "--dialect", "asgi 1.0", "--limit", "4")
-    server, brokered, driver = (job for (job, *_), _ in given)
+    ended("check", "server", "--dialect", "pagi", "--only", "state", "--", *words)
+    server, brokered, driver, perl = (job for (job, *_), _ in given)
+    assert perl.begins is OfPerl
     assert server == servers.Job(words, "asgi 2.0", "-w 2", 3.0)
     assert brokered.command == (*words, "{topic}")
     assert brokered.begins.args == (brokers.BROKERS["mosquitto"],)
@@ -173,6 +176,7 @@ def test_the_job_of_a_server(
         len(servers.chosen()),
         1,
         len(servers.chosen()),
+        1,
     ]
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from lifespec.conformance import subjects
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.subjects import Subject, until
+from lifespec.conformance.subjects import OfPerl, Subject, until
 
 __all__: list[str] = []
 
@@ -71,6 +71,15 @@ def test_places_are_filled() -> None:
         words = subject.output.split()
     log = str(subject.folder / "log.jsonl")
     assert words == ["lifespec_probe:app", str(subject.port), "-w=1", log, "{other}", "{}"]
+
+
+def test_a_server_of_perl_is_given_a_file() -> None:
+    """The probe that is in its language, by its whole path."""
+    text = "import sys; print(sys.argv[1], open(sys.argv[1]).read().count('package Lifespec'))"
+    with OfPerl([sys.executable, "-c", text, "{app}"], []) as subject:
+        assert until(lambda: subject.status is not None, LIMIT)
+        subject.end_processes()
+        assert subject.output == f"{subject.folder / 'lifespec_probe.pl'} 1\n"
 
 
 def test_the_probe_goes_on_when_it_is_told() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import apart, applications, brokers, cases, drivers, report, servers
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.seen import PATIENCE
-from lifespec.conformance.subjects import PLACES
+from lifespec.conformance.subjects import PLACES, OfPerl, Subject
 from lifespec.conformance.vocabulary import PARTIES
 from lifespec.validate import DIALECTS
 
@@ -119,7 +119,9 @@ def _server(arguments: argparse.Namespace) -> int:
         return _trials(brokers.job(words, arguments.broker, *options), arguments)
     if text.startswith("amgi "):
         raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
-    return _trials(servers.Job(words, text, arguments.workers, arguments.limit), arguments)
+    begins = OfPerl if text.startswith("pagi ") else Subject
+    job = servers.Job(words, text, arguments.workers, arguments.limit, begins=begins)
+    return _trials(job, arguments)
 
 
 _BROKERS = " or ".join(brokers.BROKERS)

@@ -31,17 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
-__all__ = ["ENDING", "FLOOD", "PLACES", "Subject", "until"]
+__all__ = ["ENDING", "FLOOD", "PLACES", "OfPerl", "Subject", "until"]
 
 PLACES = {  # what a command can leave open
-    "app": "the application to serve, as module:attribute",
+    "app": "the application to serve, as module:attribute; by PAGI a file",
     "port": "the port of 127.0.0.1 to listen on",
     "workers": "the number of worker processes",
     "topic": "the topic, or channel, that the messages of a broker come on",
     "log": "the file in which a probe that is not Python notes what it sees",
 }
 MARK = "LIFESPEC_TRIAL"
-MODULE = "lifespec_probe"
 KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no server writes
 POLL = 0.01  # seconds between two looks at a file or a process that is not our child
 ENDING = 10.0  # seconds until a process that was killed is gone
@@ -69,11 +68,12 @@ class Subject:
     """
 
     process: subprocess.Popen[bytes]
+    probe, app = "probe.py", "{0.stem}:app"
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         self.command, self.script = command, script
         self.port = _free_port()
-        self.places = {"app": f"{MODULE}:app", "port": self.port, "workers": workers}
+        self.places = {"port": self.port, "workers": workers}
         self.kept, self.said = bytearray(), 0
         self.pauses = itertools.count(1)
         self._read, self._lines = 0, list[dict[str, Any]]()
@@ -93,14 +93,16 @@ class Subject:
         self.end()
 
     def _start(self) -> None:
-        probe = resources.files("lifespec.conformance").joinpath("probe.py").read_bytes()
-        (self.folder / f"{MODULE}.py").write_bytes(probe)
+        probe = resources.files("lifespec.conformance").joinpath(self.probe).read_bytes()
+        application = self.folder / f"lifespec_{self.probe}"
+        application.write_bytes(probe)
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {MARK: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
-        command = [_fill(word, self.places | {"log": self.log}) for word in self.command]
+        places = {**self.places, "log": self.log, "app": self.app.format(application)}
+        command = [_fill(word, places) for word in self.command]
         try:
             self.process = subprocess.Popen(  # noqa: S603  the command is the user's own
                 command,
@@ -231,6 +233,12 @@ class Subject:
     def _clean(self) -> None:
         _given.discard(self.port)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class OfPerl(Subject):
+    """The same with a probe in Perl, for servers of PAGI: what they serve is a file."""
+
+    probe, app = "probe.pl", "{0}"
 
 
 def _fill(word: str, filled: dict[str, Any]) -> str:
