@@ -97,6 +97,27 @@ class Quart:
     async def get_data(self):
         return self.response.content
 """,
+    "pytest_amgi.py": """
+import pytest
+from amgi_common import Lifespan
+from contextlib import AsyncExitStack
+
+class Producer:
+    def __init__(self, app, state):
+        self.app, self.state = app, state
+
+    async def send(self, address, *, payload):
+        scope = {"type": "message", "address": address, "payload": payload.encode()}
+        await self.app({**scope, "state": self.state.copy()}, None, None)
+
+@pytest.fixture
+async def amgi_producer():
+    async with AsyncExitStack() as stack:
+        async def factory(app):
+            return Producer(app, await stack.enter_async_context(Lifespan(app)))
+
+        yield factory
+""",
     "mangum.py": """
 import asyncio
 from lifespec import Lifespan
@@ -222,6 +243,19 @@ def test_a_driver_of_messages_gets_messages(target: str) -> None:
     """For each request a message, with its path as payload and a copy of the state."""
     answers, saw = hosted("amgi-common", target, "/one?7")
     assert answers == [(200, "")]
+    assert saw == ["lifespan", "message", ("/one?7", STATE), "lifespan.shutdown"]
+
+
+def test_a_fixture_is_used_within_a_test(
+    target: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The test passes where the application did all that it has to."""
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_amgi")
+    with pytest.raises(SystemExit) as left:
+        hosted("pytest-amgi", target, "/one?7")
+    assert left.value.code == 0
+    assert "1 passed" in capfd.readouterr().out
+    saw = sys.modules["served"].SAW
     assert saw == ["lifespan", "message", ("/one?7", STATE), "lifespan.shutdown"]
 
 

@@ -16,9 +16,12 @@ import sys
 import threading
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
+from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HOSTED", "Hosted", "main"]
 
+TEST = "async def test_it(amgi_producer, within):\n    await within(amgi_producer)\n"
 VERSIONS = {"version": "2.0", "spec_version": "2.0"}
 
 
@@ -109,6 +113,17 @@ async def _amgi_common(app: Any) -> AsyncIterator[Callable[[str], Awaitable[byte
     """Do as the servers do that use it: they copy the state themselves."""
     async with import_module("amgi_common").Lifespan(app) as state:
         yield lambda path: _requested(app, _message(path) | {"state": state.copy()})
+
+
+@asynccontextmanager
+async def _pytest_amgi(fixture: Any, app: Any) -> AsyncIterator[Callable[[str], Awaitable[bytes]]]:
+    producer = await fixture(app)
+
+    async def ask(path: str) -> bytes:
+        await producer.send("lifespec", payload=path)
+        return b""
+
+    yield ask
 
 
 def _http(path: str) -> dict[str, Any]:
@@ -228,8 +243,24 @@ async def _within(driver: Asynchronous, app: Any, port: int) -> None:
             await stop.wait()
 
 
+def _test(driver: Any, app: Any, port: int) -> None:
+    """Use a driver that is a fixture of pytest: within a test."""
+    pytest = import_module("pytest")
+
+    class Given:
+        @pytest.fixture  # type: ignore[untyped-decorator]
+        def within(self) -> Callable[[Any], Awaitable[None]]:
+            return lambda fixture: _within(partial(driver, fixture), app, port)
+
+    with TemporaryDirectory() as folder:
+        Path(folder, "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n", "utf-8")
+        Path(folder, "test_it.py").write_text(TEST, "utf-8")
+        status = pytest.main([folder, "-qs", "-p", "no:cacheprovider"], plugins=[Given()])
+    sys.exit(int(status))
+
+
 class Hosted(NamedTuple):
-    """A driver: the module to have installed, its protocol, how it is used, and by which of two."""
+    """A driver: the module to have installed, its protocol, its adapter, and who uses that."""
 
     module: str
     protocol: str
@@ -245,6 +276,7 @@ HOSTED = {
     "quart": Hosted("quart", "asgi", _quart, _run),
     "mangum": Hosted("mangum", "asgi", _mangum, _block),
     "amgi-common": Hosted("amgi_common", "amgi", _amgi_common, _run),
+    "pytest-amgi": Hosted("pytest_amgi", "amgi", _pytest_amgi, _test),
 }
 
 

@@ -73,7 +73,7 @@ class Subject:
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         self.command, self.script = command, script
         self.port = _free_port()
-        self.places = {"port": self.port, "workers": workers}
+        self.places: dict[str, Any] = {"port": self.port, "workers": workers}
         self.kept, self.said = bytearray(), 0
         self.pauses = itertools.count(1)
         self._read, self._lines = 0, list[dict[str, Any]]()
