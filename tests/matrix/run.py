@@ -8,20 +8,22 @@ Where subjects are named, only they are put on trial, and the record of the othe
 
 import datetime as dt
 import json
+import os
 import platform
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from lifespec.conformance import servers
+from lifespec.conformance import brokers, drivers, servers
 from lifespec.conformance.servers import Job
+from lifespec.conformance.subjects import OfPerl
 
 __all__ = ["RECORDS", "recorded"]
 
-ROOT = Path(__file__).parents[2]
 TEXT = "asgi 2.0"
 PORT = "--bind 127.0.0.1:{port} --workers {workers}"
 SERVERS = {  # name: the packages whose versions count, and the command
@@ -39,21 +41,68 @@ SERVERS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
-DRIVERS = {
-    name: ([name], f"python {ROOT / 'tests/matrix/drivers.py'} {name} {{app}} --port {{port}}")
-    for name in ("asgi-lifespan", "litestar", "starlette")
+FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of this machine: no part of a record
+DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
+AMGI = {  # name: the broker, and the module of the server
+    "amgi-paho-mqtt": ("mosquitto", "amgi_paho_mqtt"),
+    "amgi-redis": ("redis", "amgi_redis"),
 }
-RECORDS = {"servers": SERVERS, "drivers": DRIVERS}
+CONSUME = str(Path(__file__).with_name("consume.py"))
+PAGI = os.environ.get("PAGI_SERVER", "")  # the program, where there is one: its perl finds the rest
 
 
-def job(folder: Path, command: str) -> Job:
-    """Return what is put on trial: the program of a folder, in the folder of the record."""
+class Subject(NamedTuple):
+    """What is put on trial by the programs of a folder; what it is called; whose versions count."""
+
+    job: Callable[[Path], Job]
+    command: str
+    packages: Sequence[str]
+
+
+def server(packages: Sequence[str], command: str) -> Subject:
+    """Return a server, with the command that its users type."""
     program, *words = command.split()
-    return Job((str(folder / program), *words), TEXT)
+    return Subject(lambda folder: Job((str(folder / program), *words), TEXT), command, packages)
+
+
+def driver(name: str) -> Subject:
+    """Return a driver that the suite knows."""
+    command = f"lifespec check driver {name}"
+    return Subject(lambda folder: drivers.job(name, python=f"{folder / 'python'}"), command, [name])
+
+
+def consumer(name: str) -> Subject:
+    """Return a server of messages."""
+    broker, module = AMGI[name]
+    words = [CONSUME, module, "{app}", "{topic}", "{port}"]
+
+    def job(folder: Path) -> Job:
+        return brokers.job([f"{folder / 'python'}", *words], broker, "amgi 2.0")
+
+    shown = f"python tests/matrix/consume.py {' '.join(words[1:])}"
+    return Subject(job, shown, [name, "amgi-common"])
+
+
+def pagi() -> Subject:
+    """Return the server of PAGI."""
+    words = ("{app}", "--port", "{port}", "--workers", "{workers}", "--no-access-log")
+    job = Job(("perl", PAGI, *words), "pagi 0.3", begins=OfPerl)
+    return Subject(lambda _: job, f"pagi-server {' '.join(words)}", ["PAGI::Server"])
+
+
+RECORDS: dict[str, dict[str, Subject]] = {
+    "servers": {name: server(*row) for name, row in SERVERS.items()},
+    "drivers": {name: driver(name) for name in DRIVERS},
+    "amgi": {**{name: consumer(name) for name in AMGI}, "amgi-common": driver("amgi-common")},
+    "pagi": {"PAGI::Server": pagi()} if PAGI else {},
+}
 
 
 def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
-    """Ask the Python of a folder for the versions of packages."""
+    """Ask the Python of a folder, or perl, for the versions of packages."""
+    if packages == ["PAGI::Server"]:
+        command = ["perl", "-MPAGI::Server", "-e", "print PAGI::Server->VERSION"]
+        return {"PAGI::Server": subprocess.check_output(command, text=True, timeout=60)}
     program = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )
@@ -64,18 +113,20 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
 
 def recorded(record: str, name: str, folder: Path) -> dict[str, Any]:
     """Put a subject on trial; return its row of the record."""
-    packages, command = RECORDS[record][name]
+    subject = RECORDS[record][name]
+    job = subject.job(folder)
     began = time.monotonic()
     cases = {case.name: case for case in servers.chosen()}
-    found = servers.check(job(folder, command), [*cases.values()]).findings
+    found = servers.check(job, [*cases.values()]).findings
     return {
         "name": name,
-        "command": command.replace(f"{ROOT}/", ""),
-        "versions": versions(folder, packages),
+        "command": subject.command,
+        "versions": versions(folder, subject.packages),
         "seconds": round(time.monotonic() - began),
         "findings": [
-            {key: getattr(each, key) for key in ("case", "slug", "verdict", "actual")}
-            | {"silent": cases[each.case].silent_on(each.slug, TEXT)}
+            {key: getattr(each, key) for key in ("case", "slug", "verdict")}
+            | {"actual": FOLDERS.sub("…/", each.actual)}
+            | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
             for each in found
         ],
     }
@@ -87,6 +138,9 @@ def main(arguments: Sequence[str]) -> int:
     before = json.loads(Path(file).read_text("utf-8"))["subjects"] if Path(file).exists() else []
     rows = {row["name"]: row for row in before}
     record = Path(file).stem
+    if not RECORDS[record]:
+        print(f"{record}: left out; PAGI_SERVER names no program, such as …/bin/pagi-server")
+        return 0
     for name in names or RECORDS[record]:
         rows[name] = recorded(record, name, Path(folder).absolute())
         print(f"{name}: {rows[name]['seconds']} s")
@@ -94,7 +148,7 @@ def main(arguments: Sequence[str]) -> int:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
-        "text": TEXT,
+        "text": next(iter(RECORDS[record].values())).job(Path(folder)).dialect,
         "subjects": [rows[name] for name in RECORDS[record] if name in rows],
     }
     Path(file).write_text(json.dumps(found, indent=1) + "\n", "utf-8")

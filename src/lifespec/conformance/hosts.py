@@ -17,10 +17,11 @@ import threading
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
+from socketserver import ThreadingTCPServer
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,8 +178,8 @@ def _listening(port: int, asked: Asked) -> Iterator[None]:
         def log_message(self, *_: object) -> None:
             """Say nothing: the output is the driver's."""
 
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
+    class Server(ThreadingTCPServer):  # that of http.server asks for the name of its host
+        daemon_threads = allow_reuse_address = True
         block_on_close = False
 
     with Server(("127.0.0.1", port), Door) as server:
