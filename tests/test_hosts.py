@@ -168,6 +168,7 @@ class Client(threading.Thread):
     def __init__(self, *paths: str) -> None:
         super().__init__()
         self.paths, self.answers = paths, list[tuple[int, str]]()
+        self.over = False
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
 
@@ -187,7 +188,7 @@ class Client(threading.Thread):
     def run(self) -> None:
         """Ask for all."""
         for path in self.paths:
-            until(lambda path=path: self.ask(path), LIMIT)  # type: ignore[misc]
+            until(lambda path=path: self.over or self.ask(path), LIMIT)  # type: ignore[misc]
         os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -198,6 +199,7 @@ def hosted(name: str, target: str, *paths: str) -> tuple[list[tuple[int, str]], 
     try:
         hosts.main([name, target, str(client.port)])
     finally:
+        client.over = True
         client.join(LIMIT)
     return client.answers, sys.modules["served"].SAW
 

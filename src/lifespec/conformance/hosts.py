@@ -4,8 +4,6 @@
 
 It starts the driver of that name with the application, as a test would, passes on what is asked
 at the port, and leaves the driver when SIGTERM comes.  Whatever the driver raises ends it.
-
-Standard library only, beside the driver.
 """
 
 from __future__ import annotations
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["HOSTED", "Hosted", "main"]
 
 TEST = "async def test_it(amgi_producer, within):\n    await within(amgi_producer)\n"
+INI = "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
 VERSIONS = {"version": "2.0", "spec_version": "2.0"}
 
 
@@ -254,7 +253,7 @@ def _test(driver: Any, app: Any, port: int) -> None:
             return lambda fixture: _within(partial(driver, fixture), app, port)
 
     with TemporaryDirectory() as folder:
-        Path(folder, "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n", "utf-8")
+        Path(folder, "pytest.ini").write_text(INI, "utf-8")
         Path(folder, "test_it.py").write_text(TEST, "utf-8")
         status = pytest.main([folder, "-qs", "-p", "no:cacheprovider"], plugins=[Given()])
     sys.exit(int(status))
