@@ -60,6 +60,7 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 
 matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; five minutes
 	@PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix/bin docs/matrix/servers.json
+	@PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix/bin docs/matrix/drivers.json
 
 mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \

@@ -54,6 +54,14 @@ def test_the_versions(box: object, right: bool) -> None:  # noqa: FBT001
     assert held("versions", offers({"asgi": box}))[0] is right
 
 
+def test_each_text_has_its_own_envelope() -> None:
+    """In that of AMGI no version is optional."""
+    for key, right in (("pagi", True), ("amgi", False)):
+        assert held("versions", offers({key: {"version": "1.0"}}))[0] is right
+    assert held("versions", offers({"amgi": {"version": "1.0", "spec_version": "1.0"}}))[0] is True
+    assert held("versions", offers({})) == (False, "The scope has the asgi None.")
+
+
 @pytest.mark.parametrize(
     ("boxes", "right"),
     [

@@ -72,6 +72,10 @@ class _OfRecord(SphinxDirective):
                     of.setdefault(subject["name"], []).append(finding)
         return found
 
+    def place(self, row: str) -> str:
+        """Return where on the page it is told what was observed."""
+        return f"{self.arguments[0]}-{row}"
+
     def label(self, row: str) -> nodes.Element:
         """Return a link to a rule, or the name of a case."""
         text = nodes.literal("", row)
@@ -95,7 +99,8 @@ class Matrix(_OfRecord):
         group += nodes.thead("", nodes.row("", *map(_entry, titles)))
         body = nodes.tbody("")
         for row, found in self.rows.items():
-            signs = (_sign(row, found.get(each["name"], []), translate) for each in subjects)
+            place = self.place(row)
+            signs = (_sign(place, found.get(each["name"], []), translate) for each in subjects)
             body += nodes.row("", _entry(self.label(row)), *signs)
         group += body
         table = nodes.table("", group, classes=["matrix"])
@@ -112,7 +117,7 @@ class Observed(_OfRecord):
 
     def _item(self, row: str, found: dict[str, list[Seen]]) -> nodes.definition_list_item:
         translate = words(self.env)
-        term = nodes.term("", "", self.label(row), ids=[_place(row)])
+        term = nodes.term("", "", self.label(row), ids=[self.place(row)])
         lines = (_line(key, names, translate) for key, names in _alike(found).items())
         return nodes.definition_list_item(
             "", term, nodes.definition("", nodes.bullet_list("", *lines, bullet="-"))
@@ -172,9 +177,9 @@ def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> 
     return nodes.list_item("", line)
 
 
-def _sign(row: str, findings: list[Seen], translate: Translate) -> nodes.entry:
+def _sign(place: str, findings: list[Seen], translate: Translate) -> nodes.entry:
     verdict = _worst(findings)
-    link = nodes.reference("", SIGNS[verdict], refid=_place(row), reftitle=translate(verdict))
+    link = nodes.reference("", SIGNS[verdict], refid=place, reftitle=translate(verdict))
     entry = _entry(link)
     entry["classes"].append(_class(verdict))
     return entry
@@ -187,10 +192,6 @@ def _title(subject: Record) -> nodes.Element:
 
 def _entry(*content: nodes.Node) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *content))
-
-
-def _place(row: str) -> str:
-    return f"observed-{row}"
 
 
 def _class(verdict: str) -> str:

@@ -50,8 +50,8 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         assert "verdict-violates" in cells[2]["class"]
         link = cells[2].find("a")
         assert link
-        assert (link["title"], link["href"]) == ("violates", "#observed-startup-sent")
-        assert trial.page().find(id="observed-startup-sent")
+        assert (link["title"], link["href"]) == ("violates", "#them-startup-sent")
+        assert trial.page().find(id="them-startup-sent")
         rule = cells[0].find("a")
         assert rule
         assert rule["href"] == "#startup-sent"
@@ -105,7 +105,7 @@ def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
     with tried(tmp_path, page, *rows) as trial:
         cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
         assert cells == ["Case", "quick1.0, 2.0", "slow1.0, 2.0", "odd", "○", "?"]
-        assert trial.page().find(id="observed-odd")
+        assert trial.page().find(id="them-odd")
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
         assert lines == ["○ unspecified: quick. odd It came twice."]
 

@@ -2,8 +2,8 @@
 
     python tests/matrix/run.py FOLDER FILE [SUBJECT...]
 
-FOLDER holds the servers' programs; FILE is where the record is kept.  Where subjects are named,
-only they are put on trial, and the record of the others stays.
+FOLDER holds the programs; FILE is where the record is kept: its name is a key of RECORDS.
+Where subjects are named, only they are put on trial, and the record of the others stays.
 """
 
 import datetime as dt
@@ -19,12 +19,12 @@ from typing import Any
 from lifespec.conformance import servers
 from lifespec.conformance.servers import Job
 
-__all__ = ["SUBJECTS", "recorded"]
+__all__ = ["RECORDS", "recorded"]
 
 ROOT = Path(__file__).parents[2]
 TEXT = "asgi 2.0"
 PORT = "--bind 127.0.0.1:{port} --workers {workers}"
-SUBJECTS = {  # name: the packages whose versions count, and the command
+SERVERS = {  # name: the packages whose versions count, and the command
     "uvicorn": (["uvicorn"], "uvicorn {app} --port {port} --workers {workers}"),
     "hypercorn, asyncio": (["Hypercorn"], f"hypercorn {{app}} {PORT}"),
     "hypercorn, trio": (["Hypercorn", "trio"], f"hypercorn {{app}} --worker-class trio {PORT}"),
@@ -39,6 +39,11 @@ SUBJECTS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
+DRIVERS = {
+    name: ([name], f"python {ROOT / 'tests/matrix/drivers.py'} {name} {{app}} --port {{port}}")
+    for name in ("asgi-lifespan", "litestar", "starlette")
+}
+RECORDS = {"servers": SERVERS, "drivers": DRIVERS}
 
 
 def job(folder: Path, command: str) -> Job:
@@ -57,15 +62,15 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
     return dict(zip(packages, said.split(), strict=True))
 
 
-def recorded(name: str, folder: Path) -> dict[str, Any]:
+def recorded(record: str, name: str, folder: Path) -> dict[str, Any]:
     """Put a subject on trial; return its row of the record."""
-    packages, command = SUBJECTS[name]
+    packages, command = RECORDS[record][name]
     began = time.monotonic()
     cases = {case.name: case for case in servers.chosen()}
     found = servers.check(job(folder, command), [*cases.values()]).findings
     return {
         "name": name,
-        "command": command,
+        "command": command.replace(f"{ROOT}/", ""),
         "versions": versions(folder, packages),
         "seconds": round(time.monotonic() - began),
         "findings": [
@@ -81,15 +86,16 @@ def main(arguments: Sequence[str]) -> int:
     folder, file, *names = arguments
     before = json.loads(Path(file).read_text("utf-8"))["subjects"] if Path(file).exists() else []
     rows = {row["name"]: row for row in before}
-    for name in names or SUBJECTS:
-        rows[name] = recorded(name, Path(folder).absolute())
+    record = Path(file).stem
+    for name in names or RECORDS[record]:
+        rows[name] = recorded(record, name, Path(folder).absolute())
         print(f"{name}: {rows[name]['seconds']} s")
     found = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
         "text": TEXT,
-        "subjects": [rows[name] for name in SUBJECTS if name in rows],
+        "subjects": [rows[name] for name in RECORDS[record] if name in rows],
     }
     Path(file).write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     return 0

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["OFFERED"]
 
 
+OPTIONAL = {"asgi": "", "amgi": None, "pagi": ""}  # what stands for a missing spec_version
+
+
 # ---- the scope, and where it comes -------------------------------------------------------------
 
 
@@ -29,11 +32,12 @@ def _lifespan_scope(seen: Seen, _: str) -> Judged:
 
 def _versions(seen: Seen, _: str) -> Judged:
     scope = seen.lifespans[0]["scope"]
-    box = scope.get("asgi")
+    key = next((key for key in OPTIONAL if key in scope), "asgi")
+    box = scope.get(key)
     if not isinstance(box, dict) or "!" in box:
-        return Judged(held=False, actual=f"The scope has the asgi {box!r}.")
-    held = isinstance(box.get("version"), str) and isinstance(box.get("spec_version", ""), str)
-    return Judged(held, f"asgi is {box}.")
+        return Judged(held=False, actual=f"The scope has the {key} {box!r}.")
+    versions = box.get("version"), box.get("spec_version", OPTIONAL[key])
+    return Judged(all(isinstance(each, str) for each in versions), f"{key} is {box}.")
 
 
 def _worker_numbers(seen: Seen, _: str) -> Judged:

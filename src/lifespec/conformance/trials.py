@@ -138,7 +138,8 @@ class Trial:
     def await_end(self) -> None:
         """Wait for the process to end, where it was told to, or is to end by itself."""
         self.seen.told = time.monotonic()
-        if self.case.meanwhile[-1].verb != "wait" and not self.hopeless:
+        waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not self.seen.stopped)
+        if not waited:
             until(lambda: not self.running(), self.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
