@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -271,3 +272,13 @@ def test_any_terminal(encoding: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     shown = "没有数据库" if encoding == "utf-8" else "\\u6ca1\\u6709\\u6570\\u636e\\u5e93"
     assert shown in done.stdout.decode(encoding)
+
+
+def test_a_trial_of_servers_that_is_terminated_is_broken_off(
+    ended: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGTERM is like Ctrl+C there, so that no server is left behind; afterwards it is itself."""
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(servers, "check", lambda *_: signal.raise_signal(signal.SIGTERM))
+    assert ended("check", "server", "--", "x", "{app}{port}")[2] == "lifespec: interrupted\n"
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
 import textwrap
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import apart, applications, cases, report, servers
 from lifespec.conformance.cases import Unchecked
@@ -15,6 +17,9 @@ from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES
 from lifespec.conformance.vocabulary import PARTIES
 from lifespec.validate import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
 
@@ -104,9 +109,19 @@ def _server(arguments: argparse.Namespace) -> int:
     only = servers.chosen(arguments.only)
     words, text = tuple(arguments.command), arguments.dialect
     job = servers.Job(words, text, arguments.workers, arguments.limit)
-    with report.progress(job.subject, len(only)) as tell:
+    with report.progress(job.subject, len(only)) as tell, _terminated_as_interrupted():
         found = servers.check(job, only, tell)
     return publish(found, arguments)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM break the trials off as Ctrl+C does, so that no server is left behind."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def add_outputs(
