@@ -117,8 +117,8 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
 
 def _reading(english: str, chinese: str) -> Iterator[str]:
     """Say where a text is not translated at all, or its last sentence has no end."""
-    words = set(map(str.lower, re.findall(r"[A-Za-z][a-z]{2,}[A-Z]*", english))) - PROPER_NAMES
-    if words and not typography.is_chinese(chinese):
+    words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
+    if words - PROPER_NAMES and not typography.is_chinese(chinese):
         yield "this has no Chinese word: translate it."
     ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
     if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):
