@@ -170,9 +170,10 @@ def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]
 def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> nodes.list_item:
     verdict, case, actual = key
     sign = nodes.inline("", f"{SIGNS[verdict]} {translate(verdict)}", classes=[_class(verdict)])
-    line = nodes.paragraph("", "", sign, nodes.Text(f": {'; '.join(names)}"))
+    colon = translate("%s: %s").split("%s")[1]
+    line = nodes.paragraph("", "", sign, nodes.Text(colon + translate("; ").join(names)))
     if case:
-        line += [nodes.Text(". "), nodes.literal("", case), nodes.Text(" ")]
+        line += [nodes.Text(" · "), nodes.literal("", case), nodes.Text(" ")]
         line += nodes.inline("", actual, classes=["actual"])
     return nodes.list_item("", line)
 

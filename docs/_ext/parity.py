@@ -35,7 +35,11 @@ SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
 ENDS = ".?!:;,"
 CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
-PROPER_NAMES = {"Daphne", "Django", "Hypercorn", "Perl", "Python", "Starlette", "Uvicorn"}
+PROPER_NAMES = {
+    "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian", "gunicorn",
+    "hypercorn", "litestar", "perl", "python", "quart", "sanic", "starlette", "trio", "uvicorn",
+    "worker",
+}  # fmt: skip
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
@@ -113,8 +117,8 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
 
 def _reading(english: str, chinese: str) -> Iterator[str]:
     """Say where a text is not translated at all, or its last sentence has no end."""
-    words = set(re.findall(r"[A-Za-z][a-z]{2,}", english)) - PROPER_NAMES
-    if words and not typography.is_chinese(chinese):
+    words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
+    if words - PROPER_NAMES and not typography.is_chinese(chinese):
         yield "this has no Chinese word: translate it."
     ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
     if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):

@@ -92,7 +92,7 @@ def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
     with tried(tmp_path, "```{observed} them\n```", *rows) as trial:
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
     assert lines == [
-        "△ departs: slow; late. plain It came late.",
+        "△ departs: slow; late · plain It came late.",
         "✓ conforms: quick; sound",
     ]
 
@@ -107,7 +107,7 @@ def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
         assert cells == ["Case", "quick1.0, 2.0", "slow1.0, 2.0", "odd", "○", "?"]
         assert trial.page().find(id="them-odd")
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
-        assert lines == ["○ unspecified: quick. odd It came twice."]
+        assert lines == ["○ unspecified: quick · odd It came twice."]
 
 
 def test_the_signs_are_explained(tmp_path: Path) -> None:
