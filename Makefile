@@ -12,7 +12,7 @@ COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate
 MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
 SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
 
-.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift sample lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -23,8 +23,8 @@ docs: .venv/complete  ## run every example in both languages, check the catalogs
 test: .venv/complete  ## run each test file alone; each module must be covered in full by its own
 	@$(RUN) tests/alone.py
 
-check: style types package optimized pythons  ## style, types, packages, python -O, the other Pythons found here
-	@echo "check: style, types, package, optimized, pythons: all passed"
+check: style types package optimized sample pythons  ## style, types, packages, python -O, the other Pythons found here
+	@echo "check: style, types, package, optimized, sample, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
@@ -45,6 +45,10 @@ package: .venv/complete
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -p no:cacheprovider $(SRC_TESTS)
+
+sample: .venv/complete build/mutmut/complete
+	@echo "check: a sample of make drift"
+	@$(RUN) tests/drift/run.py --sample
 
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
@@ -67,6 +71,9 @@ mutation: .venv/complete  ## change the files to copy, one place at a time: does
 		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
 	@build/mutation/venv/bin/python tests/mutation/run.py
 
+drift: .venv/complete build/mutmut/complete  ## change code and pages, one place at a time: what notices? (less than an hour)
+	@$(RUN) tests/drift/run.py
+
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
 
@@ -84,6 +91,11 @@ build/matrix/complete: .ci/matrix.txt .venv/complete
 	@rm -rf build/matrix; mkdir -p build; $(RUN) -m venv build/matrix
 	@build/matrix/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/matrix.txt
 	@touch build/matrix/complete
+
+build/mutmut/complete: .ci/mutation.txt .venv/complete
+	@rm -rf build/mutmut
+	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check install --no-deps --target build/mutmut --requirement .ci/mutation.txt
+	@touch build/mutmut/complete
 
 # a folder that was moved here holds paths of where it was
 ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))

@@ -38,6 +38,7 @@ extensions = [
     "overviews",
     "matrix",
     "speed",
+    "proof",
     "timeline",
     "shown",
     "glossary",

@@ -47,7 +47,7 @@ def test_help_lists_the_commands() -> None:
     listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
     names = [line.split()[1] for line in listed.splitlines()]
     assert " ".join(names) == (
-        "help docs test check exhaustive bench translate matrix mutation lock clean"
+        "help docs test check exhaustive bench translate matrix mutation drift lock clean"
     )
 
 

@@ -13,6 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.validate import Dialect
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NONE", "OfDialects", "code", "groups", "said", "setup", "table"]
 
+logger = logging.getLogger(__name__)
 NONE = "\N{EN DASH}"
 # The rows of the comparison; what has a space is a word of ours, what has none a key.
 HEADS = (
@@ -53,7 +56,35 @@ class OfDialects(SphinxDirective):
         for each in found:
             if each not in DIALECTS:
                 raise self.error(f"There is no dialect {each!r}, only {', '.join(DIALECTS)}.")
+        if len(set(found)) < len(found):
+            raise self.error(f"A dialect is named twice: {', '.join(found)}.")
+        for each in found:
+            self._once(each)
         return found
+
+    def _once(self, dialect: str) -> None:
+        """Warn of what is drawn twice: one of them is that of another text or party."""
+        what = (self.name, dialect, self.options.get("party", ""))
+        before = drawn(self.env).setdefault(what, self.env.docname)
+        here = self.env.temp_data.setdefault("lifespec_drawn", set())
+        if before != self.env.docname or what in here:
+            text = "{%s} of %s stands on page %r already."
+            place = self.get_location()
+            logger.warning(text, self.name, " ".join(what[1:]).rstrip(), before, location=place)
+        here.add(what)
+
+
+def drawn(env: BuildEnvironment) -> dict[tuple[str, str, str], str]:
+    """Return what was drawn, by directive, dialect and party: on which page."""
+    if not hasattr(env, "lifespec_drawn"):
+        env.lifespec_drawn = {}  # type: ignore[attr-defined]
+    return env.lifespec_drawn  # type: ignore[attr-defined, no-any-return]
+
+
+def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Drop what a page drew that is read anew or gone."""
+    for what in [what for what, home in drawn(env).items() if home == docname]:
+        del drawn(env)[what]
 
 
 class Keys(OfDialects):
@@ -214,4 +245,5 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_directive("keys", Keys)
     app.add_directive("events", Events)
     app.add_directive("compared", Compared)
-    return {"version": "1", "parallel_read_safe": True}
+    app.connect("env-purge-doc", forget)
+    return {"version": "1", "parallel_read_safe": False}

@@ -84,6 +84,9 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
     yield from _numbers(english.prose, chinese.prose)
     rule = pair.kind.removeprefix("rule ") if pair.kind.startswith("rule ") else ""
     yield from duties.faults(english.prose, chinese.prose, rule=rule)
+    if rule:
+        yield from duties.denials(english.prose, chinese.prose, rule)
+    yield from duties.parties(english.prose, chinese.prose)
     yield from terms.faults(english.prose, chinese.prose)
     yield from typography.faults(chinese.prose)
     yield from _reading(english.prose, chinese.prose)

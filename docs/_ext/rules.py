@@ -18,8 +18,10 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+import duties
 import rulebook
 import sources
+import typography
 from executed import is_example
 from words import words
 
@@ -42,6 +44,7 @@ __all__ = [
     "RuleDomain",
     "RuleRole",
     "check_examples",
+    "check_levels",
     "example_of",
     "rule_node",
     "setup",
@@ -51,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
-    """A rule: `slug`, `head`, `sources` and `texts` are attributes, its children the body."""
+    """A rule: `slug`, `level`, `head`, `sources`, `texts` are attributes, its children the body."""
 
 
 class RuleDirective(SphinxDirective):
@@ -71,6 +74,7 @@ class RuleDirective(SphinxDirective):
         domain.note(slug, self.get_location())
         body = self.parse_content_to_nodes()
         node = rule_node("", *body, ids=[slug], slug=slug, classes=_classes(rule))
+        node["level"] = rule.levels[0]
         self.state.document.ids.setdefault(slug, node)
         translate = words(self.env)
         node["head"] = (translate(rule.party), sources.level_line(rule, translate))
@@ -202,6 +206,24 @@ def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
             example["ids"].append(f"example-{rule['slug']}")
 
 
+def check_levels(_app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of each rule whose text lays another duty than rules.toml has, in either language.
+
+    Beside the word of its level a text can say what is allowed.  What is not translated is told
+    elsewhere.
+    """
+    for rule in doctree.findall(rule_node):
+        texts = (node for node in rule.findall(nodes.Text))
+        prose = " ".join(node for node in texts if not isinstance(node.parent, nodes.literal))
+        chinese = typography.is_chinese(prose)
+        pattern = duties.CHINESE_WORDS if chinese else duties.ENGLISH_WORDS
+        said, level = set(duties.counted(pattern, prose)), rule["level"]
+        if level not in said or said - {level, "may"}:
+            told = ", ".join(sorted(said)) or "nothing"
+            text = "The rule %r is a “%s” by rules.toml; what its text says is: %s."
+            logger.warning(text, rule["slug"], level, told, location=rule)
+
+
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
     """Warn of each rule of rules.toml that no page describes."""
     domain = cast("RuleDomain", env.domains[RuleDomain.name])
@@ -238,5 +260,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
     app.add_node(rule_node, html=(visit_rule, depart_rule))
     app.connect("doctree-read", check_examples)
+    app.connect("doctree-read", check_levels)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -14,7 +14,8 @@ __all__ = ["NEVER", "TERMS", "Term", "faults", "is_term"]
 class Term(NamedTuple):
     """A term: its name in the glossary, how English writes it, its Chinese.
 
-    `never` is what Chinese may not say in its place.
+    `never` is what Chinese may not say in its place; it is no word of these pages, whatever the
+    English says, but for those of ORDINARY.
     """
 
     name: str
@@ -49,6 +50,7 @@ TERMS = (
     Term("exception", r"exceptions?", "异常", "例外"),
     Term("raise", r"rais(?:e|es|ed|ing)", "抛出", "引发"),
 )
+ORDINARY = {"范围", "一致性", "例外"}  # where no term stands, these mean something else
 NEVER = {
     "您": "a specification does not address its reader: leave it out",
 }
@@ -68,12 +70,12 @@ def faults(english: str, chinese: str) -> Iterator[str]:
     """Yield a sentence for each term of the English prose that the Chinese does not keep."""
     for term, pattern, never in _PATTERNS:
         found = pattern.search(english)
-        if not found:
-            continue
-        if term.chinese not in chinese:
+        if found and term.chinese not in chinese:
             yield f"the English says {found[0]!r}: the Chinese must say {term.chinese}."
-        if never and (wrong := re.search(never, chinese)):
-            yield f"{wrong[0]} stands for {found[0]!r}: write {term.chinese}."
+        wrong = re.search(never, chinese) if never else None
+        if wrong and (found or wrong[0] not in ORDINARY):
+            what = found[0] if found else term.name
+            yield f"{wrong[0]} stands for {what!r}: write {term.chinese}."
     for wrong_word, why in NEVER.items():
         if wrong_word in chinese:
             yield f"{wrong_word} stands in the Chinese; {why}."

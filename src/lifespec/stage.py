@@ -134,7 +134,8 @@ def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
     """Set the loggers so; those that are not named are as if they were new."""
     for logger in _loggers():
         level, handlers, filters, logger.propagate, logger.disabled = settings.get(logger, FRESH)
-        logger.setLevel(level)
+        if logger.level != level:  # setting it anew costs time for each logger that there is
+            logger.setLevel(level)
         logger.handlers[:] = handlers
         logger.filters[:] = filters
 

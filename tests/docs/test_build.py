@@ -73,17 +73,21 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     rules = project / "src" / "lifespec" / "conformance"
     files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
     (rules / "rules.toml").write_text(ONE_RULE)
-    (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nBe quiet.\n:::\n\n{INDEX}")
+    (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nIt must rest.\n:::\n\n{INDEX}")
     assert built(project).returncode == 1  # the Chinese is missing
     assert [file.read_text() for file in files] == ["{}\n"] * 2
     assert built(project, "build.py", "--explain").returncode == 0
-    assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == ["Be quiet."] * 2
+    assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == [
+        "It must rest."
+    ] * 2
     assert not (project / "site").exists()
     for file in files:
         file.write_text("{}\n")
     catalog = project / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
     built(project, "catalogs.py")
-    text = catalog.read_text().replace('"Be quiet."\nmsgstr ""', '"Be quiet."\nmsgstr "安静。"')
+    text = catalog.read_text().replace(
+        '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
+    )
     catalog.write_text(text)
     elsewhere = built(project, "build.py", "--into", str(project / "other"))
     assert elsewhere.returncode == 0, elsewhere.stderr
@@ -93,7 +97,7 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
         f"  changed:  src/lifespec/conformance/{file.name}" for file in files
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
-    assert texts == ["Be quiet.", "安静。"]
+    assert texts == ["It must rest.", "必须安静。"]
     assert "changed" not in built(project).stdout
 
 

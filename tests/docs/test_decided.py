@@ -90,6 +90,40 @@ DECIDED_BY = {
     "receives-again": {LIFESPAN},
     "adds-keys": {CORE},
 }
+# By which rules.
+DECIDED_BY_RULES = {
+    "startup-completes": "wait-for-startup startup-answered",
+    "startup-fails": "startup-failed-never-serves startup-failed-shown startup-failed-exits",
+    "startup-fails-without-text": "message-is-text",
+    "raises-at-once": "decline-by-raising decline-logged declined-stays-quiet",
+    "raises-at-startup": "decline-by-raising decline-logged",
+    "returns-at-startup": "decline-by-returning decline-never-blocks decline-logged",
+    "completes-too-early": "answers-in-order",
+    "startup-lasts": "wait-for-startup",
+    "cancelled-at-startup": "wait-for-startup",
+    "call-raises": "decline-by-raising decline-logged",
+    "crashes": "crash-logged crash-may-continue crashed-stays-quiet",
+    "leaves": "crashed-stays-quiet",
+    "crashes-right-away": "crash-logged crash-may-continue",
+    "server-stops": "shutdown-sent",
+    "shutdown-completes": "wait-for-shutdown shutdown-answered",
+    "shutdown-fails": "shutdown-failed-shown shutdown-failed-ends",
+    "both-fail": "shutdown-failed-shown shutdown-failed-ends",
+    "crashes-at-shutdown": "shutdown-answered",
+    "leaves-at-shutdown": "shutdown-answered",
+    "shutdown-lasts": "wait-for-shutdown",
+    "cancelled-at-shutdown": "wait-for-shutdown",
+    "lingers": "wait-for-shutdown",
+    "answers-too-late": "send-after-end-does-nothing",
+    "sends-after-the-end": "send-after-end-does-nothing",
+    "receives-after-the-end": "declined-stays-quiet crashed-stays-quiet",
+    "sends-the-unknown": "events-known send-refuses-unknown",
+    "answers-out-of-order": "answers-in-order",
+    "answers-twice": "startup-answered-once shutdown-answered-once",
+    "lets-a-refusal-pass": "send-refuses-unknown decline-by-raising",
+    "receives-again": "wait-for-startup wait-for-shutdown",
+    "adds-keys": "extra-keys-ignored",
+}
 Way = tuple[str, ...]
 
 
@@ -132,13 +166,15 @@ def test_who_decided_is_what_the_rules_say() -> None:
     """What a text says is laid to it, and what is ours to nobody else."""
     book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "rules.toml")
     text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
-    found = {}
+    found, named = {}, {}
     for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
         options = dict(re.findall(r":(\w+): ?(.*)", lines))
+        named[name] = options.get("rules", "")
         rules = [book[slug] for slug in options.get("rules", "").split()]
         ours = (options["ours"] or "alone") if "ours" in options else None
         found[name] = set(deciders(rules, ours, str))
     assert found == {name: {"ours"} for name in DECIDED} | DECIDED_BY
+    assert named == dict.fromkeys(DECIDED, "") | DECIDED_BY_RULES
 
 
 def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:

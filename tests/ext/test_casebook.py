@@ -23,7 +23,7 @@ STARTUP = """\
 # Startup
 
 :::{rule} startup-answered
-A sentence.
+It must be answered.
 :::
 
 ```python
@@ -31,7 +31,7 @@ A sentence.
 ```
 
 :::{rule} shutdown-answered
-A sentence.
+It must be answered.
 :::
 
 ```python

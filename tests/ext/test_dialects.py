@@ -106,6 +106,27 @@ def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
         assert "asgi 1.0, asgi 2.0, amgi 1.0" in warning
 
 
+def test_a_text_that_is_named_twice_is_told(tmp_path: Path) -> None:
+    """Another one was meant."""
+    page = "# A\n\n```{events} amgi 1.0, amgi 1.0\n```\n"
+    with Trial(tmp_path, {"index": page}, "dialects") as trial:
+        assert any("named twice: amgi 1.0, amgi 1.0" in line for line in trial.warnings)
+
+
+def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
+    """One of them draws that of another text; a page that is read again has it still."""
+    pages = dict.fromkeys(("index", "other"), "# A\n\n```{keys} pagi 0.3\n```\n")
+    with Trial(tmp_path, pages, "dialects", builder="dummy") as trial:
+        (warning,) = [line for line in trial.warnings if "already" in line]
+        assert warning.startswith("docs/other.md:3: ")
+        assert "{keys} of pagi 0.3 stands on page 'index' already." in warning
+        (trial.docs / "other.md").write_text("# A\n")
+        trial.app.warning.truncate(0)
+        (trial.docs / "index.md").write_text(f"{pages['index']}\nMore.\n")
+        trial.app.build()
+        assert not [line for line in trial.warnings if "already" in line]
+
+
 def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
     """Their words come from our own catalog, and the page's has none of them."""
     page = {"index": "# A\n\n```{events} pagi 0.3\n```\n"}

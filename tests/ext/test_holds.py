@@ -193,6 +193,14 @@ def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
         assert "asgi 2.0 and pagi 0.3 differ in the rule 'once'" in warning
 
 
+def test_rules_are_drawn_once(tmp_path: Path) -> None:
+    """Those of a party that a page draws twice are those of the other, left out."""
+    with trial(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
+        (warning,) = unexpected(built)
+        assert warning.startswith("docs/index.md:6: ")
+        assert warning.endswith("{holds} of pagi 0.3 server stands on page 'index' already.")
+
+
 def test_a_party_is_one_of_two(tmp_path: Path) -> None:
     """Anything else is told."""
     with trial(tmp_path, holds("asgi 2.0", "proxy")) as built:

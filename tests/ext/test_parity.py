@@ -71,7 +71,14 @@ def test_a_good_translation_has_no_faults() -> None:
                 ),
             ],
         ),
-        ("服务器", "服务", ["the English says 'server': the Chinese must say 服务器."]),
+        (
+            "服务器",
+            "服务",
+            [
+                "the English says “server” once, the Chinese 服务器 not once: say who does it.",
+                "the English says 'server': the Chinese must say 服务器.",
+            ],
+        ),
         (
             "次，",
             "次,",

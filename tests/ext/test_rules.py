@@ -15,9 +15,12 @@ __all__: list[str] = []
 EXAMPLE = "\n```python\n1\n```\n"
 
 
-def rule(slug: str, text: str = "A sentence.") -> str:
+TEXTS = {"startup-sent": "It must be sent.", "answered-once": "It must not be sent twice."}
+
+
+def rule(slug: str, text: str = "") -> str:
     """Write a rule."""
-    return f"\n:::{{rule}} {slug}\n{text}\n:::\n"
+    return f"\n:::{{rule}} {slug}\n{text or TEXTS.get(slug, 'A sentence.')}\n:::\n"
 
 
 PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
@@ -35,7 +38,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
         assert lines == [
             "startup-sent server must",
-            "A sentence.",
+            "It must be sent.",
             "Source: lifespan 2.0 (ASGI), “Startup”",
             "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
         ]
@@ -60,12 +63,12 @@ def test_a_rule_of_ours_says_so(tmp_path: Path) -> None:
 def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
     """The body comes from the page's catalog, the rest from ours; the anchor stays."""
     built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
-    built.translate("index", {"A sentence.": "一句话。"})
+    built.translate("index", {"It must be sent.": "必须发送。"})
     built.translate("lifespec", {"must": "必须", "server": "服务器"})
     with built:
         box = built.page().find(id="startup-sent")
         assert box.find(class_="rule-duty").get_text() == "服务器 必须"
-        assert "一句话。" in box.get_text()
+        assert "必须发送。" in box.get_text()
 
 
 def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
@@ -127,6 +130,33 @@ def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: st
         assert built.warnings == [
             "docs/index.md:5: WARNING: No example follows the rule 'startup-sent'."
         ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("It is sent.", "nothing"),
+        ("It should be sent.", "should"),
+        ("It must be sent, and should be heard.", "must, should"),
+        ("The word `must` is code.", "nothing"),
+    ],
+)
+def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, told: str) -> None:
+    """The level of the file and the words of the box are one; what may be besides is allowed."""
+    others = "# A\n" + rule("answered-once", "It must not. It may.") + EXAMPLE
+    page = others + rule("startup-sent", text) + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        sentence = "The rule 'startup-sent' is a “must” by rules.toml; what its text says is"
+        assert built.warnings == [f"docs/index.md:11: WARNING: {sentence}: {told}."]
+
+
+def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> None:
+    """The Chinese is held against the file, too."""
+    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built.translate("index", dict.fromkeys(TEXTS.values(), "应发送。"))
+    with built:
+        told = [line.partition("says is: ")[2] for line in built.warnings if "by rules" in line]
+        assert told == ["should.", "should."]
 
 
 def test_two_rules_do_not_share_an_example(tmp_path: Path) -> None:

@@ -87,6 +87,14 @@ def test_some_words_stand_nowhere() -> None:
     ]
 
 
+def test_what_no_term_allows_stands_nowhere() -> None:
+    """But for words that mean something else where the term does not stand."""
+    assert list(terms.faults("It begins.", "它开机。")) == [
+        "开机 stands for 'startup': write 启动."
+    ]
+    assert list(terms.faults("It has a range.", "它有范围。")) == []
+
+
 def test_a_term_is_known_in_both_languages() -> None:
     """A page that shows the table shows both, untranslated."""
     assert all(map(terms.is_term, ["lifespan", "worker process", "shallow copies", "浅拷贝"]))
