@@ -10,7 +10,7 @@ Where several dialects are named, with commas, their texts say the same.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from sphinx.util import logging
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
     Cell = list[nodes.Node]
+    Drawn = tuple[str, str, str]  # by which directive, for which dialect and party
 
 __all__ = ["NONE", "OfDialects", "code", "groups", "said", "setup", "table"]
 
@@ -66,7 +67,7 @@ class OfDialects(SphinxDirective):
         """Warn of what is drawn twice: one of them is that of another text or party."""
         what = (self.name, dialect, self.options.get("party", ""))
         before = drawn(self.env).setdefault(what, self.env.docname)
-        here = self.env.temp_data.setdefault("lifespec_drawn", set())
+        here = cast("set[Drawn]", self.env.temp_data.setdefault("lifespec_drawn", set()))
         if before != self.env.docname or what in here:
             text = "{%s} of %s stands on page %r already."
             place = self.get_location()
@@ -74,7 +75,7 @@ class OfDialects(SphinxDirective):
         here.add(what)
 
 
-def drawn(env: BuildEnvironment) -> dict[tuple[str, str, str], str]:
+def drawn(env: BuildEnvironment) -> dict[Drawn, str]:
     """Return what was drawn, by directive, dialect and party: on which page."""
     if not hasattr(env, "lifespec_drawn"):
         env.lifespec_drawn = {}  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "counted", "denials", "faults", "parties"]
+__all__ = ["CHINESE", "counted", "debtors", "denials", "faults", "owed", "parties"]
 
 CHINESE = {
     "must": "必须",
@@ -46,6 +46,14 @@ ENGLISH_DENIALS = re.compile(
 CHINESE_DENIALS = re.compile(
     "不(?:同|过|论|管|仅|必|止|断)|无(?:论|须|需)|(?P<denial>[不没无未勿非]|缺少)"
 )
+# Who is named before a duty owes it; these are named as those to whom something is done.
+ENGLISH_DEBTORS = re.compile(
+    r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"  # noqa: RUF001
+    r"|(?<!call the )(?<!keep the )\b(?P<application>applications?)\b(?!’s)",  # noqa: RUF001
+    re.IGNORECASE,
+)
+CHINESE_DEBTORS = re.compile("(?<!阻止)(?P<server>服务器)|(?<!对)(?P<application>应用程序)")
+SENTENCES = re.compile(r"[.:]\s|[。：；]")  # noqa: RUF001
 PARTIES = {"server": "服务器", "application": "应用程序"}
 
 
@@ -97,6 +105,30 @@ def parties(english: str, chinese: str) -> Iterator[str]:
                 f"the English says “{name}” {_times(ours)}, the Chinese {word} {_times(theirs)}: "
                 "say who does it."
             )
+
+
+def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
+    """Yield who owes each duty of a text: the party named last before it in its sentence."""
+    duties = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    parties = CHINESE_DEBTORS if chinese else ENGLISH_DEBTORS
+    for sentence in SENTENCES.split(prose):
+        for duty in filter(lambda found: found.lastgroup, duties.finditer(sentence)):
+            named = [found.lastgroup for found in parties.finditer(sentence, 0, duty.start())]
+            yield from filter(None, named[-1:])
+
+
+def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
+    """Yield a sentence where the text of a rule lays another duty than this one, or on another.
+
+    Beside the word of its level a text can say what is allowed.
+    """
+    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    said = set(counted(pattern, prose))
+    if level not in said or said - {level, "may"}:
+        told = ", ".join(sorted(said)) or "nothing"
+        yield f"is a “{level}” by rules.toml; what its text says is: {told}."
+    for other in {*debtors(prose, chinese=chinese)} - {party}:
+        yield f"is one of the {party} by rules.toml; its text lays a duty on the {other}."
 
 
 def _times(count: int) -> str:

@@ -43,8 +43,8 @@ __all__ = [
     "RuleDirective",
     "RuleDomain",
     "RuleRole",
+    "check_duties",
     "check_examples",
-    "check_levels",
     "example_of",
     "rule_node",
     "setup",
@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
-    """A rule: `slug`, `level`, `head`, `sources`, `texts` are attributes, its children the body."""
+    """A rule: `slug`, `party`, `level`, `head`, `sources`, `texts`, its children the body."""
 
 
 class RuleDirective(SphinxDirective):
@@ -74,7 +74,7 @@ class RuleDirective(SphinxDirective):
         domain.note(slug, self.get_location())
         body = self.parse_content_to_nodes()
         node = rule_node("", *body, ids=[slug], slug=slug, classes=_classes(rule))
-        node["level"] = rule.levels[0]
+        node["party"], node["level"] = rule.party, rule.levels[0]
         self.state.document.ids.setdefault(slug, node)
         translate = words(self.env)
         node["head"] = (translate(rule.party), sources.level_line(rule, translate))
@@ -206,22 +206,17 @@ def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
             example["ids"].append(f"example-{rule['slug']}")
 
 
-def check_levels(_app: Sphinx, doctree: nodes.document) -> None:
+def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each rule whose text lays another duty than rules.toml has, in either language.
 
-    Beside the word of its level a text can say what is allowed.  What is not translated is told
-    elsewhere.
+    What is not translated is told elsewhere.
     """
     for rule in doctree.findall(rule_node):
         texts = (node for node in rule.findall(nodes.Text))
         prose = " ".join(node for node in texts if not isinstance(node.parent, nodes.literal))
         chinese = typography.is_chinese(prose)
-        pattern = duties.CHINESE_WORDS if chinese else duties.ENGLISH_WORDS
-        said, level = set(duties.counted(pattern, prose)), rule["level"]
-        if level not in said or said - {level, "may"}:
-            told = ", ".join(sorted(said)) or "nothing"
-            text = "The rule %r is a “%s” by rules.toml; what its text says is: %s."
-            logger.warning(text, rule["slug"], level, told, location=rule)
+        for sentence in duties.owed(prose, rule["level"], rule["party"], chinese=chinese):
+            logger.warning("The rule %r %s", rule["slug"], sentence, location=rule)
 
 
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
@@ -260,6 +255,6 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
     app.add_node(rule_node, html=(visit_rule, depart_rule))
     app.connect("doctree-read", check_examples)
-    app.connect("doctree-read", check_levels)
+    app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
     return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -98,7 +98,9 @@ def tried(
 
 
 def taken_over(journal: Journal, tasks: Iterable[Task], before: Journal) -> None:
-    """Take over what was noticed the last time."""
+    """Take over what was noticed the last time, and how long it took."""
+    if before.seconds and not journal.seconds:
+        journal.add("seconds", {"seconds": before.seconds})
     known = {named(row): row for row in before.rows.values() if "file" in row}
     for task in tasks:
         row = known.get(named(task.told))

@@ -102,3 +102,36 @@ def test_who_is_named() -> None:
     assert sentence.startswith("the English says “server” 2 times, the Chinese 服务器 once")
     (sentence,) = duties.parties("The application starts.", "服务器启动。")
     assert "应用程序 not once" in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "owed"),
+    [
+        ("The server must. An application should not; it may.", ["server", "application"]),
+        ("Where the application raises, the server must go on, and must wait.", ["server"] * 2),
+        ("The server must call the application, and must wait.", ["server"] * 2),
+        ("After the application’s call, `send` should do nothing.", []),
+        ("服务器必须等待；应用程序不得发送。", ["server", "application"]),
+        ("应用程序若要阻止服务器启动，必须发送。", ["application"]),
+        ("它必须等待。", []),
+    ],
+)
+def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
+    """The party that is named last before it, in its own sentence."""
+    chinese = not text.isascii() and "’" not in text
+    found = list(duties.debtors(text, chinese=chinese))
+    assert found[: len(owed)] == owed
+    assert set(found) == set(owed)
+
+
+def test_a_text_owes_what_its_rule_says() -> None:
+    """Its level, and perhaps a may; nobody else's."""
+    right = "The server must wait. It may read."
+    assert list(duties.owed(right, "must", "server", chinese=False)) == []
+    assert list(duties.owed("服务器必须等待。", "must", "server", chinese=True)) == []
+    assert list(duties.owed(right, "should", "application", chinese=False)) == [
+        "is a “should” by rules.toml; what its text says is: may, must.",
+        "is one of the application by rules.toml; its text lays a duty on the server.",
+    ]
+    (sentence,) = duties.owed("服务器等待。", "must", "server", chinese=True)
+    assert sentence.endswith("what its text says is: nothing.")

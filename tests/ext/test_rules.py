@@ -150,6 +150,18 @@ def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, t
         assert built.warnings == [f"docs/index.md:11: WARNING: {sentence}: {told}."]
 
 
+def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
+    """Who owes it is whose rule it is, where the text names anybody."""
+    texts = "The application must not.", "Where the server may, the application must."
+    page = "# A\n" + rule("answered-once", texts[0]) + EXAMPLE
+    page += rule("startup-sent", texts[1]) + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        sentence = "is one of the server by rules.toml; its text lays a duty on the application."
+        assert built.warnings == [
+            f"docs/index.md:11: WARNING: The rule 'startup-sent' {sentence}",
+        ]
+
+
 def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> None:
     """The Chinese is held against the file, too."""
     built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
