@@ -37,9 +37,10 @@ CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
 PROPER_NAMES = {
     "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian", "gunicorn",
-    "hypercorn", "litestar", "perl", "python", "quart", "sanic", "starlette", "trio", "uvicorn",
-    "worker",
+    "hypercorn", "lifespec", "litestar", "perl", "python", "quart", "sanic", "starlette", "trio",
+    "uvicorn", "worker",
 }  # fmt: skip
+RELEASE = re.compile(r"[a-z][\w-]* \d+(\.\d+)+")  # of a package: its name and version
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
@@ -121,7 +122,8 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
 def _reading(english: str, chinese: str) -> Iterator[str]:
     """Say where a text is not translated at all, or its last sentence has no end."""
     words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
-    if words - PROPER_NAMES and not typography.is_chinese(chinese):
+    named = not words - PROPER_NAMES or RELEASE.fullmatch(english)
+    if not named and not typography.is_chinese(chinese):
         yield "this has no Chinese word: translate it."
     ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
     if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):
