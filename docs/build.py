@@ -1,9 +1,10 @@
 """Builds the site: examples, catalogs and pages of both languages, or nothing at all.
 
-    python docs/build.py [--into FOLDER | --explain]
+    python docs/build.py [--into FOLDER [--keep FOLDER] | --explain]
 
 What `lifespec explain` shows is written from these pages into the package; with --explain nothing
-else is, and no example runs.  A site built into another folder leaves all else as it is.
+else is, and no example runs.  A site built into another folder leaves all else as it is.  What
+Sphinx has read, a folder for each language, is kept where --keep says so.
 
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
@@ -185,13 +186,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Build the site, say what was built, and return the exit status."""
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
     parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
+    parser.add_argument("--keep", type=Path, help="a folder for the pages as they were read")
     parser.add_argument("--explain", action="store_true", help="the rules of the command alone")
     given = parser.parse_args(arguments)
     into = given.into.resolve()
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        steps = _read(Path(work)) if given.explain else _build(Path(work), into)
+        steps = _read(Path(work)) if given.explain else _build(Path(work), into, given.keep)
         found = list(dict.fromkeys(steps))
     if found:
         found.append(f"The site was not built: {_number(len(found), 'fault')}.")
@@ -209,7 +211,7 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _build(work: Path, into: Path) -> Iterator[str]:
+def _build(work: Path, into: Path, keep: Path | None) -> Iterator[str]:
     """Build beside the site, and swap where nothing is wrong; yield what is."""
     _say("Reading the pages in two languages, running their examples, checking the catalogs.")
     catalogs = Check(work / "catalogs.txt")
@@ -229,6 +231,10 @@ def _build(work: Path, into: Path) -> Iterator[str]:
     _report(builds)
     if into == SITE:
         _explain(builds)
+    if keep:
+        keep.mkdir(parents=True)
+        for build in builds:
+            build.doctrees.rename(keep / build.language)
 
 
 def _read(work: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import contextlib
+import functools
 import pickle
 import re
 import tomllib
@@ -36,6 +37,7 @@ MUST = {"must", "must not"}
 LEVELS = {*MUST, "should", "should not", "may"}
 
 
+@functools.cache
 def sources() -> dict[str, Any]:
     """Return rules.toml."""
     text = resources.files("lifespec.conformance").joinpath("rules.toml").read_text("utf-8")

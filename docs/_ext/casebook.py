@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tomllib
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -97,11 +98,17 @@ class VocabularyDirective(SphinxDirective):
         ]
 
 
+@functools.cache
+def _file() -> dict[str, Any]:
+    """Return cases.toml."""
+    file = resources.files("lifespec.conformance").joinpath("cases.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
 def _lines(case: Case) -> Iterator[str]:
     """Yield the lines of the script, and the case's other keys as they stand in the file."""
     yield from case.lines
-    file = resources.files("lifespec.conformance").joinpath("cases.toml")
-    row = tomllib.loads(file.read_text(encoding="utf-8")).get(case.name, {})
+    row = _file().get(case.name, {})
     shown = [key for key in row if key not in ("party", "says", "script", "expect")]
     yield from [""] * bool(shown)
     yield from (f"{key} = {json.dumps(row[key])}" for key in shown)

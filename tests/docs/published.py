@@ -1,14 +1,19 @@
-"""The examples of the pages, as they are published.
+"""The site, and the examples of its pages, as they are published.
 
-The blocks are taken from Sphinx's doctrees, comments translated, so that what is tested is what a
-reader copies. The pages are read once for each state of the files they are made from.
+Each is made once for each state of the files it is made from, by the first who needs it. The blocks
+are taken from Sphinx's doctrees, comments translated, so that what is tested is what a reader
+copies: from those of the site, or where it was not built from pages that are read for them.
 """
 
 import fcntl
+import functools
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +21,17 @@ from markdown_it import MarkdownIt
 
 from lifespec import examples
 
-__all__ = ["ROOT", "UnreadableError", "content", "of_readme", "published"]
+__all__ = ["PREFIX", "ROOT", "UnreadableError", "known", "of_readme", "published", "read", "site"]
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = {"en": "en", "zh_CN": "zh"}
 MADE_FROM = ("docs", "locales", "src")
+TESTED = ROOT / "build" / "tested"
+PREFIX = "some/prefix"  # a site may stand anywhere
 
 
 class UnreadableError(Exception):
-    """Sphinx cannot read the pages; the text is what it says."""
+    """The pages cannot be read, or the site not be built; the text is what was said of it."""
 
 
 def content() -> str:
@@ -36,21 +43,58 @@ def content() -> str:
     return digest.hexdigest()[:16]
 
 
-def published() -> dict[str, dict[str, list[examples.Block]]]:
-    """Return the examples by language and page; read the pages if they changed."""
-    folder = ROOT / "build" / "examples"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+@contextmanager
+def this_state() -> Iterator[Path]:
+    """Give this process alone the folder of what was made from the files as they are."""
+    TESTED.mkdir(parents=True, exist_ok=True)
+    with (TESTED / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        known = folder / f"{content()}.json"
-        if not known.exists():
-            for stale in folder.glob("*.json"):
-                stale.unlink()
-            known.write_text(json.dumps(read_pages(folder)), encoding="utf-8")
-        found = json.loads(known.read_text(encoding="utf-8"))
+        folder = TESTED / content()
+        if not folder.exists():
+            for stale in filter(Path.is_dir, TESTED.iterdir()):
+                shutil.rmtree(stale)
+            folder.mkdir()
+        yield folder
+
+
+def site() -> Path:
+    """Build the site as `make docs` does; what was read for it is kept."""
+    with this_state() as folder:
+        built = folder / PREFIX
+        if not (built / "index.html").exists():
+            shutil.rmtree(folder / "read", ignore_errors=True)
+            command = [sys.executable, ROOT / "docs" / "build.py", "--into", built]
+            command += ["--keep", folder / "read"]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            if done.returncode:
+                raise UnreadableError(done.stderr)
+    return built
+
+
+def read() -> Path:
+    """Return where the doctrees are, a folder for each language; read the pages if need be."""
+    with this_state() as folder:
+        if not (folder / "read").exists():
+            read_pages(folder / "reading")
+            (folder / "reading").rename(folder / "read")
+    return folder / "read"
+
+
+@functools.cache
+def published() -> dict[str, dict[str, list[examples.Block]]]:
+    """Return the examples by language and page."""
     return {
-        language: {page: [block(**each) for each in blocks] for page, blocks in pages.items()}
-        for language, pages in found.items()
+        tag: {name: [block(**each) for each in page["blocks"]] for name, page in pages.items()}
+        for tag, pages in known().items()
+    }
+
+
+def known() -> dict[str, dict[str, Any]]:
+    """Return what the extension wrote beside the doctrees, by language and page."""
+    folder = read()
+    return {
+        tag: json.loads((folder / language / "examples.json").read_text(encoding="utf-8"))
+        for language, tag in LANGUAGES.items()
     }
 
 
@@ -59,11 +103,11 @@ def block(*, needs: list[str], beside: list[str], **others: Any) -> examples.Blo
     return examples.Block(needs=tuple(needs), beside=tuple(beside), **others)
 
 
-def read_pages(folder: Path) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Read the pages in all languages at the same time; return their blocks."""
+def read_pages(folder: Path) -> None:
+    """Read the pages in all languages at the same time; no example runs."""
     command = [sys.executable, "-m", "sphinx", "-b", "dummy", "-q", "-E", "-D", "examples_run=0"]
-    running = {
-        language: subprocess.Popen(
+    running = [
+        subprocess.Popen(
             [
                 *command,
                 f"-Dlanguage={language}",
@@ -75,20 +119,11 @@ def read_pages(folder: Path) -> dict[str, dict[str, list[dict[str, Any]]]]:
             text=True,
         )
         for language in LANGUAGES
-    }
-    errors = {language: process.communicate()[1] for language, process in running.items()}
-    for language, process in running.items():
+    ]
+    errors = [process.communicate()[1] for process in running]
+    for process, said in zip(running, errors, strict=True):
         if process.returncode:
-            raise UnreadableError(errors[language])
-    return {
-        tag: {name: page["blocks"] for name, page in json.loads(found(folder, language)).items()}
-        for language, tag in LANGUAGES.items()
-    }
-
-
-def found(folder: Path, language: str) -> str:
-    """Return what the extension wrote beside the doctrees."""
-    return (folder / language / "examples.json").read_text(encoding="utf-8")
+            raise UnreadableError(said)
 
 
 def of_readme(text: str) -> list[examples.Block]:

@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from published import ROOT, published
+from published import read
 
 from build import EXPLAINED, RULES
 from explained import as_json, explained
@@ -16,9 +16,8 @@ pytestmark = pytest.mark.timeout(300)  # the first test reads the pages
 @pytest.mark.parametrize("language", EXPLAINED)
 def test_the_package_explains_the_rules_as_the_pages_do(language: str) -> None:
     """The file of each language is the one that `make docs` writes from these pages."""
-    published()
     order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
-    found = explained(ROOT / "build" / "examples" / language, order)
+    found = explained(read() / language, order)
     file = RULES.with_name(EXPLAINED[language])
     assert list(found) == order
     assert file.read_text(encoding="utf-8") == as_json(found), (

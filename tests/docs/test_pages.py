@@ -1,17 +1,46 @@
-"""The examples of every page, in both languages; the items themselves are made by `conftest`."""
+"""The examples of every page, in both languages, and those of the README."""
 
 import re
 import subprocess
+from collections.abc import Iterator
 
 import pytest
-from published import ROOT, of_readme, published
+from published import ROOT, known, of_readme, published, site
 
 from executed import programs
 from lifespec import examples, onefile
 
 __all__: list[str] = []
 
+pytestmark = pytest.mark.timeout(300)  # the first test builds the site
+
 TRACEBACK = "Traceback (most recent call last):"
+README = of_readme((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_example_ran(language: str) -> None:
+    """It printed what its page shows, else the site would not be built; some need a program."""
+    site()
+    pages = known()[language].values()
+    ran = [(page["run"] + len(page["not_run"]), len(page["blocks"])) for page in pages]
+    assert [counts for counts in ran if counts[0] != counts[1]] == []
+    assert sum(count for count, _ in ran) > 300
+    if not_run := [each for page in pages for each in page["not_run"]]:
+        pytest.skip(f"not run, for want of a program: {', '.join(not_run)}")
+
+
+@pytest.fixture(scope="module")
+def readme() -> Iterator[examples.Session]:
+    """Run the examples of the README, one after another."""
+    with examples.Session(README) as session:
+        yield session
+
+
+@pytest.mark.parametrize("number", range(len(README)), ids=lambda n: f"line {README[n].line}")
+def test_an_example_of_the_readme(readme: examples.Session, number: int) -> None:
+    """It prints what is shown below it."""
+    readme.run(number)
 
 
 def test_readme_blocks_know_their_line_and_their_output() -> None:

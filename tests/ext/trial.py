@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bs4 import BeautifulSoup
+from jinja2 import FileSystemBytecodeCache
 from sphinx.testing.util import SphinxTestApp
 
 __all__ = ["RULES", "Trial"]
@@ -27,6 +28,8 @@ level = "must not"
 ours = true
 """
 
+# Each builder would compile the theme's templates anew, which takes longer than all else.
+COMPILED = Path(__file__).parents[2] / "build" / "templates"
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -55,6 +58,7 @@ class Trial:
         self.configuration = {
             "extensions": ["myst_parser", *extensions],
             "html_theme": "basic",
+            "html_use_index": False,
             "locale_dirs": ["../locales"],
             "myst_enable_extensions": ["attrs_block", "colon_fence"],
             "suppress_warnings": ["toc.not_included"],
@@ -65,6 +69,9 @@ class Trial:
         self.app = SphinxTestApp(
             self.builder, srcdir=self.docs, confoverrides=self.configuration, freshenv=True
         )
+        if templates := getattr(self.app.builder, "templates", None):
+            COMPILED.mkdir(parents=True, exist_ok=True)
+            templates.environment.bytecode_cache = FileSystemBytecodeCache(str(COMPILED))
         try:
             self.app.build()
         except BaseException:
