@@ -219,3 +219,12 @@ def test_a_probe_waits_where_its_script_says_so() -> None:
     assert verbs == {"receive", "send", "state", "raise", "return", "wait"}
     case = next(case for case in trials("asgi 2.0") if case.name == "through-a-crash")
     assert Probe(case).events == []
+
+
+def test_the_text_that_judges() -> None:
+    """It is named in full or by its family; one that there is not is no empty report."""
+    found = check(lambda app: app, "amgi")
+    assert found.dialect == "amgi 2.0"
+    assert found.findings == check(lambda app: app, "amgi 2.0").findings != ()
+    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+        check(lambda app: app, "wsgi")

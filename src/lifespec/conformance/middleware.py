@@ -90,7 +90,13 @@ class _Sides:
 
 
 def check(middleware: Middleware, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Put middleware on trial, here and now; raise Unchecked where it is none."""
+    """Put middleware on trial, here and now, and return what was found.
+
+    `middleware` is called with an application of the suite, and returns an application; what goes
+    through is compared with what there is without it.  `dialect`, `limit` and errors are those of
+    `applications.check`.
+    """
+    dialect = cases.text(dialect)
     found: list[Finding] = []
     for case in trials(dialect):
         tried = trial(middleware, case, dialect, limit=limit)

@@ -100,7 +100,10 @@ class Report:
         return Counter(findings[0].verdict for findings in self.by_rule().values())
 
     def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked."""
+        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked.
+
+        What departs from a should does not conform where `strict`.
+        """
         counts = self.counts()
         if counts["violates"] or (strict and counts["departs"]):
             return 1
