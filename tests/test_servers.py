@@ -64,7 +64,8 @@ def test_a_server_is_judged_case_by_case() -> None:
     told: list[int] = []
     only = servers.chosen(["sends-no-type", "well-behaved-loop"])
     found = servers.check(job(), only, lambda: told.append(1))
-    assert found.subject == f"{sys.executable} {SERVE} '{{app}}' --port '{{port}}'"
+    assert found.subject == f"{sys.executable} {SERVE} {{app}} --port {{port}}"
+    assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
         ("sends-no-type", "send-refuses-unknown", "conforms"),
         ("sends-no-type", "refusal-survived", "conforms"),

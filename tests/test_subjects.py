@@ -95,7 +95,11 @@ def test_the_probe_goes_on_when_it_is_told() -> None:
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["no-such-program"], "there is no program 'no-such-program'"),
+        (
+            ["no-such-program"],
+            "there is no program 'no-such-program': activate the environment that has it,"
+            " or give its path",
+        ),
         ([str(SERVE)], f"{str(SERVE)!r} cannot be run: Permission denied"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +33,7 @@ __all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
 
 AT_ONCE = 2 * (os.cpu_count() or 1)  # trials in which something happens
 MOST = 6 * AT_ONCE  # with those that do nothing but wait
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
 WITHOUT = "The server calls the application with no lifespan scope."
 
 
@@ -62,8 +64,9 @@ class Job:
 
     @property
     def subject(self) -> str:
-        """Its title, or the command in one line."""
-        return self.title or shlex.join(self.command)
+        """Its title, or the command in one line, as it was given."""
+        words = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
+        return self.title or " ".join(words)
 
     def arguments(self, case: Case) -> list[str]:
         """Return the command for a case; raise Unchecked where workers have no place in it."""
