@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.offered import OFFERED
-from lifespec.conformance.seen import Beside, Judged, among, clock, count, own
+from lifespec.conformance.seen import Beside, Judged, among, clock, count, own, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -114,7 +114,7 @@ def _hides(seen: Seen, text: str) -> Judged:
 
 def _quoted(seen: Seen, text: str) -> str:
     lines = [line.strip() for line in seen.output.splitlines() if text in line]
-    return f"The output says: {lines[0][:120]}" if lines else "The output does not have it."
+    return f"The output says: {short(lines[0])}" if lines else "The output does not have it."
 
 
 def _tells(seen: Seen, _: str) -> Judged:
@@ -145,7 +145,7 @@ def _tried(seen: Seen) -> Line:
 def _sending(line: Line) -> str:
     if line["kind"] == "sent":
         return "send has returned."
-    return f"send has raised {line['error']}: {line['text'][:120]}"
+    return f"send has raised {line['error']}: {short(line['text'])}"
 
 
 def _taken(seen: Seen, _: str) -> Judged:
