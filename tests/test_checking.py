@@ -251,13 +251,6 @@ def test_bad_usage(
     assert err.startswith(f"lifespec: {said}")
 
 
-@pytest.mark.parametrize("text", [*DIALECTS, "asgi", "amgi", "pagi"])
-def test_texts(text: str) -> None:
-    """A text is named in full, or by its family for the newest."""
-    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
-    assert checking.dialect(text) == newest.get(text, text)
-
-
 @pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
 def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) -> None:
     """The help is 80 columns wide at most."""

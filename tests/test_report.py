@@ -126,6 +126,29 @@ def test_what_is_shown() -> None:
     assert "\x1b" not in text
 
 
+def test_why_something_was_not_run() -> None:
+    """Once for each reason, with its cases and rules."""
+    why = {"verdict": "not run", "actual": "Not run: the command has no {workers}."}
+    findings = (
+        finding(**why, case="two-workers"),
+        finding(**why, case="two-workers", slug="same-loop"),
+        finding("not run", actual="The application has not come so far."),
+    )
+    text = shown(Report("it", "asgi 2.0", findings))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[6].startswith("not run ────")
+    assert [line.split(maxsplit=1) for line in lines[7:10]] == [
+        ["case", "two-workers"],
+        ["rule", "startup-answered, same-loop"],
+        ["actual", "Not run: the command has no {workers}."],
+    ]
+    assert lines[10] == ""
+    assert lines[11].startswith("not run ────")
+    assert lines[-1] == "Rules: not run 2."
+    everything = shown(Report("it", "asgi 2.0", findings), every=True)
+    assert everything.count("requirement") == 3
+
+
 def test_all_can_be_shown() -> None:
     """What conforms is shown where it is asked for."""
     found = Report("it", "asgi 2.0", (finding("conforms"),))

@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "read",
     "rules",
+    "text",
 ]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -155,6 +156,15 @@ def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
         for dialect in source["dialects"]:
             levels[dialect] = min(level, levels.get(dialect, ""), key=_STRENGTH.index)
     return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
+
+
+def text(name: str) -> str:
+    """Return the key of DIALECTS that a name means: itself, or the newest of asgi, amgi or pagi."""
+    newest = {each.partition(" ")[0]: each for each in DIALECTS}
+    found = newest.get(name, name)
+    if found not in DIALECTS:
+        raise Unchecked(f"there is no text {name!r}: name {', '.join([*DIALECTS, *newest])}")
+    return found
 
 
 @functools.cache
