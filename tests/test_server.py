@@ -1248,6 +1248,19 @@ async def test_cancelled_alone_unbegun() -> None:
     assert isinstance(lifespan.error, asyncio.CancelledError)
 
 
+async def test_cancelled_and_raised() -> None:
+    """What an application raises is its error, also where its task is to be cancelled just then."""
+    error = OSError("mine")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]
+        raise error
+
+    async with Lifespan(app) as lifespan:
+        await asyncio.sleep(1)
+        assert (lifespan.outcome, lifespan.error) == ("declined", error)
+
+
 async def test_asked_again_and_again() -> None:
     """A server may ask again and again whether the application is gone; nothing piles up."""
     lifespan = Lifespan(correct)

@@ -358,9 +358,9 @@ class Lifespan(Conversation[State]):
 
     def _gone(self, task: asyncio.Task[None]) -> None:
         """See what `_run` could not: a call cancelled before it began, an exit that went on."""
-        if task.cancelled():
+        if task.cancelled() and self.phase != "ended":
             self.over(asyncio.CancelledError(), obeyed=True)
-        else:
+        elif not task.cancelled():
             task.exception()
 
     async def _receive(self) -> dict[str, str]:
