@@ -1272,6 +1272,23 @@ async def test_asked_again_and_again() -> None:
     await lifespan.shutdown()
 
 
+async def test_received_again_and_again() -> None:
+    """An application may look from time to time whether shutdown has come; nothing piles up."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        for _ in range(100):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 1)
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    await asyncio.sleep(99.5)
+    assert len(lifespan.waiters) < 5
+    await lifespan.ended()
+
+
 def test_errors_travel() -> None:
     """The exceptions can be pickled, as a process pool does."""
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))  # noqa: S301

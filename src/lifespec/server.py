@@ -326,7 +326,6 @@ class Lifespan(Conversation[State]):
         """Return when the application is gone: a server races this with its stop signal."""
         if not self.asked:
             raise RuntimeError("ended() comes after startup()")
-        self.waiters = [waiter for waiter in self.waiters if not waiter.done()]
         while self.phase != "ended":
             await self._change()
 
@@ -387,7 +386,7 @@ class Lifespan(Conversation[State]):
     def _change(self, limit: float | None = None) -> Awaitable[None]:
         """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
-        self.waiters.append(waiter)
+        self.waiters = [each for each in self.waiters if not each.done()] + [waiter]
         if limit is not None:
             timer = waiter.get_loop().call_later(limit, self._expire, self.phase, limit)
             waiter.add_done_callback(lambda _: timer.cancel())
