@@ -1,6 +1,7 @@
 """The server's half: every row of the decision table, and the door."""
 
 import asyncio
+import collections
 import contextlib
 import contextvars
 import copy
@@ -1015,6 +1016,12 @@ async def test_scope_is_copied() -> None:
         async with Lifespan(app, mine):
             pass
     assert mine == {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+    other = collections.UserDict(asgi=collections.UserDict(version="3.0"))
+    other |= {"type": "lifespan", "state": collections.UserDict()}
+    for _ in range(2):
+        async with Lifespan(app, other):
+            pass
+    assert (other["asgi"], other["state"]) == ({"version": "3.0"}, {})
 
 
 async def test_default_scope() -> None:

@@ -145,7 +145,7 @@ class Conversation(Generic[State]):
         elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
             raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
         else:
-            scope = {key: {**of} if isinstance(of, dict) else of for key, of in scope.items()}
+            scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
         for limit in (startup_timeout, shutdown_timeout, grace):
             if limit is not None and not limit >= 0:
                 raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
