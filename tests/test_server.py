@@ -1130,6 +1130,26 @@ async def test_no_awaitable() -> None:
         await lifespan.ended()
 
 
+async def test_no_awaitable_further_in(said: Any) -> None:
+    """An application that in its turn calls what is none is one: it declines, or crashes."""
+    for started in ([], [STARTED]):
+
+        async def app(scope: Any, receive: Any, send: Any, first: Any = started) -> None:
+            await says("receive", *first)(scope, receive, send)
+            await Lifespan(lambda *_: None).startup()  # type: ignore[arg-type, return-value]
+
+        async with Lifespan(app) as lifespan:
+            await lifespan.ended()
+        assert lifespan.outcome == ("crashed" if started else "declined")
+        assert isinstance(lifespan.error, TypeError)
+    shown = repr(lifespan.error)
+    assert said == [
+        ("INFO", f"The application declined lifespan: {shown}", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", f"The application crashed while it was served: {shown}", True),
+    ]
+
+
 async def test_plain_function() -> None:
     """A plain function that returns an awaitable is a legal application."""
 

@@ -121,10 +121,6 @@ class ProtocolError(Exception):
         return "The application sent {} [{}]".format(*self.args)
 
 
-class NoApplication(TypeError):  # noqa: N818
-    """What was called as an application is none."""
-
-
 class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it."""
 
@@ -158,6 +154,7 @@ class Conversation(Generic[State]):
         self.inbox: list[dict[str, str]] = []
         self.asked = self.message = self.sentence = ""
         self.raised: BaseException | None = None
+        self.unfit: TypeError | None = None
         self.idle = False
 
     @property
@@ -221,7 +218,7 @@ class Conversation(Generic[State]):
         self.raised = error
         if error is None or (obeyed and self.phase in ("dismissed", "ended")):
             self.happened("returned")
-        elif isinstance(error, NoApplication):
+        elif error is self.unfit:  # and not that of another one, further in
             self.phase = "ended"
             self.changed()
         elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
@@ -297,8 +294,8 @@ class Lifespan(Conversation[State]):
         except self.cancelled as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
-        if isinstance(self.raised, NoApplication):
-            raise self.raised
+        if self.unfit:
+            raise self.unfit
         self.judge(StartupFailed, StartupTimeout, "declined")
         return self
 
@@ -352,7 +349,8 @@ class Lifespan(Conversation[State]):
             error.add_note(HINT)
             raise
         if not hasattr(type(call), "__await__"):
-            raise NoApplication(f"a call of an application returns an awaitable, not {call!r}")
+            self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
+            raise self.unfit
         return call
 
     def _gone(self, task: asyncio.Task[None]) -> None:
