@@ -1160,7 +1160,11 @@ async def test_plain_function() -> None:
         def __await__(self) -> Any:
             return correct(*self.args).__await__()
 
-    for app in (functools.partial(correct), Later):
+    @types.coroutine
+    def old(*args: Any) -> Any:
+        yield from correct(*args).__await__()
+
+    for app in (functools.partial(correct), Later, old):
         async with Lifespan(app) as lifespan:
             assert lifespan.supported
         assert lifespan.outcome == "complete"

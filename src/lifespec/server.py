@@ -20,6 +20,7 @@ word in [brackets] is the rule of the specification that the line obeys.
 """
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
@@ -348,7 +349,7 @@ class Lifespan(Conversation[State]):
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)
             raise
-        if not hasattr(type(call), "__await__"):
+        if not inspect.isawaitable(call):
             self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
             raise self.unfit
         return call
