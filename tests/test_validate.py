@@ -378,6 +378,15 @@ def test_every_cell(state: State, happening: str, text: str) -> None:
     assert after.slugs == (violations, before.slugs[1] + remarks)
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_startup_after_an_early_refusal(text: str) -> None:
+    """A server that sends startup to who has refused already sends it once, and no more often."""
+    early = ["lifespan.startup.failed", STARTUP["type"]]
+    before = Talk(*early[:1], text=text).run()
+    assert Talk(*early, text=text).run().slugs == ([], before.slugs[1])
+    assert Talk(*early, *early[1:], text=text).run().slugs[0] == [("startup-sent", "server")]
+
+
 def told(found: list[Violation]) -> list[str]:
     """Return what a reader sees of violations or remarks."""
     return [str(each) for each in found]

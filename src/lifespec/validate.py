@@ -446,6 +446,7 @@ class _Conversation:
 
     state: State = "called"
     last: State = "called"  # before the call was over
+    asked = False  # startup was received
     declined = ""  # the rule that the server breaks if it sends another event
     excused = False  # the server refused a right answer
     refusal: BaseException | None = None
@@ -552,6 +553,8 @@ class _Conversation:
 
     def _step(self, happening: str, party: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
+        if happening == "lifespan.startup" and not self.asked:
+            self.asked, rule = True, ""  # once it is sent, also to who has refused before
         if self.declined and happening == "lifespan.shutdown":
             self.found(self.declined, party, did)
         elif rule or remark:
