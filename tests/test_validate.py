@@ -497,6 +497,16 @@ def test_raising() -> None:
     assert talk.judge.remarks == []  # what was raised here is not the application's own
 
 
+def test_a_lifespan_that_was_broken_off_is_over() -> None:
+    """The second of two lifespans is broken off where that raises; it troubles no later one."""
+    one = Serving(*ALL[:2], text="amgi 2.0", raises=True).begin()
+    with pytest.raises(Violation, match="began another lifespan while running"):
+        Serving(ALL[0], text="amgi 2.0").begin(one.judge)
+    one.call.close()
+    Serving(ALL[0], text="amgi 2.0").begin(one.judge)
+    assert len(one.judge.violations) == 1
+
+
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("state", [True, False])
 def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:  # noqa: FBT001

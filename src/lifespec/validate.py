@@ -409,8 +409,8 @@ class validator:  # noqa: N801  it reads as what it is used as, a function
             return await self.app(scope, receive, send)
         conversation = _Conversation(self._found, scope, receive, send)
         conversation.look()
-        self._begun(conversation)
         try:
+            self._begun(conversation)
             value = await self.app(scope, conversation.receive, conversation.send)
         except BaseException as error:
             conversation.raised(error)
