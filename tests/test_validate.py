@@ -1060,6 +1060,8 @@ def test_what_has_no_repr() -> None:
 
     (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
     assert "<Odd instance at 0x" in str(found)
+    (found,) = Talk(ALL[0], {"type": 10**5000}).run().judge.violations
+    assert "sent <dict object at 0x" in str(found)
 
 
 def refused(*happenings: Any, text: str) -> Talk:

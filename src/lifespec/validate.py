@@ -329,9 +329,16 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
 )
 
 
-_REPR = reprlib.Repr()  # it stands what a repr may raise
+_REPR = reprlib.Repr()
 _REPR.maxother = _REPR.maxstring = 80
-_shown = _REPR.repr
+
+
+def _shown(value: Any) -> str:
+    """Return a short repr, whatever that of the value, or of what is in it, does."""
+    try:
+        return _REPR.repr(value)
+    except Exception:  # noqa: BLE001
+        return object.__repr__(value)
 
 
 def _type(value: Any) -> str:
