@@ -224,6 +224,40 @@ async def test_cancelled() -> None:
     assert log == ["+a", "-a"]
 
 
+async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """A server that is cancelled hears of no failure any more: then the log tells of it."""
+    started = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        started.set()
+        await asyncio.sleep(60)
+
+    server = asyncio.create_task(Lifespan(compose(part([], "a", "stop"), slow)).startup())
+    await started.wait()
+    server.cancel()
+    with caplog.at_level(logging.INFO), pytest.raises(asyncio.CancelledError):
+        await server
+    records = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert records == [("ERROR", "The application failed to shut down: a cannot stop")]
+
+
+async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
+    """A part that ignores its cancellation is given up, which is an error in the log."""
+
+    async def stubborn(scope: Any, receive: Any, send: Any) -> None:
+        await part([], "b")(scope, receive, send)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    with caplog.at_level(logging.INFO):
+        async with Lifespan(compose(part([], "a"), stubborn), grace=60):
+            pass
+    records = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert records == [("ERROR", "The application did not obey its cancellation within 5 s")]
+
+
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
     with pytest.raises(TypeError, match="an application is a callable, not 'app'"):

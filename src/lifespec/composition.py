@@ -5,12 +5,13 @@ started in order and stopped in reverse; where one fails to start, those before 
 The state is one namespace: each part sees what it has set itself, requests see it all.
 """
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from logging import DEBUG, ERROR
+from logging import DEBUG
 from typing import Any, Self
 
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, log
 
 __all__ = ["compose"]
 
@@ -86,13 +87,18 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
             yield lifespan
     except ShutdownFailed as failure:
         failures.append(failure.message or str(failure))
+    except CancelledError:  # so the whole reports nothing any more
+        if lifespan.outcome == "failed":
+            log.error(lifespan.sentence)
+        raise
 
 
 class _Part(Lifespan):
     """One of several: the whole reports its failures."""
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
-        super().note(DEBUG if level == ERROR and error is None else level, sentence, error)
+        failed = self.phase == "answered" and error is None
+        super().note(DEBUG if failed else level, sentence, error)
 
 
 class _Share(dict[str, Any]):
