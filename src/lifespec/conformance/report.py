@@ -145,7 +145,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     """Write the report for a reader; the conversations of what conforms only where `every`."""
     terminal = stream.isatty()
-    console = Console(
+    console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
     told = _Told(console, stream.encoding or "ascii")
@@ -154,6 +154,12 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     for alike in _alike(shown).values():
         told.finding(alike[0], [each.case for each in alike])
     told.foot(report)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it; rich would exit with status 1, which is a verdict here."""
+        raise BrokenPipeError
 
 
 _FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
