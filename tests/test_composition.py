@@ -242,6 +242,22 @@ async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> Non
     assert records == [("ERROR", "The application failed to shut down: a cannot stop")]
 
 
+async def test_limit_while_unwinding(caplog: pytest.LogCaptureFixture) -> None:
+    """A failure to start is in the log, too, where the limit passes while others are stopped."""
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        for name in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{name}.complete"})
+            await asyncio.sleep(60)
+
+    app = compose(slow, part([], "b", "start"))
+    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
+        await Lifespan(app, startup_timeout=5).startup()
+    records = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert records[1:] == ["The application failed to start: b cannot start"]
+
+
 async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
     """A part that ignores its cancellation is given up, which is an error in the log."""
 

@@ -46,18 +46,23 @@ def compose(app: Application, *others: Application) -> Application:
 async def _live(parts: tuple[Application, ...], scope: Any, receive: Receive, send: Send) -> None:
     await receive()
     failures: list[str] = []
+    lifespans: list[_Part] = []
     try:
         async with AsyncExitStack() as stack:
-            lifespans = [
+            for lifespan in _lifespans(parts, scope):
+                lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
-                for lifespan in _lifespans(parts, scope)
-            ]
             if not any(lifespan.supported for lifespan in lifespans):
                 return  # all of them declined, and so does the whole
             await send({"type": "lifespan.startup.complete"})
             await receive()
     except StartupFailed as failure:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
+        raise
+    except CancelledError:  # the server takes no answer any more
+        for lifespan in lifespans:
+            if lifespan.outcome == "failed":
+                log.error(lifespan.sentence)
         raise
     if failures:
         await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
@@ -87,10 +92,6 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
             yield lifespan
     except ShutdownFailed as failure:
         failures.append(failure.message or str(failure))
-    except CancelledError:  # so the whole reports nothing any more
-        if lifespan.outcome == "failed":
-            log.error(lifespan.sentence)
-        raise
 
 
 class _Part(Lifespan):
