@@ -274,6 +274,27 @@ async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
     assert records == [("ERROR", "The application did not obey its cancellation within 5 s")]
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, grouped: bool) -> None:
+    """A server that gives up waits for the whole as long as it grants, whatever the parts take."""
+    ended: list[str] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(20)
+            ended.append("slow")
+
+    app = compose(part([], "a"), compose(part(ended, "b"), slow) if grouped else slow)
+    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
+        await Lifespan(app, startup_timeout=5, grace=30).startup()
+    assert ended == (["+b", "slow", "-b"] if grouped else ["slow"])
+    assert len(caplog.records) == 1
+    assert len(asyncio.all_tasks()) == 1
+
+
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
     with pytest.raises(TypeError, match="an application is a callable, not 'app'"):

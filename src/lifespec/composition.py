@@ -95,7 +95,12 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
 
 
 class _Part(Lifespan):
-    """One of several: the whole reports its failures."""
+    """One of several: the whole reports its failures, and has the server's grace."""
+
+    def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
+        if what == "cancelled" and self.phase in ("waiting", "stopping"):
+            self.grace = None  # it is the whole that was cancelled
+        return super().happened(what, detail, error)
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
         failed = self.phase == "answered" and error is None
