@@ -288,6 +288,18 @@ def scope(
     return fresh
 
 
+_REPR = reprlib.Repr()
+_REPR.maxother = _REPR.maxstring = 80
+
+
+def _shown(value: Any) -> str:
+    """Return a short repr, whatever that of the value, or of what is in it, does."""
+    try:
+        return _REPR.repr(value)
+    except Exception:  # noqa: BLE001
+        return object.__repr__(value)
+
+
 class Violation(Exception):  # noqa: N818  it is collected rather than raised
     """A rule that was broken: its `slug`, the `party` at fault, and a `sentence` that says when."""
 
@@ -327,18 +339,6 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
         "stopped": "shutdown-after-serving",
     }
 )
-
-
-_REPR = reprlib.Repr()
-_REPR.maxother = _REPR.maxstring = 80
-
-
-def _shown(value: Any) -> str:
-    """Return a short repr, whatever that of the value, or of what is in it, does."""
-    try:
-        return _REPR.repr(value)
-    except Exception:  # noqa: BLE001
-        return object.__repr__(value)
 
 
 def _type(value: Any) -> str:
