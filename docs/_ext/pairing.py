@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT", "Corpus", "exchanged"]
 
 LIMIT = 0.15  # how much better two have to fit the other way round: what is right stays below 0.1
+RARE = 4  # what stands together once or twice says little
 CODE = re.compile(r"\{[^}]*\}|`[^`]*`")
 HAN = re.compile("[\u4e00-\u9fff]+")
 LATIN = re.compile("[a-z]{2,}")
@@ -84,7 +85,7 @@ class Corpus:
             one, two = english in entry.english, chinese in entry.chinese
             together -= one and two
             either -= one + two
-        return 2 * together / either if together else 0.0
+        return 2 * together / (either + RARE) if together else 0.0
 
 
 def exchanged(catalogs: Sequence[Sequence[Pair]]) -> Iterator[Fault]:

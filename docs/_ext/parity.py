@@ -38,9 +38,10 @@ CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
 PROPER_NAMES = {
     "amgi", "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian",
-    "gunicorn", "hypercorn", "litestar", "perl", "python", "quart", "sanic", "starlette", "trio",
-    "uvicorn", "worker",
+    "gunicorn", "hypercorn", "lifespec", "litestar", "perl", "python", "quart", "sanic",
+    "starlette", "trio", "uvicorn", "worker",
 }  # fmt: skip
+RELEASE = re.compile(r"[a-z][\w-]* \d+(\.\d+)+")  # of a package: its name and version
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
@@ -130,7 +131,8 @@ def _latin(text: str) -> set[str]:
 def _reading(english: str, chinese: str) -> Iterator[str]:
     """Say where a text is not translated, names what it should not, or has no end."""
     words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
-    if words - PROPER_NAMES and not typography.is_chinese(chinese):
+    named = not words - PROPER_NAMES or RELEASE.fullmatch(english)
+    if not named and not typography.is_chinese(chinese):
         yield "this has no Chinese word: translate it."
     for word in sorted(_latin(chinese) - _latin(english) - PROPER_NAMES):
         yield f"the Chinese has the word {word!r}, which the English has not."

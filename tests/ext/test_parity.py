@@ -115,6 +115,8 @@ def test_a_number_that_is_spelled_in_english_may_be_a_figure_in_chinese() -> Non
         ("Contributing", "Contributing", True),
         ("Uvicorn", "Uvicorn", False),
         ("ASGI", "ASGI", False),
+        ("amgi-common 0.49.0", "amgi-common 0.49.0", False),
+        ("measured in 0.5", "measured in 0.5", True),
         ("`send`", "`send`", False),
         ("Contributing", "参与", False),
     ],
