@@ -44,7 +44,8 @@ PAGES_OF_TESTS = {
     "history": ["tests/docs/test_history.py"],
     "mutation": ["tests/mutation/test_mutation.py"],
     "exhaustive": ["tests/every/test_every.py -k page"],
-}
+    "workers": ["tests/docs/test_counted.py"],
+} | {name: ["tests/docs/test_counted.py"] for name in ("index", "asgi-2", "pagi")}
 NO_AUTOLOAD = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # it takes time
 RULES_TESTS = [
     "tests/sentences/test_sentences.py",

@@ -214,7 +214,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", nargs="?", const=str(random.SystemRandom().randrange(10**6)))
     given = parser.parse_args(arguments)
     # Where it runs in the background an interruption is ignored, and so it is by the examples.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     for name in ("src", "docs", "docs/_ext", "tests/docs"):
         sys.path.insert(0, str(ROOT / name))
     state = content()
@@ -246,8 +247,11 @@ def apart(work: Callable[[], list[Row]], what: str) -> list[Row]:
     answer.unlink(missing_ok=True)
     child = os.fork()
     if not child:
+        os.setpgid(0, 0)  # so that who interrupts the command interrupts this once
         try:
             answer.write_text(json.dumps(work()), "utf-8")
+        except KeyboardInterrupt:
+            pass
         except BaseException:  # noqa: BLE001  this process ends here
             sys.excepthook(*sys.exc_info())
         finally:
@@ -257,8 +261,9 @@ def apart(work: Callable[[], list[Row]], what: str) -> list[Row]:
     try:
         os.waitpid(child, 0)
     except KeyboardInterrupt:
-        os.waitpid(child, 0)  # it was interrupted too, and ends what it started
-        raise
+        os.kill(child, signal.SIGINT)  # it ends what it started
+        os.waitpid(child, 0)
+        raise SystemExit("drift: interrupted; called again it goes on where it was") from None
     if not answer.exists():
         raise SystemExit(f"drift: the part {what} ended before its end; see above")
     rows: list[Row] = json.loads(answer.read_text("utf-8"))
