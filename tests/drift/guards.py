@@ -55,6 +55,7 @@ RULES_TESTS = [
     "tests/mutants/test_mutant_servers.py::test_each_rule_that_can_be_seen_has_a_mutant",
     "tests/test_validate.py::test_rules_have_sources",
     "tests/test_validate.py::test_the_judge_goes_by_the_levels_of_the_texts",
+    "tests/test_vocabulary.py::test_a_rule_is_observable_where_its_phrases_look",
     "tests/test_explain.py::test_every_rule_is_explained",
 ]
 PYTEST = ["-x", "-q", "--tb=line", "--assert=plain", "-W", "ignore", "-p", "pytest_asyncio.plugin"]

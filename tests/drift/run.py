@@ -98,13 +98,13 @@ def tried(
 
 
 def taken_over(journal: Journal, tasks: Iterable[Task], before: Journal) -> None:
-    """Take over what was noticed the last time, and how long it took."""
+    """Take over what was noticed the last time, by more than a copy, and how long it took."""
     if before.seconds and not journal.seconds:
         journal.add("seconds", {"seconds": before.seconds})
     known = {named(row): row for row in before.rows.values() if "file" in row}
     for task in tasks:
         row = known.get(named(task.told))
-        if row and task.key not in journal.rows and not missed(row):
+        if row and task.key not in journal.rows and not (missed(row) or "copy" in row["noticed"]):
             journal.add(task.key, {**row, "key": task.key})
 
 
