@@ -104,7 +104,11 @@ def taken_over(journal: Journal, tasks: Iterable[Task], before: Journal) -> None
     known = {named(row): row for row in before.rows.values() if "file" in row}
     for task in tasks:
         row = known.get(named(task.told))
-        if row and task.key not in journal.rows and not (missed(row) or "copy" in row["noticed"]):
+        if (
+            row
+            and task.key not in journal.rows
+            and not (missed(row) or set(row["noticed"]) == {"copy"})
+        ):
             journal.add(task.key, {**row, "key": task.key})
 
 
@@ -173,12 +177,26 @@ def of_documents(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         found = row.get("noticed", {})
         kind = next((each for each in KINDS if each in found), "none")
-        if kind in {"copy", "none"} and listed.change(row):
-            kind = f"listed {kind}"
+        if kind == "none" and listed.change(row):
+            kind = "listed"
         classes.setdefault((row["language"], row["place"], row["token"]), Counter())[kind] += 1
     return [
         {"language": language, "place": place, "token": token, "made": counter.total(), **counter}
         for (language, place, token), counter in sorted(classes.items())
+    ]
+
+
+def of_list(rows: Sequence[Row]) -> list[Row]:
+    """Count what is listed and was noticed by nothing, by what it is and its reason."""
+    keys = "language", "place", "token"
+    counter = Counter(
+        (*(row[key] for key in keys), listed.change(row))
+        for row in rows
+        if missed(row) and listed.change(row)
+    )
+    return [
+        {**dict(zip((*keys, "reason"), of, strict=True)), "number": number}
+        for of, number in sorted(counter.items())
     ]
 
 
@@ -194,6 +212,7 @@ def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str,
         "seconds": {what: round(of) for what, of in seconds.items()},
         "code": of_code(found["code"]),
         "documents": of_documents(found["documents"]),
+        "listed": of_list(found["documents"]),
         "survivors": [told(row) for row in rows if missed(row) and not listed.reason(row)],
     }
 
