@@ -229,7 +229,7 @@ def _when(found: Record, translate: Translate) -> list[nodes.Node]:
     made = sum(row["made"] for row in found["documents"])
     mutants = sum(row["mutants"] for row in found["code"].values())
     minutes = round(sum(found["seconds"].values()) / 60)
-    sentence = translate("%s mutants and %s changes, tried in %s minutes.")
+    sentence = translate("%s mutants and %s changes, tried in %s minutes of a processor's time.")
     count = sentence % (f"{mutants:,}", f"{made:,}", minutes)
     versions = f"{found['python']}, Sphinx {found['sphinx']}, mutmut {found['mutmut']}"
     when = translate("Measured on %s: %s; %s.") % (found["date"], versions, found["machine"])

@@ -162,7 +162,7 @@ MESSAGES = (
     "term",
     "text",
     "version",
-    "%s mutants and %s changes, tried in %s minutes.",
+    "%s mutants and %s changes, tried in %s minutes of a processor's time.",
     "Changes noticed: by what they mean, and by a copy alone",
     "Case",
     "violates",

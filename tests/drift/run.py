@@ -19,6 +19,7 @@ import json
 import os
 import platform
 import random
+import resource
 import signal
 import sys
 import time
@@ -80,25 +81,32 @@ def tried(
 ) -> list[Row]:
     """Try what was not tried yet; say now and then how far it is."""
     waiting = [task for task in tasks if task.key not in journal.rows]
-    began, total = time.monotonic(), len(tasks)
+    began, total, before = time.monotonic(), len(tasks), journal.seconds
     places = [emptied(FOLDER / f"{what}-{number}") for number in range(WORKERS)]
     if what == "code":
         places = [mutated.place(FOLDER, number) for number in range(WORKERS)]
-    for count, (task, row) in enumerate(side_by_side(waiting, places, work), 1):
-        seconds = time.monotonic() - began
-        journal.add(task.key, {**task.told, **row})
-        if missed(journal.rows[task.key]):
-            print(told(journal.rows[task.key]), flush=True)
-        if count % EVERY == 0:
-            left = seconds / count * (len(waiting) - count) / 60
-            done = total - len(waiting) + count
-            print(f"{what}: {done} of {total}, about {left:.0f} min left", flush=True)
-    journal.add("seconds", {"seconds": time.monotonic() - began + journal.seconds})
+    try:
+        for count, (task, row) in enumerate(side_by_side(waiting, places, work), 1):
+            journal.add(task.key, {**task.told, **row})
+            if missed(journal.rows[task.key]):
+                print(told(journal.rows[task.key]), flush=True)
+            if count % EVERY == 0:
+                left = (time.monotonic() - began) / count * (len(waiting) - count) / 60
+                done = total - len(waiting) + count
+                print(f"{what}: {done} of {total}, about {left:.0f} min left", flush=True)
+    finally:
+        journal.add("seconds", {"seconds": before + processed()})
     return [journal.rows[task.key] for task in tasks]
 
 
+def processed() -> float:
+    """Return the processor's time that this process and those that it started have used."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def taken_over(journal: Journal, tasks: Iterable[Task], before: Journal) -> None:
-    """Take over what was noticed the last time, by more than a copy, and how long it took."""
+    """Take over what was noticed the last time, by more than a copy, and the time it took."""
     if before.seconds and not journal.seconds:
         journal.add("seconds", {"seconds": before.seconds})
     known = {named(row): row for row in before.rows.values() if "file" in row}

@@ -149,8 +149,8 @@ def test_when_it_was_measured(tmp_path: Path) -> None:
     """How much, how long, with what and where."""
     with tried(tmp_path, "```{drift} when\n```") as trial:
         assert (
-            "1,000 mutants and 14 changes, tried in 30 minutes. Measured on 2026-01-02: "
-            "CPython 3.11.2, Sphinx 9.0.4, mutmut 3.8.1; one that is quick."
+            "1,000 mutants and 14 changes, tried in 30 minutes of a processor's time. "
+            "Measured on 2026-01-02: CPython 3.11.2, Sphinx 9.0.4, mutmut 3.8.1; one that is quick."
         ) in trial.page().get_text()
 
 
