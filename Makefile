@@ -66,10 +66,8 @@ matrix: .venv/complete build/matrix/complete  ## put the current servers on tria
 	@for record in servers drivers amgi pagi; do \
 		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
-mutation: .venv/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
-	@test -x build/mutation/venv/bin/mutmut || { $(RUN) -m venv build/mutation/venv && \
-		build/mutation/venv/bin/pip install -q --no-deps -r .ci/requirements.lock -r .ci/mutation.txt; }
-	@build/mutation/venv/bin/python tests/mutation/run.py
+mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
+	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
 
 drift: .venv/complete build/mutmut/complete  ## change code and pages, one place at a time: what notices? (less than an hour)
 	@$(RUN) tests/drift/run.py

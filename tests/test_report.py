@@ -1,7 +1,9 @@
 """The report: verdicts by the level of the text, and how they are told."""
 
+import contextlib
 import io
 import json
+import os
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -37,6 +39,17 @@ def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = Fal
     stream = stream or io.StringIO()
     report.show(found, stream, every=every)
     return stream.getvalue()
+
+
+def test_a_reader_that_has_read_enough() -> None:
+    """A pipe that nobody reads any more is its caller's affair, and no exit."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = Report("shop:app", "asgi 2.0", (finding("conforms"),))
+    closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
+    with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
+        report.show(found, stream)
+    assert caught.type is BrokenPipeError
 
 
 @pytest.mark.parametrize(

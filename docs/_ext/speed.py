@@ -90,8 +90,9 @@ def chart(rows: list[Row], translate: Translate) -> str:
         drawing.line(f"M{LEFT} {y}h{unit * ratio:.1f}v{STEP - 6}h{-unit * ratio:.1f}z")
         drawing.text(LEFT - 8, y + 13.5, label, ' font-size="12"', "end")
         drawing.text(LEFT + unit * ratio + 8, y + 13.5, times, ' font-size="12"', "start")
-        told.append(f"{label}: {times}")
-    return drawing.svg(translate("Time of each as a multiple of the first"), ["; ".join(told)])
+        told.append(translate("%s: %s") % (label, times))
+    label = translate("Time of each as a multiple of the first")
+    return drawing.svg(label, [translate("; ").join(told)])
 
 
 def _table(rows: list[Row], translate: Translate) -> nodes.table:

@@ -277,6 +277,9 @@ def _run_beside(block: Block) -> str:
             told = " ".join([f"The example ended with status {status}", *_last(complaint)])
             raise ExampleFailed(block, int([block.line, *where][-1]), told, printed)
         printed = _with_traceback(printed, rest)
+    elif complaint:
+        told = " ".join(["The page does not show that the example ran", *_last(complaint)])
+        raise ExampleFailed(block, block.line, told, printed)
     _compare(block, block.line, printed, block.expected or "")
     return printed
 

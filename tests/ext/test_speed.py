@@ -76,10 +76,11 @@ def test_a_chart_can_be_read_without_being_seen(tmp_path: Path) -> None:
 
 
 def test_its_words_are_translated(tmp_path: Path) -> None:
-    """Names of packages are not."""
-    trial = tried(tmp_path, "```{measured} lifespan\n```", language="zh_CN")
-    trial.translate("lifespec", {"Time": "时间", "floor": "下限"})
+    """Names of packages are not; the marks between them are."""
+    trial = tried(tmp_path, "```{measured} lifespan\n:chart:\n```", language="zh_CN")
+    trial.translate("lifespec", {"Time": "时间", "floor": "下限", "%s: %s": "%s = %s", "; ": " + "})
     with trial:
+        assert trial.page().find("desc").get_text() == "下限 = 1.00 × + lifespec 0.1 = 1.50 ×"
         assert [row[0] for row in rows(trial)[1:]] == ["下限", "lifespec 0.1"]
         assert rows(trial)[0][1] == "时间"
 

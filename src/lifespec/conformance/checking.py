@@ -7,7 +7,7 @@ import shlex
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,7 +228,8 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def publish(found: report.Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
-    report.show(found, sys.stdout, every=arguments.verbose)
+    with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is
+        report.show(found, sys.stdout, every=arguments.verbose)
     _write(arguments.json, report.as_json(found))
     _write(arguments.junit, report.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
@@ -258,7 +259,7 @@ def add_cases(commands: Any) -> None:
 
 def _slug(text: str) -> str:
     if text not in cases.rules():
-        raise Unchecked(f"there is no rule {text!r}: `lifespec explain` lists them")
+        raise Unchecked(f"there is no rule {text!r}: `lifespec cases` names them")
     return text
 
 

@@ -151,7 +151,7 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     Of what was not run, it is told why.
     """
     terminal = stream.isatty()
-    console = Console(
+    console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
     told = _Told(console, stream.encoding or "ascii")
@@ -162,6 +162,12 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     for findings in _unplayed(() if every else report.findings):
         told.unplayed(findings)
     told.foot(report)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it; rich would exit with status 1, which is a verdict here."""
+        raise BrokenPipeError
 
 
 _FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
