@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case
 
 __all__ = [
+    "FOLDERS",
     "LIFESPAN",
     "PATIENCE",
     "REQUESTS",
