@@ -1,26 +1,34 @@
 """Runs each test file alone, and holds each module to its own test file: `make test`.
 
 A file that runs alone owes nothing to the others, and a module is known to be covered by its own
-tests: no import, cache or fixture of another file can have run its lines. As many files run at a
-time as there are processors.
+tests: no import, cache or fixture of another file can have run its lines. Each file's process is a
+fork of this one, which has loaded pytest, its plugins and coverage, and nothing of the project.
 
     python tests/alone.py [FILE...]
 
 Exit status 0: all passed, and each module of src and docs/_ext was covered in full, branches too.
 """
 
+import contextlib
+import faulthandler
+import functools
+import gc
+import io
 import json
 import os
 import re
-import subprocess
 import sys
 import time
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-__all__ = ["Result", "files", "main", "modules_of", "run"]
+import pytest
+from coverage import Coverage
+from coverage.exceptions import NoDataError
+
+__all__ = ["Result", "files", "main", "modules_of"]
 
 MODULES = "src/lifespec", "docs/_ext"
 OWN_FILE = {"__init__": "layout", "__main__": "main"}  # the others: module.py, test_module.py
@@ -28,7 +36,10 @@ WORDS = "passed", "failed", "error", "skipped", "xfailed"
 COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
 TOLD = re.compile("^(?:SKIPPED|FAILED|ERROR) .*", re.MULTILINE)
 FOLDER = Path("build/coverage")
+TOOK = FOLDER / "seconds.json"  # how long each file took when it last passed
 LIMIT = int(os.environ.get("LIFESPEC_LIMIT", "300"))  # seconds for one file
+WIDTH = (os.cpu_count() or 1) + 1  # one more than there are processors: many tests wait
+PYTEST = "-q", "-p", "no:faulthandler"  # its limit would end ours
 
 
 class Result(NamedTuple):
@@ -55,14 +66,21 @@ class Result(NamedTuple):
 
 
 def files() -> list[Path]:
-    """All test files; the largest first, so that the last to end is a short one."""
-    return sorted(Path("tests").rglob("test_*.py"), key=lambda file: -file.stat().st_size)
+    """All test files; first those that wait for the site, then the largest."""
+    found = Path("tests").rglob("test_*.py")
+    return sorted(found, key=lambda file: (file.parent.name != "docs", -file.stat().st_size))
+
+
+@functools.cache
+def modules() -> list[Path]:
+    """All modules that are held to a test file."""
+    return [path for folder in MODULES for path in sorted(Path(folder).rglob("*.py"))]
 
 
 def modules_of(file: Path) -> list[Path]:
     """Find the modules whose own test file this is: one, or none."""
-    paths = (path for folder in MODULES for path in sorted(Path(folder).rglob("*.py")))
-    return [path for path in paths if file.stem == f"test_{OWN_FILE.get(path.stem, path.stem)}"]
+    own = {path: f"test_{OWN_FILE.get(path.stem, path.stem)}" for path in modules()}
+    return [path for path, name in own.items() if file.stem == name]
 
 
 def missing(module: Path, file: Path, measured: dict[str, Any]) -> list[str]:
@@ -77,43 +95,67 @@ def missing(module: Path, file: Path, measured: dict[str, Any]) -> list[str]:
     ]
 
 
-def measured(data: Path) -> dict[str, Any]:
+def measured(report: Path) -> dict[str, Any]:
     """Read what coverage saw: nothing, where there was nothing to see."""
-    report = data.with_suffix(".json")
+    found = json.loads(report.read_text())["files"] if report.exists() else {}
+    return cast("dict[str, Any]", found)
+
+
+def tested(file: Path, report: Path) -> int:
+    """Run a test file in this process; write what ran of its module, where it has one."""
+    errors = os.dup(2)  # pytest captures the other
+    faulthandler.enable(errors)
+    faulthandler.dump_traceback_later(LIMIT, exit=True, file=errors)
+    sys.path[0] = str(Path.cwd())  # as `python -m pytest` has it
+    own = modules_of(file)
+    watch = Coverage(data_file=None, include=[str(module) for module in own])
+    if own:
+        watch.start()
+    status = pytest.main([*PYTEST, str(file)])
+    if own:
+        watch.stop()
+        with contextlib.suppress(NoDataError):
+            watch.json_report(outfile=str(report))
+    return int(status)
+
+
+def started(file: Path, report: Path, output: Path) -> int:
+    """Start a test file in a process of its own; what it says is written to a file."""
     report.unlink(missing_ok=True)
-    write = [sys.executable, "-m", "coverage", "json", f"--data-file={data}", "-o", str(report)]
-    subprocess.run(write, check=False, capture_output=True)
-    files = json.loads(report.read_text())["files"] if report.exists() else {}
-    return cast("dict[str, Any]", files)
+    sys.stdout.flush()
+    if process := os.fork():
+        return process
+    with output.open("wb") as said:
+        os.dup2(said.fileno(), 1)
+        os.dup2(said.fileno(), 2)
+    sys.exit(tested(file, report))
 
 
-def said(command: list[str]) -> tuple[int, str]:
-    """Run a command; end it where the limit of the tests themselves did not."""
-    output, errors = subprocess.PIPE, subprocess.STDOUT
-    with subprocess.Popen(command, stdout=output, stderr=errors, text=True) as process:
-        try:
-            text, _ = process.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            text, _ = process.communicate()
-            text += f"ended after {LIMIT} seconds"
-        return process.returncode, text
+def side_by_side(chosen: Sequence[Path]) -> Iterator[Result]:
+    """Run files, some at a time; give what became of each when it has ended."""
+    waiting, running = deque(chosen), dict[int, tuple[Path, float]]()
+    while waiting or running:
+        while waiting and len(running) < WIDTH:
+            file = waiting.popleft()
+            running[started(file, *places(file))] = file, time.monotonic()
+        process, status = os.wait()
+        file, began = running.pop(process)
+        yield result(file, os.waitstatus_to_exitcode(status), time.monotonic() - began)
 
 
-def run(file: Path) -> Result:
-    """Run one test file in a process of its own; measure its module where it has one."""
-    began = time.monotonic()
-    modules, data = modules_of(file), FOLDER / file.stem
-    command = [sys.executable, "-m", "pytest", "-q", str(file)]
-    if modules:
-        include = ",".join(map(str, modules))
-        command[1:1] = f"-m coverage run --include={include} --data-file={data}".split()
-    status, output = said(command)
-    covered = [] if status else modules
-    seen = measured(data) if covered else {}
-    unseen = [fault for module in covered for fault in missing(module, file, seen)]
-    seconds = time.monotonic() - began
-    return Result(file, modules, status, output, unseen, seconds)
+def places(file: Path) -> tuple[Path, Path]:
+    """Return where a file's coverage is written, and what it says."""
+    return FOLDER / f"{file.stem}.json", FOLDER / f"{file.stem}.txt"
+
+
+def result(file: Path, status: int, seconds: float) -> Result:
+    """Put together what became of a file that has ended."""
+    report, output = places(file)
+    own = modules_of(file)
+    seen = measured(report)
+    unseen = [] if status else [fault for each in own for fault in missing(each, file, seen)]
+    said = output.read_text(encoding="utf-8", errors="replace")
+    return Result(file, own, status, said, unseen, seconds)
 
 
 def counted(counts: Counter[str]) -> str:
@@ -125,24 +167,38 @@ def tell(result: Result, progress: str) -> None:
     """Show one line for a file that passed, and all that pytest said of one that did not."""
     if result.status:
         print(result.output)
-    covers = "" if result.faults else "  ".join(f"covers {module}" for module in result.modules)
-    line = f"{progress}  {result.file!s:30} {counted(result.counts):22} {result.seconds:5.1f} s  "
-    print(line + covers, *result.missing, sep="\n", flush=True)
+    covers = "" if result.faults else "".join(f", covers {each.name}" for each in result.modules)
+    line = f"{progress} {result.seconds:5.1f} s  {result.file}: {counted(result.counts)}{covers}"
+    print(line, *result.missing, sep="\n", flush=True)
+
+
+def warmed() -> None:
+    """Load what pytest loads for every file: its plugins; what is forked then has them."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*PYTEST, "--noconftest", str(FOLDER)])
+    gc.freeze()
+
+
+def longest_first(chosen: Sequence[Path], took: dict[str, float]) -> list[Path]:
+    """Sort files by what they took, so that the last to end is a short one; the unknown first."""
+    return sorted(chosen, key=lambda file: -took.get(str(file), float("inf")))
 
 
 def main(names: list[str]) -> int:
     """Run the files that are named, or all."""
-    chosen = [Path(name) for name in names] or files()
     FOLDER.mkdir(parents=True, exist_ok=True)
+    took = json.loads(TOOK.read_text()) if TOOK.exists() else {}
+    chosen = longest_first([Path(name) for name in names] or files(), took)
     results: list[Result] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for running in as_completed([pool.submit(run, file) for file in chosen]):
-            results.append(running.result())
-            tell(results[-1], f"{len(results):3}/{len(chosen)}")
-    told = [line for result in results for line in TOLD.findall(result.output)]
-    faults = [fault for result in results for fault in result.faults]
+    warmed()
+    for each in side_by_side(chosen):
+        results.append(each)
+        tell(each, f"{len(results):3}/{len(chosen)}")
+    TOOK.write_text(json.dumps(took | {str(r.file): r.seconds for r in results if not r.status}))
+    told = [line for each in results for line in TOLD.findall(each.output)]
+    faults = [fault for each in results for fault in each.faults]
     print(*told, *faults, sep="\n")
-    counts = sum((result.counts for result in results), Counter[str]())
+    counts = sum((each.counts for each in results), Counter[str]())
     print(f"test: {len(chosen)} files, {counted(counts)}; {len(faults)} faults")
     return bool(faults)
 

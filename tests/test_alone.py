@@ -1,11 +1,14 @@
 """The command that runs each test file alone sees what is missing, and says where."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from alone import longest_first
 
 __all__: list[str] = []
 
@@ -54,7 +57,8 @@ def test_a_module_that_is_covered_by_its_own_file_passes(project: Path) -> None:
     """All lines and branches run by tests/test_thing.py: status 0."""
     status, output = alone(project)
     assert status == 0, output
-    assert "covers src/lifespec/thing.py" in output
+    assert "tests/test_thing.py: 1 passed, covers thing.py\n" in output
+    assert "tests/test_other.py: 1 passed\n" in output
     assert "test: 2 files, 2 passed; 0 faults" in output
 
 
@@ -118,8 +122,50 @@ def test_a_file_that_never_ends_is_ended(project: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("LIFESPEC_LIMIT", "1")
     status, output = alone(project, "other")
     assert status == 1
-    assert "ended after 1 seconds" in output
+    assert "Timeout (0:00:01)!" in output
+    assert 'tests/test_other.py", line 1 in' in output
+    assert "tests/test_other.py: pytest ended with status 1" in output
+
+
+def test_a_file_that_kills_its_process_fails(project: Path) -> None:
+    """Its status is the signal, and the others run."""
+    (project / "tests/test_other.py").write_text("import os\nos.kill(os.getpid(), 9)")
+    status, output = alone(project)
+    assert status == 1
     assert "tests/test_other.py: pytest ended with status -9" in output
+    assert "test: 2 files, 1 passed; 1 faults" in output
+
+
+ALONE_HERE = """
+import atexit, builtins, pathlib, sys
+
+assert "lifespec" not in sys.modules
+assert not hasattr(builtins, "touched")
+builtins.touched = True
+atexit.register(pathlib.Path(__file__).with_suffix(".left").touch)
+
+def test_it(): from lifespec import thing
+"""
+
+
+def test_a_file_finds_nothing_of_the_project_or_of_another_file(project: Path) -> None:
+    """Its process has loaded pytest and its plugins alone; it ends as any other."""
+    names = [f"n{number}" for number in range(9)]
+    for name in names:
+        (project / f"tests/test_{name}.py").write_text(ALONE_HERE)
+    status, output = alone(project, *names)
+    assert status == 0, output
+    assert len(list(project.glob("tests/*.left"))) == len(names)
+
+
+def test_what_took_longest_begins(project: Path) -> None:
+    """By the run before; what is new comes first."""
+    files = [Path(f"tests/test_{name}.py") for name in ("short", "long", "new")]
+    took = {str(files[0]): 1.0, str(files[1]): 2.0}
+    assert [file.stem[5:] for file in longest_first(files, took)] == ["new", "long", "short"]
+    alone(project)
+    took = json.loads((project / "build/coverage/seconds.json").read_text())
+    assert took.keys() == {"tests/test_thing.py", "tests/test_other.py"}
 
 
 def test_what_did_not_run_is_told_at_the_end(project: Path) -> None:

@@ -25,6 +25,7 @@ MODULES = {
 }
 EXTENSIONS = sorted((ROOT / "docs" / "_ext").rglob("*.py"))
 EVERY_FILE = [path for path in (*MODULES.values(), *EXTENSIONS) if path.read_text()]
+OWNERS = [(file, alone.modules_of(file)) for file in alone.files()]
 COPY_ME = {"server", "application", "validate", "messages"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -262,7 +263,7 @@ def test_the_driver_on_trio_is_short() -> None:
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
 def test_each_module_has_its_own_test_file(path: Path) -> None:
     """server.py has test_server.py, in one place below tests."""
-    own = [file for file in alone.files() if path.relative_to(ROOT) in alone.modules_of(file)]
+    own = [file for file, modules in OWNERS if path.relative_to(ROOT) in modules]
     assert len(own) == 1, f"{show(path)} has {len(own)} test files of its own: {own}"
     if path in MODULES.values():  # `make check` finds them there for -O and the other Pythons
         assert own[0].parent.name == "tests"

@@ -1,7 +1,9 @@
 """The report: verdicts by the level of the text, and how they are told."""
 
+import contextlib
 import io
 import json
+import os
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -37,6 +39,17 @@ def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = Fal
     stream = stream or io.StringIO()
     report.show(found, stream, every=every)
     return stream.getvalue()
+
+
+def test_a_reader_that_has_read_enough() -> None:
+    """A pipe that nobody reads any more is its caller's affair, and no exit."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = Report("shop:app", "asgi 2.0", (finding("conforms"),))
+    closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
+    with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
+        report.show(found, stream)
+    assert caught.type is BrokenPipeError
 
 
 @pytest.mark.parametrize(
@@ -124,6 +137,29 @@ def test_what_is_shown() -> None:
     assert text.count("requirement") == 2
     assert max(map(len, lines)) <= report.WIDTH
     assert "\x1b" not in text
+
+
+def test_why_something_was_not_run() -> None:
+    """Once for each reason, with its cases and rules."""
+    why = {"verdict": "not run", "actual": "Not run: the command has no {workers}."}
+    findings = (
+        finding(**why, case="two-workers"),
+        finding(**why, case="two-workers", slug="same-loop"),
+        finding("not run", actual="The application has not come so far."),
+    )
+    text = shown(Report("it", "asgi 2.0", findings))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[6].startswith("not run ────")
+    assert [line.split(maxsplit=1) for line in lines[7:10]] == [
+        ["case", "two-workers"],
+        ["rule", "startup-answered, same-loop"],
+        ["actual", "Not run: the command has no {workers}."],
+    ]
+    assert lines[10] == ""
+    assert lines[11].startswith("not run ────")
+    assert lines[-1] == "Rules: not run 2."
+    everything = shown(Report("it", "asgi 2.0", findings), every=True)
+    assert everything.count("requirement") == 3
 
 
 def test_all_can_be_shown() -> None:

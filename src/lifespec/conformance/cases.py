@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "read",
     "rules",
+    "text",
 ]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -157,6 +158,15 @@ def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
     return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
 
 
+def text(name: str) -> str:
+    """Return the key of DIALECTS that a name means: itself, or the newest of asgi, amgi or pagi."""
+    newest = {each.partition(" ")[0]: each for each in DIALECTS}
+    found = newest.get(name, name)
+    if found not in DIALECTS:
+        raise Unchecked(f"there is no text {name!r}: name {', '.join([*DIALECTS, *newest])}")
+    return found
+
+
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
@@ -228,10 +238,8 @@ class _Reader(NamedTuple):
         self.known("party", [party], PARTIES)
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
-        silent = {
-            slug: tuple(DIALECTS if texts is True else texts)
-            for slug, texts in row.get("silent", {}).items()
-        }
+        silent = row.get("silent", {})
+        silent = {slug: tuple(DIALECTS if of is True else of) for slug, of in silent.items()}
         for slug, texts in silent.items():
             self.known("expected rule", [slug], row["expect"])
             self.known("dialect", texts, DIALECTS)

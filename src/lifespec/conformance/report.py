@@ -20,7 +20,7 @@ from lifespec.conformance.drawn import sequence
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
     "VERDICTS",
@@ -100,7 +100,10 @@ class Report:
         return Counter(findings[0].verdict for findings in self.by_rule().values())
 
     def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked."""
+        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked.
+
+        What departs from a should does not conform where `strict`.
+        """
         counts = self.counts()
         if counts["violates"] or (strict and counts["departs"]):
             return 1
@@ -143,9 +146,12 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
-    """Write the report for a reader; the conversations of what conforms only where `every`."""
+    """Write the report for a reader; the conversations of what conforms only where `every`.
+
+    Of what was not run, it is told why.
+    """
     terminal = stream.isatty()
-    console = Console(
+    console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
     told = _Told(console, stream.encoding or "ascii")
@@ -153,7 +159,15 @@ def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
     shown = [each for each in report.findings if every or each.verdict in _FAULTS]
     for alike in _alike(shown).values():
         told.finding(alike[0], [each.case for each in alike])
+    for findings in _unplayed(() if every else report.findings):
+        told.unplayed(findings)
     told.foot(report)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it; rich would exit with status 1, which is a verdict here."""
+        raise BrokenPipeError
 
 
 _FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
@@ -165,6 +179,15 @@ def _alike(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[Findi
     for each in findings:
         found.setdefault((each.slug, each.verdict, each.actual), []).append(each)
     return found
+
+
+def _unplayed(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Put those together that were not run for the same reason."""
+    found: dict[str, list[Finding]] = {}
+    for each in findings:
+        if each.verdict == "not run":
+            found.setdefault(each.actual, []).append(each)
+    return found.values()
 
 
 @dataclass
@@ -193,16 +216,27 @@ class _Told:
         self.console.print(Padding(table, (1, 0, 1, 0)))
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
-        style = _STYLES[finding.verdict]
-        title = self.text(f"{finding.verdict}: {finding.slug}", style)
-        self.console.rule(title, align="left", style="dim")
-        table = Table.grid("", "", padding=(0, 2, 0, 0))
-        table.add_row("case", self.text(", ".join(cases)))
-        for word in ("requirement", "expected", "actual"):
-            table.add_row(word, self.text(str(getattr(finding, word))))
-        self.console.print(table)
+        rows = {"case": ", ".join(cases)}
+        rows |= {word: getattr(finding, word) for word in ("requirement", "expected", "actual")}
+        self.section(f"{finding.verdict}: {finding.slug}", finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
+
+    def unplayed(self, findings: Sequence[Finding]) -> None:
+        rows = {
+            "case": ", ".join(dict.fromkeys(each.case for each in findings)),
+            "rule": ", ".join(dict.fromkeys(each.slug for each in findings)),
+            "actual": findings[0].actual,
+        }
+        self.section("not run", "not run", rows)
+        self.console.print()
+
+    def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
+        self.console.rule(self.text(title, _STYLES[verdict]), align="left", style="dim")
+        table = Table.grid("", "", padding=(0, 2, 0, 0))
+        for word, said in rows.items():
+            table.add_row(word, self.text(said))
+        self.console.print(table)
 
     def foot(self, report: Report) -> None:
         counts = report.counts()
