@@ -493,7 +493,7 @@ def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
         (
             "import sys\nprint('gone', file=sys.stderr)",
             None,
-            "41: The page does not show that the example ran and wrote 'gone'",
+            "41: The example ended with status 0 and wrote 'gone'",
         ),
         ("x = 1\nx = = 1", None, "42: The example does not parse: invalid syntax"),
         ("print(1)", "2", "41: The example printed '1', the page shows '2' (output line 1)."),

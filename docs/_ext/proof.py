@@ -122,7 +122,7 @@ def _share(part: int, whole: int) -> str:
 
 def _scores(found: Record, translate: Translate) -> list[nodes.Node]:
     """Say of each language how many were tried, noticed, listed, and which share that is."""
-    titles = ["", "Tried", "Noticed", "Only a copy", "Listed", "Nothing", "Score"]
+    titles = ["", "Score", "Tried", "Noticed", "Only a copy", "Listed", "Nothing"]
     rows = [[said(translate(MUTANTS[each])), *_score(_mutants(found, each))] for each in MUTANTS]
     for language, label in CHANGES.items():
         counter = Counter[str]()
@@ -146,7 +146,7 @@ def _score(row: Counter[str]) -> list[Cell]:
     asked = row["made"] - row["listed"]
     missed = max(row["none"] - row["listed"], 0)
     counts = [row["made"], asked - missed, row["copy"], row["listed"], missed]
-    return [*map(_number, counts), said(_share(asked - missed, asked))]
+    return [said(_share(asked - missed, asked)), *map(_number, counts)]
 
 
 def _listed(found: Record, translate: Translate) -> list[nodes.Node]:
@@ -233,7 +233,7 @@ def _when(found: Record, translate: Translate) -> list[nodes.Node]:
     count = sentence % (f"{mutants:,}", f"{made:,}", minutes)
     versions = f"{found['python']}, Sphinx {found['sphinx']}, mutmut {found['mutmut']}"
     when = translate("Measured on %s: %s; %s.") % (found["date"], versions, found["machine"])
-    return [nodes.paragraph("", f"{count} {when}", translatable=False)]
+    return [nodes.paragraph("", each, translatable=False) for each in (count, when)]
 
 
 def chart(rows: dict[str, Counter[str]], translate: Translate) -> str:

@@ -35,6 +35,9 @@ ENGLISH_DENIALS = (
 STATED = re.compile(r"(\w+): ([+-]\d+)")
 
 
+ORDERS = ({"before"}, {"之后"}), ({"after"}, {"之前"})
+
+
 class Tally(NamedTuple):
     """What is counted: its name, how it is said in English and in Chinese."""
 
@@ -53,6 +56,18 @@ def _count(pattern: re.Pattern[str], text: str) -> int:
     return sum("denial" not in pattern.groupindex or bool(one["denial"]) for one in found)
 
 
+class Order(Tally):
+    """Whether the one language says *before* where the other says *after*: 0 or 1."""
+
+    def surplus(self, english: str, chinese: str) -> int:
+        """Return 1 where each says one of the two, and not the same one."""
+        ours, theirs = (
+            {found[0].lower() for found in pattern.finditer(text)}
+            for pattern, text in ((self.english, english), (self.chinese, chinese))
+        )
+        return int((ours, theirs) in ORDERS)
+
+
 def _named(name: str, chinese: str, after: str = "") -> Tally:
     """Return the tally of a word: as it begins a sentence or stands in one, and in no name."""
     word = rf"(?<![\w*(-])[{name[0]}{name[0].upper()}]{name[1:]}s?\b{after}"
@@ -61,6 +76,7 @@ def _named(name: str, chinese: str, after: str = "") -> Tally:
 
 TALLIES = (
     Tally(DENIALS, re.compile(ENGLISH_DENIALS, re.IGNORECASE), re.compile(CHINESE_DENIALS)),
+    Order("order", re.compile(r"\b(?:before|after)\b", re.IGNORECASE), re.compile("之前|之后")),
     _named("server", "服务器"),
     _named("application", "应用程序"),
     _named("scope", "作用域"),
@@ -100,6 +116,8 @@ def _told(tally: Tally, surplus: int, rule: str) -> str:
 
 
 def _counted(tally: Tally, english: str, chinese: str) -> str:
+    if isinstance(tally, Order):
+        return "the one language says “before”, the other “after”"
     ours, theirs = _count(tally.english, english), _count(tally.chinese, chinese)
     if tally.name == DENIALS:
         return f"the English denies something {_times(ours)}, the Chinese {_times(theirs)}"

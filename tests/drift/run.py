@@ -42,6 +42,7 @@ __all__ = ["RESULT", "counted", "main"]
 RESULT = ROOT / "docs" / "matrix" / "drift.json"
 WORKERS = min(2, os.cpu_count() or 1)
 EVERY = 100  # tasks, from one line of progress to the next
+AGAIN, POLL = 5.0, 0.02  # seconds
 SAMPLE = {"code": 8, "documents": 60}
 
 
@@ -288,13 +289,23 @@ def apart(work: Callable[[], list[Row]], what: str) -> list[Row]:
     try:
         os.waitpid(child, 0)
     except KeyboardInterrupt:
-        os.kill(child, signal.SIGINT)  # it ends what it started
-        os.waitpid(child, 0)
+        _interrupted(child)
         raise SystemExit("drift: interrupted; called again it goes on where it was") from None
     if not answer.exists():
         raise SystemExit(f"drift: the part {what} ended before its end; see above")
     rows: list[Row] = json.loads(answer.read_text("utf-8"))
     return rows
+
+
+def _interrupted(child: int) -> None:
+    """Interrupt a process until it has ended all that it started: an example can swallow that."""
+    gone = False
+    while not gone:
+        os.kill(child, signal.SIGTERM)
+        until = time.monotonic() + AGAIN
+        while not gone and time.monotonic() < until:
+            gone = bool(os.waitpid(child, os.WNOHANG)[0])
+            time.sleep(POLL)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from changes import Change, changed
 from journal import Journal, Task, side_by_side
 
 import run
+from words import MESSAGES
 
 __all__: list[str] = []
 
@@ -284,9 +285,10 @@ def of_record(table: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("table", ["mutant", "change"])
 def test_what_is_listed_has_a_reason(table: str) -> None:
-    """A sentence."""
+    """A sentence, which the page has in both languages."""
     for row in of_record(table):
         assert row["reason"].endswith(".")
+        assert row["reason"] in MESSAGES
 
 
 def test_the_record_is_whole() -> None:
@@ -303,14 +305,17 @@ def test_the_record_is_whole() -> None:
 
 
 def test_what_is_listed_is_counted_as_listed() -> None:
-    """A change that nothing notices, or a copy alone, counts as one that is listed."""
-    text = {"language": "zh", "place": "text", "token": "negation", "file": "a.po", "line": 1}
+    """A change that nothing notices; what a copy notices counts as that."""
+    example = {"language": "en", "place": "example", "token": "key", "file": "a.md", "line": 1}
     rows = [
-        {**text, "old": "a", "new": "b", "noticed": {}},
-        {**text, "old": "a", "new": "c", "noticed": {"other": ["catalogs", "no"]}},
-        {**text, "token": "level", "old": "a", "new": "d", "noticed": {}},
+        {**example, "old": "a", "new": "b", "noticed": {}},
+        {**example, "old": "a", "new": "c", "noticed": {"run": ["examples", "no"]}},
+        {**example, "old": "a", "new": "d", "noticed": {"copy": ["catalogs", "no"]}},
+        {**example, "place": "rule", "old": "a", "new": "d", "noticed": {}},
     ]
-    counted = {row["token"]: row for row in run.of_documents(rows)}
-    assert counted["negation"]["listed none"] == counted["negation"]["other"] == 1
-    assert counted["level"]["none"] == 1
-    assert [bool(listed.reason(row)) for row in rows] == [True, True, False]
+    counted = {row["place"]: row for row in run.of_documents(rows)}
+    assert counted["example"] | {"made": 3, "listed": 1, "run": 1, "copy": 1} == counted["example"]
+    assert counted["rule"]["none"] == 1
+    (row,) = run.of_list(rows)
+    assert (row["place"], row["number"], row["reason"][:7]) == ("example", 1, "Another")
+    assert [bool(listed.reason(row)) for row in rows] == [True, True, True, False]

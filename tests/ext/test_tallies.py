@@ -63,6 +63,25 @@ def test_a_verb_is_no_term() -> None:
     assert told("It states that something is so.", "它说如此。") == ""
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese", "same"),
+    [
+        ("It waits before it starts.", "启动之前等待。", True),
+        ("It waits before it starts.", "启动之后等待。", False),
+        ("After startup it waits.", "启动之前等待。", False),
+        ("It waits after startup and before shutdown.", "启动之后等待。", True),
+        ("It waits, then starts.", "启动之前等待。", True),
+    ],
+)
+def test_what_is_before_is_not_after(english: str, chinese: str, same: bool) -> None:  # noqa: FBT001
+    """Where each language has one of the two words, it is the same one; or the entry says why."""
+    sentence = told(english, chinese)
+    assert bool(sentence) is not same
+    assert told(english, chinese, "order: +1") != sentence
+    if not same:
+        assert sentence.startswith("the one language says “before”, the other “after”: where both")
+
+
 def test_an_entry_says_where_chinese_has_its_own_way() -> None:
     """By the number of times; with another number, or where nothing differs, it is wrong."""
     english, chinese = "It ends before it starts.", "服务器还没有启动就结束。"

@@ -36,7 +36,7 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
 
     `app` is called with scope, receive and send; the same one goes through all cases, one after the
     other, each in event loops of its own.  `dialect` names the text that judges, such as "amgi 2.0"
-    or "amgi" for the newest of AMGI.  `limit` is how many seconds an answer may take; the clock is
+    or "amgi" for the newest of AMGI.  `limit` is the seconds that an answer has; the clock is
     virtual until the application needs the real one.  Raises Unchecked where there is no such text
     or `app` is no application, and RuntimeError inside of an event loop.
     """

@@ -236,10 +236,8 @@ class _Reader(NamedTuple):
         self.known("party", [party], PARTIES)
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
-        silent = {
-            slug: tuple(DIALECTS if texts is True else texts)
-            for slug, texts in row.get("silent", {}).items()
-        }
+        silent = row.get("silent", {})
+        silent = {slug: tuple(DIALECTS if of is True else of) for slug, of in silent.items()}
         for slug, texts in silent.items():
             self.known("expected rule", [slug], row["expect"])
             self.known("dialect", texts, DIALECTS)
