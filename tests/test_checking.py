@@ -50,6 +50,7 @@ def ended(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
@@ -249,6 +250,29 @@ def test_bad_usage(
     status, out, err = ended("check", *arguments)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"lifespec: {said}")
+
+
+@pytest.mark.parametrize(
+    ("locale", "arguments", "wanted"),
+    [
+        ("C.UTF-8", [], "violates"),
+        ("zh_CN.UTF-8", [], "违反"),
+        ("zh_CN.UTF-8", ["--language", "en"], "violates"),
+        ("C.UTF-8", ["--language", "zh"], "违反"),
+    ],
+)
+def test_a_report_is_in_the_readers_language(
+    locale: str,
+    arguments: list[str],
+    wanted: str,
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of the locale, or the one that is asked for; files are in English."""
+    monkeypatch.setenv("LC_ALL", locale)
+    _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
+    assert {word for word in ("violates", "违反") if word in out} == {wanted}
+    assert '"verdict": "violates"' in Path("found.json").read_text()
 
 
 @pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec import diagram
-from lifespec.conformance import cases, vocabulary
+from lifespec.conformance import cases, vocabulary, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "words"]
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "of_reports", "words"]
 
 CATALOG = "lifespec"
 
@@ -209,16 +209,24 @@ def messages() -> tuple[str, ...]:
 
 
 def _of_the_suite() -> Iterator[str]:
-    """Yield the sentences of the cases and of their vocabulary."""
+    """Yield the sentences of the cases and of their vocabulary, and the words of reports."""
     yield from (case.says for case in cases.load())
     yield from vocabulary.KEYS.values()
     for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
         yield from (row.says for row in table.values())
+    yield from wording.WORDS
 
 
 @lru_cache(maxsize=4)
 def _translations(path: Path, _modified: int) -> dict[str, str]:
     return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path)) if entry.msgstr}
+
+
+def of_reports(catalogs: Path) -> dict[str, str]:
+    """Return the words of the suite's reports, from the catalogs of a language."""
+    path = catalogs / f"{CATALOG}.po"
+    known = _translations(path, path.stat().st_mtime_ns)
+    return {word: known.get(word, word) for word in wording.WORDS}
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:

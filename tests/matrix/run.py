@@ -43,10 +43,7 @@ SERVERS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
-HERE = (  # what is of this machine, or of this run: no part of a record
-    (re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}"), "…/"),
-    (re.compile(r"\b0x[0-9a-f]+"), "0x…"),
-)
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
 AMGI = {  # name: the broker, and the module of the server
     "amgi-paho-mqtt": ("mosquitto", "amgi_paho_mqtt"),
@@ -127,17 +124,10 @@ def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     cases = {case.name: case for case in chosen}
     return [
         {key: getattr(each, key) for key in ("case", "slug", "verdict")}
-        | {"actual": plain(each.actual)}
+        | {"actual": ADDRESS.sub("0x…", each.actual)}
         | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
         for each in servers.check(job, chosen).findings
     ]
-
-
-def plain(text: str) -> str:
-    """Return a sentence without what only this machine and this run have."""
-    for what, instead in HERE:
-        text = what.sub(instead, text)
-    return text
 
 
 def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:

@@ -56,7 +56,6 @@ class Unchecked(Exception):  # noqa: N818  named as what happened
     """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
-_REQUIRED = ("party", "says", "script", "expect")
 _OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
 
 
@@ -160,11 +159,10 @@ def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
 
 def text(name: str) -> str:
     """Return the key of DIALECTS that a name means: itself, or the newest of asgi, amgi or pagi."""
-    newest = {each.partition(" ")[0]: each for each in DIALECTS}
-    found = newest.get(name, name)
-    if found not in DIALECTS:
+    newest = {each.split(" ")[0]: each for each in DIALECTS}
+    if name not in {*DIALECTS, *newest}:
         raise Unchecked(f"there is no text {name!r}: name {', '.join([*DIALECTS, *newest])}")
-    return found
+    return newest.get(name, name)
 
 
 @functools.cache
@@ -231,7 +229,7 @@ class _Reader(NamedTuple):
 
     def case(self, row: Any) -> Case:
         self.known("key", row if isinstance(row, dict) else [f"{self.name} = …"], KEYS)
-        for key in _REQUIRED:
+        for key in ("party", "says", "script", "expect"):
             if key not in row:
                 self.refuse(f"the key {key!r} is missing")
         party = row["party"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import signal
 import sys
@@ -11,7 +12,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import apart, applications, brokers, cases, drivers, report, servers
+from lifespec.conformance import (
+    apart,
+    applications,
+    brokers,
+    cases,
+    drivers,
+    explain,
+    exported,
+    report,
+    servers,
+    wording,
+)
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES, OfPerl, Subject
@@ -193,6 +205,8 @@ def add_outputs(
     )
     parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
     parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    languages = sorted(explain.FOLDERS)
+    parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
     parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
 
@@ -228,10 +242,11 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def publish(found: report.Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
+    words = wording.wording(arguments.language or explain.language(os.environ))
     with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is
-        report.show(found, sys.stdout, every=arguments.verbose)
-    _write(arguments.json, report.as_json(found))
-    _write(arguments.junit, report.as_junit(found, strict=arguments.strict))
+        report.show(found, sys.stdout, every=arguments.verbose, wording=words)
+    _write(arguments.json, exported.as_json(found))
+    _write(arguments.junit, exported.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
 
 

@@ -47,7 +47,7 @@ def _worker_numbers(seen: Seen, _: str) -> Judged:
     told = [(box.get("is_worker"), box.get("worker_num")) for box in boxes]
     numbers = [number for _, number in told if number is not None]
     right = all(_of_worker(*each) or _of_nobody(*each, seen.case.workers) for each in told)
-    actual = "; ".join(f"is_worker {worker}, worker_num {number}" for worker, number in told)
+    actual = "; ".join(sorted(f"is_worker {worker}, worker_num {n}" for worker, n in told))
     return Judged(right and len({*numbers}) == len(numbers), f"{actual}.")
 
 
