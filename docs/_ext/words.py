@@ -164,15 +164,9 @@ MESSAGES = (
     "version",
     "%s mutants and %s changes, tried in %s minutes of a processor's time.",
     "Changes noticed: by what they mean, and by a copy alone",
-    (
-        "Two neighbours change places whose words hardly stand anywhere else: nothing says which "
-        "is whose."
-    ),
+    "Two neighbours change places, whose words hardly stand anywhere else.",
     "Another program that prints the same: what the page shows is still what the program does.",
-    (
-        "The suite still tells right from wrong: another case holds the rule, or the change keeps "
-        "the case's sense."
-    ),
+    "Another case of the suite holds the rule, or the change keeps the sense of this one.",
     "No phrase of a case tells where this rule is seen, only that it is.",
     "Case",
     "violates",
