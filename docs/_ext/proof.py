@@ -52,6 +52,9 @@ GUARDS = {
 }
 MEANT = ("run", "held", "other")
 PLACES = {
+    "code server.py": "`server.py`",
+    "code application.py": "`application.py`",
+    "code validate.py": "`validate.py`",
     "en rule": "Rules, English",
     "zh rule": "Rules, Chinese",
     "en case": "Decisions, English",

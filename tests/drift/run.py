@@ -197,16 +197,19 @@ def of_documents(rows: Sequence[Row]) -> list[Row]:
 
 def of_list(rows: Sequence[Row]) -> list[Row]:
     """Count what is listed and was noticed by nothing, by what it is and its reason."""
-    keys = "language", "place", "token"
+    keys = "language", "place", "token", "reason"
     counter = Counter(
-        (*(row[key] for key in keys), listed.change(row))
+        (*(_kind(row)[key] for key in keys[:3]), listed.reason(row))
         for row in rows
-        if missed(row) and listed.change(row)
+        if missed(row) and listed.reason(row)
     )
-    return [
-        {**dict(zip((*keys, "reason"), of, strict=True)), "number": number}
-        for of, number in sorted(counter.items())
-    ]
+    counts = sorted(counter.items())
+    return [{**dict(zip(keys, of, strict=True)), "number": number} for of, number in counts]
+
+
+def _kind(row: Row) -> Row:
+    mutant = {"language": "code", "place": f"{row['file']}.py", "token": "mutant"}
+    return row if "token" in row else mutant
 
 
 def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str, Any]:
@@ -221,7 +224,7 @@ def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str,
         "seconds": {what: round(of) for what, of in seconds.items()},
         "code": of_code(found["code"]),
         "documents": of_documents(found["documents"]),
-        "listed": of_list(found["documents"]),
+        "listed": of_list(rows),
         "survivors": [told(row) for row in rows if missed(row) and not listed.reason(row)],
     }
 
