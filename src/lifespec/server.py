@@ -349,7 +349,7 @@ class Lifespan(Conversation[State]):
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)
             raise
-        if not inspect.isawaitable(call):
+        if not (hasattr(type(call), "__await__") or inspect.isawaitable(call)):
             self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
             raise self.unfit
         return call
@@ -385,7 +385,9 @@ class Lifespan(Conversation[State]):
     def _change(self, limit: float | None = None) -> Awaitable[None]:
         """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
-        self.waiters = [each for each in self.waiters if not each.done()] + [waiter]
+        if self.waiters:  # perhaps given up, each by who awaited it
+            self.waiters = [each for each in self.waiters if not each.done()]
+        self.waiters.append(waiter)
         if limit is not None:
             timer = waiter.get_loop().call_later(limit, self._expire, self.phase, limit)
             waiter.add_done_callback(lambda _: timer.cancel())
