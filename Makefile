@@ -62,9 +62,9 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
-matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; five minutes
+matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; ten minutes
 	@for record in servers drivers amgi pagi; do \
-		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix/bin docs/matrix/$$record.json || exit; done
+		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
@@ -84,10 +84,13 @@ build/peers/complete: .ci/peers.txt .venv/complete
 	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/peers.txt
 	@touch build/peers/complete
 
-build/matrix/complete: .ci/matrix.txt .venv/complete
-	@echo "build/matrix: installing $$(grep -c == .ci/matrix.txt) packages, once"
-	@rm -rf build/matrix; mkdir -p build; $(RUN) -m venv build/matrix
+# pytest-amgi wants another amgi-common than the servers do: it has an environment of its own
+build/matrix/complete: .ci/matrix.txt .ci/matrix-pytest-amgi.txt .venv/complete
+	@echo "build/matrix: installing $$(cat .ci/matrix*.txt | grep -c ==) packages, once"
+	@rm -rf build/matrix; mkdir -p build; $(RUN) -m venv build/matrix; $(RUN) -m venv build/matrix/pytest-amgi
 	@build/matrix/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/matrix.txt
+	@build/matrix/pytest-amgi/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps \
+		--requirement .ci/matrix-pytest-amgi.txt
 	@touch build/matrix/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete

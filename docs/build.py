@@ -2,9 +2,10 @@
 
     python docs/build.py [--into FOLDER [--keep FOLDER] | --explain]
 
-What `lifespec explain` shows is written from these pages into the package; with --explain nothing
-else is, and no example runs.  A site built into another folder leaves all else as it is.  What
-Sphinx has read, a folder for each language, is kept where --keep says so.
+What `lifespec explain` shows is written from these pages into the package, and the words of the
+suite's reports from the catalogs; with --explain nothing else is, and no example runs.  A site
+built into another folder leaves all else as it is.  What Sphinx has read, a folder for each
+language, is kept where --keep says so.
 
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
@@ -34,6 +35,7 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE / "_ext")]
 
 import trees  # noqa: E402 - stands beside the pages, not in a package
 from explained import as_json, explained  # noqa: E402 - the same
+from words import of_reports  # noqa: E402 - the same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +46,7 @@ CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 SITE = ROOT / "site"
 RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
 EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
+WORDS = "words.zh.json"
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 
 WARNING = re.compile(
@@ -273,14 +276,18 @@ def _report(builds: Sequence[Build]) -> None:
 
 
 def _explain(builds: Sequence[Build]) -> None:
-    """Write the rules as the pages word them into the package; tell of what has changed."""
+    """Write into the package what pages and catalogs say; tell of what has changed."""
     order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
     for build in builds:
         path = RULES.with_name(EXPLAINED[build.language])
-        text = as_json(explained(build.doctrees, order))
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-            _say(f"  changed:  {os.path.relpath(path, ROOT)}")
+        _keep(path, as_json(explained(build.doctrees, order)))
+    _keep(RULES.with_name(WORDS), as_json(of_reports(CATALOGS)))
+
+
+def _keep(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+        _say(f"  changed:  {os.path.relpath(path, ROOT)}")
 
 
 def _number(count: int, noun: str) -> str:

@@ -102,6 +102,21 @@ async def test_start_fails(error: Exception, text: str) -> None:
     assert (caught.value.message, caught.value.__cause__) == (text, error)
 
 
+async def test_start_fails_without_words() -> None:
+    """A failure whose text cannot be had is startup.failed all the same: nothing is served."""
+
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise OSError("no words")
+
+        __repr__ = __str__
+
+    error = MuteError()
+    with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
+        await Lifespan(with_lifespan(steps([], fail="start", error=error))).startup()
+    assert caught.value.__cause__ is error
+
+
 async def test_stop_fails() -> None:
     """A failure on the way down is shutdown.failed with its text."""
     lifespan = Lifespan(with_lifespan(steps([], fail="stop")))

@@ -147,3 +147,12 @@ def test_a_trial_tells_what_is_usual() -> None:
     tried = trial(live, case, "asgi 2.0", None)
     assert (tried.usual, tried.doubt) == (Usual("complete", "complete"), "")
     assert not {each.verdict for each in tried.findings} & set(FAULTS)
+
+
+def test_the_text_that_judges() -> None:
+    """It is named in full or by its family; one that there is not is no empty report."""
+    found = check(live, "amgi")
+    assert found.dialect == "amgi 2.0"
+    assert found.findings == check(live, "amgi 2.0").findings != ()
+    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+        check(live, "wsgi")

@@ -242,6 +242,19 @@ def test_the_strongest_level_counts() -> None:
     assert cases._rule("a", row) == cases.Rule("a", "server", "no", wanted, ("b",))
 
 
+@pytest.mark.parametrize("name", [*DIALECTS, "asgi", "amgi", "pagi"])
+def test_texts(name: str) -> None:
+    """A text is named in full, or by its family for the newest."""
+    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
+    assert cases.text(name) == newest.get(name, name)
+
+
+def test_a_text_that_there_is_not() -> None:
+    """The sentence says which there are."""
+    with pytest.raises(Unchecked, match=r"there is no text 'asgi 3\.0': name asgi 1\.0, "):
+        cases.text("asgi 3.0")
+
+
 def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package without its data is not whole, and the sentence says which file is missing."""
     monkeypatch.setattr(resources, "files", lambda _: tmp_path)

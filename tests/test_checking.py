@@ -50,6 +50,7 @@ def ended(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
@@ -251,11 +252,27 @@ def test_bad_usage(
     assert err.startswith(f"lifespec: {said}")
 
 
-@pytest.mark.parametrize("text", [*DIALECTS, "asgi", "amgi", "pagi"])
-def test_texts(text: str) -> None:
-    """A text is named in full, or by its family for the newest."""
-    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
-    assert checking.dialect(text) == newest.get(text, text)
+@pytest.mark.parametrize(
+    ("locale", "arguments", "wanted"),
+    [
+        ("C.UTF-8", [], "violates"),
+        ("zh_CN.UTF-8", [], "违反"),
+        ("zh_CN.UTF-8", ["--language", "en"], "violates"),
+        ("C.UTF-8", ["--language", "zh"], "违反"),
+    ],
+)
+def test_a_report_is_in_the_readers_language(
+    locale: str,
+    arguments: list[str],
+    wanted: str,
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of the locale, or the one that is asked for; files are in English."""
+    monkeypatch.setenv("LC_ALL", locale)
+    _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
+    assert {word for word in ("violates", "违反") if word in out} == {wanted}
+    assert '"verdict": "violates"' in Path("found.json").read_text()
 
 
 @pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
@@ -291,7 +308,26 @@ def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) ->
     """A rule is named by its slug."""
     status, out, err = ended("cases", "--rule", "be-nice")
     assert (status, out) == (2, "")
-    assert err == "lifespec: there is no rule 'be-nice': `lifespec explain` lists them\n"
+    assert err == "lifespec: there is no rule 'be-nice': `lifespec cases` names them\n"
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("conforms", 0), ("violates", 1), ("not run", 2)])
+def test_a_reader_that_has_read_enough(
+    verdict: Verdict,
+    status: int,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pipe that nobody reads any more changes no verdict, and the files are written."""
+    found(verdict)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        told = ended("check", "app", "shop:live", "--json", "report.json")
+    assert told == (status, "", "")
+    assert json.loads(Path("report.json").read_text("utf-8"))["subject"] == "shop:live"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import io
 import os
 import resource
 import struct
@@ -303,12 +304,13 @@ def test_an_output_that_cannot_be_written(
     assert said == "the output cannot be written: No space left on device"
 
 
+def interrupted(_: object) -> None:
+    """Do what Ctrl+C does."""
+    raise KeyboardInterrupt
+
+
 def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """Who interrupts a command sees no traceback."""
-
-    def interrupted(_: object) -> None:
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(cli, "_run", interrupted)
     assert ended("copy", "server") == 130
     assert capfd.readouterr() == ("", "lifespec: interrupted\n")
@@ -319,6 +321,23 @@ def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch, refusal: Callable[...
     monkeypatch.setattr(sys, "stdout", None)
     said = refusal("copy", "server")
     assert said == "standard output is closed: send it to a file or to a terminal"
+
+
+class Full(io.StringIO):
+    """A stream that takes nothing."""
+
+    def write(self, _: str) -> int:
+        """Say why."""
+        raise OSError("no space left on device")
+
+
+@pytest.mark.parametrize("stream", [None, Full()])
+def test_no_standard_error(monkeypatch: pytest.MonkeyPatch, stream: Full | None) -> None:
+    """Where nothing can be said the status says it: 2, for 1 is that something does not conform."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert ended("copy", "nothing") == 2
+    monkeypatch.setattr(cli, "_run", interrupted)
+    assert ended("copy", "nothing") == 130
 
 
 def test_the_package_installs_the_command() -> None:

@@ -224,6 +224,77 @@ async def test_cancelled() -> None:
     assert log == ["+a", "-a"]
 
 
+async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """A server that is cancelled hears of no failure any more: then the log tells of it."""
+    started = asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        started.set()
+        await asyncio.sleep(60)
+
+    server = asyncio.create_task(Lifespan(compose(part([], "a", "stop"), slow)).startup())
+    await started.wait()
+    server.cancel()
+    with caplog.at_level(logging.INFO), pytest.raises(asyncio.CancelledError):
+        await server
+    records = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert records == [("ERROR", "The application failed to shut down: a cannot stop")]
+
+
+async def test_limit_while_unwinding(caplog: pytest.LogCaptureFixture) -> None:
+    """A failure to start is in the log, too, where the limit passes while others are stopped."""
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        for name in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{name}.complete"})
+            await asyncio.sleep(60)
+
+    app = compose(slow, part([], "b", "start"))
+    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
+        await Lifespan(app, startup_timeout=5).startup()
+    records = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert records[1:] == ["The application failed to start: b cannot start"]
+
+
+async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
+    """A part that ignores its cancellation is given up, which is an error in the log."""
+
+    async def stubborn(scope: Any, receive: Any, send: Any) -> None:
+        await part([], "b")(scope, receive, send)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(60)
+
+    with caplog.at_level(logging.INFO):
+        async with Lifespan(compose(part([], "a"), stubborn), grace=60):
+            pass
+    records = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert records == [("ERROR", "The application did not obey its cancellation within 5 s")]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, grouped: bool) -> None:
+    """A server that gives up waits for the whole as long as it grants, whatever the parts take."""
+    ended: list[str] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(20)
+            ended.append("slow")
+
+    app = compose(part([], "a"), compose(part(ended, "b"), slow) if grouped else slow)
+    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
+        await Lifespan(app, startup_timeout=5, grace=30).startup()
+    assert ended == (["+b", "slow", "-b"] if grouped else ["slow"])
+    assert len(caplog.records) == 1
+    assert len(asyncio.all_tasks()) == 1
+
+
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
     with pytest.raises(TypeError, match="an application is a callable, not 'app'"):

@@ -490,6 +490,11 @@ def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         ("import sys\nsys.exit(3)", None, "41: The example ended with status 3"),
         ("import sys\nsys.exit('no')", SHOWN, "41: The example ended with status 1 and wrote 'no'"),
+        (
+            "import sys\nprint('gone', file=sys.stderr)",
+            None,
+            "41: The example ended with status 0 and wrote 'gone'",
+        ),
         ("x = 1\nx = = 1", None, "42: The example does not parse: invalid syntax"),
         ("print(1)", "2", "41: The example printed '1', the page shows '2' (output line 1)."),
     ],

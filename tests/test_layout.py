@@ -72,7 +72,9 @@ PLAN: dict[str, set[str]] = {
     | {"trace", "clock", "validate"},
     "conformance.vocabulary": set(),
     "conformance.drawn": {"trace"},
-    "conformance.report": suite("cases", "drawn") | {"validate"},
+    "conformance.wording": suite("cases", "explain", "vocabulary") | {"validate"},
+    "conformance.report": suite("cases", "drawn", "explain", "wording") | {"validate"},
+    "conformance.exported": suite("report"),
     "conformance.serving": {"stage", "trace", "validate"},
     "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
     "conformance.judging": suite("cases", "report", "serving"),
@@ -87,8 +89,8 @@ PLAN: dict[str, set[str]] = {
         "vocabulary",
     ),
     "conformance.checking": suite(
-        *("apart", "applications", "brokers", "cases", "drivers", "report", "seen", "servers"),
-        *("subjects", "vocabulary"),
+        *("apart", "applications", "brokers", "cases", "drivers", "explain", "exported", "report"),
+        *("seen", "servers", "subjects", "vocabulary", "wording"),
     )
     | {"validate"},
     "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),

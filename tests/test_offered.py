@@ -71,21 +71,32 @@ def test_each_text_has_its_own_envelope() -> None:
     assert held("versions", offers({})) == (False, "The scope has the asgi None.")
 
 
+def worker(number: object, is_worker: object = 1) -> dict[str, object]:
+    """Return what a worker is told."""
+    return {"is_worker": is_worker, "worker_num": number}
+
+
 @pytest.mark.parametrize(
-    ("boxes", "right"),
+    ("case", "boxes", "right"),
     [
-        ([{"is_worker": 0}], True),
-        ([{}], True),
-        ([{"is_worker": 1, "worker_num": 1}, {"is_worker": 1, "worker_num": 2}], True),
-        ([{"is_worker": 1, "worker_num": 1}, {"is_worker": 1, "worker_num": 1}], False),
-        ([{"is_worker": 0, "worker_num": 1}], False),
-        ([None], "not applicable"),
+        ("well-behaved", [{"is_worker": 0}], True),
+        ("well-behaved", [{}], True),
+        ("well-behaved", [worker(1)], True),
+        ("well-behaved", [worker(0)], False),
+        ("well-behaved", [worker("1")], False),
+        ("well-behaved", [worker(1, 0)], False),
+        ("well-behaved", [None], "not applicable"),
+        ("two-workers", [worker(1), worker(2)], True),
+        ("two-workers", [{"is_worker": 1}, {"is_worker": 1}], True),
+        ("two-workers", [{}, {}], True),
+        ("two-workers", [worker(1), worker(1)], False),
+        ("two-workers", [{"is_worker": 0}, {"is_worker": 0}], False),
     ],
 )
-def test_the_numbers_of_workers(boxes: list[Any], right: object) -> None:
-    """Alone, none; among several, each its own."""
+def test_the_numbers_of_workers(case: str, boxes: list[Any], right: object) -> None:
+    """Alone, none; among several, each its own, or nobody is told."""
     lines = [line(CALLED, 1, scope={"pagi": box}) for box in boxes]
-    assert held("worker numbers", saw("two-workers", *lines))[0] == right
+    assert held("worker numbers", saw(case, *lines))[0] == right
 
 
 @pytest.mark.parametrize(
@@ -133,7 +144,10 @@ def test_two_workers_have_two_lifespans() -> None:
         False,
         "1 lifespan, 1 process that served.",
     )
-    assert held("one call", saw("two-workers", CALLED, "called lifespan  pid=2", HTTP))[0] is True
+    assert held("one call", saw("two-workers", CALLED, "called lifespan  pid=2", HTTP)) == (
+        True,
+        "2 lifespans; each process that served had its own.",
+    )
 
 
 @pytest.mark.parametrize(

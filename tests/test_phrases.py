@@ -172,6 +172,8 @@ def test_a_text_is_shown() -> None:
         ("raises-on-the-scope", "plays raise", "INFO: Lifespan is unsupported", True),
         ("raises-on-the-scope", "plays raise", "Failure: no lifespan here", True),
         ("raises-on-the-scope", "plays raise", "started", False),
+        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi_lifespan/wait.py"', False),
+        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi/lifespan.py"', True),
         ("returns-on-the-scope", "plays return", "the lifespan has ended", True),
         ("returns-on-the-scope", "plays receive  step=9", "the lifespan has ended", "not run"),
     ],

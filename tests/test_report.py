@@ -1,12 +1,14 @@
 """The report: verdicts by the level of the text, and how they are told."""
 
+# ruff: noqa: RUF001 - Chinese has marks of its own
+
+import contextlib
 import io
-import json
-from xml.etree import ElementTree as ET
+import os
 
 import pytest
 
-from lifespec.conformance import report
+from lifespec.conformance import report, wording
 from lifespec.conformance.report import Finding, Report, Verdict
 
 __all__: list[str] = []
@@ -14,10 +16,14 @@ __all__: list[str] = []
 ODD = "no 数据库 \x1b[31m\udc80"
 
 
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+class Unicode(io.StringIO):
+    """A stream for all characters."""
 
     encoding = "utf-8"  # type: ignore[assignment]
+
+
+class Terminal(Unicode):
+    """A stream that says that it is a terminal."""
 
     def isatty(self) -> bool:
         """Say so."""
@@ -37,6 +43,17 @@ def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = Fal
     stream = stream or io.StringIO()
     report.show(found, stream, every=every)
     return stream.getvalue()
+
+
+def test_a_reader_that_has_read_enough() -> None:
+    """A pipe that nobody reads any more is its caller's affair, and no exit."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = Report("shop:app", "asgi 2.0", (finding("conforms"),))
+    closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
+    with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
+        report.show(found, stream)
+    assert caught.type is BrokenPipeError
 
 
 @pytest.mark.parametrize(
@@ -126,6 +143,59 @@ def test_what_is_shown() -> None:
     assert "\x1b" not in text
 
 
+def test_why_something_was_not_run() -> None:
+    """Once for each reason, with its cases and rules."""
+    why = {"verdict": "not run", "actual": "Not run: the command has no {workers}."}
+    findings = (
+        finding(**why, case="two-workers"),
+        finding(**why, case="two-workers", slug="same-loop"),
+        finding("not run", actual="The application has not come so far."),
+    )
+    text = shown(Report("it", "asgi 2.0", findings))
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert lines[6].startswith("not run ────")
+    assert [line.split(maxsplit=1) for line in lines[7:10]] == [
+        ["case", "two-workers"],
+        ["rule", "startup-answered, same-loop"],
+        ["actual", "Not run: the command has no {workers}."],
+    ]
+    assert lines[10] == ""
+    assert lines[11].startswith("not run ────")
+    assert lines[-1] == "Rules: not run 2."
+    everything = shown(Report("it", "asgi 2.0", findings), every=True)
+    assert everything.count("requirement") == 3
+
+
+def test_a_long_sentence_is_wrapped() -> None:
+    """Beside its head, and in lines of its own where it has some."""
+    text = shown(
+        Report("it", "asgi 2.0", (finding("violates", actual="It left. " * 20 + "\nEnd"),))
+    )
+    lines = [line.rstrip() for line in text.splitlines()]
+    first = next(line for line in lines if line.startswith("actual"))
+    after = lines[lines.index(first) + 1 :]
+    assert len(first) > 70
+    assert after[0].startswith(f"{'':13}left. It left.")
+    assert f"{'':13}End" in after
+    assert max(map(len, lines)) <= report.WIDTH
+
+
+def test_another_language() -> None:
+    """Verdicts, heads, rules and what is expected are worded in it; names stay."""
+    findings = (finding("violates", case="a"), finding("violates", case="b"), finding("not run"))
+    stream = Unicode()
+    found = Report("it", "asgi 2.0", findings)
+    report.show(found, stream, wording=wording.wording("zh"))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
+    assert lines[2].split() == ["判定", "规则", "用例"]
+    assert lines[3].split(maxsplit=2) == ["违反", "startup-answered", "a，另有 1 个"]
+    assert lines[5].startswith("违反：startup-answered ──")
+    assert lines[6] == "用例  a, b"
+    assert lines[-1] == "规则：违反 1。"
+    assert any(line.startswith("未运行 ──") for line in lines)
+
+
 def test_all_can_be_shown() -> None:
     """What conforms is shown where it is asked for."""
     found = Report("it", "asgi 2.0", (finding("conforms"),))
@@ -165,42 +235,6 @@ def test_a_stream_of_few_characters() -> None:
     text = raw.getvalue().decode("ascii")
     assert "no \\u6570\\u636e\\u5e93 \\x1b[31m\\udc80" in text
     assert "violates: startup-answered ---" in text
-
-
-def test_json() -> None:
-    """The JSON has subject, dialect, and the findings with all their fields."""
-    found = Report("it", "asgi 2.0", (finding("violates", actual=ODD),))
-    read = json.loads(report.as_json(found))
-    assert (read["subject"], read["dialect"]) == ("it", "asgi 2.0")
-    assert [Finding(**row) for row in read["findings"]] == list(found.findings)
-
-
-def test_junit() -> None:
-    """Each finding is a test case: failed, skipped, or passed with what was seen."""
-    findings = (
-        finding("conforms"),
-        finding("violates", actual=ODD),
-        finding("departs"),
-        finding("not applicable"),
-        finding("not run"),
-        finding("unspecified"),
-    )
-    found = Report("it", "asgi 2.0", findings)
-    suite = ET.fromstring(report.as_junit(found).encode("utf-8"))  # noqa: S314  our own
-    assert suite.attrib == {
-        "name": "it, asgi 2.0",
-        "tests": "6",
-        "failures": "1",
-        "errors": "0",
-        "skipped": "2",
-    }
-    outcomes = [case[0].tag for case in suite]
-    assert outcomes == ["system-out", "failure", "system-out", "skipped", "skipped", "system-out"]
-    assert suite[1].attrib == {"classname": "startup-answered", "name": "one"}
-    assert suite[1][0].attrib["message"] == "violates: no 数据库 \\x1b[31m\\udc80"
-    assert "expected: it answers\nactual: It left." in (suite[0][0].text or "")
-    strict = ET.fromstring(report.as_junit(found, strict=True).encode("utf-8"))  # noqa: S314  the same
-    assert (strict[2][0].tag, strict.attrib["failures"]) == ("failure", "2")
 
 
 def test_progress(capfd: pytest.CaptureFixture[str]) -> None:

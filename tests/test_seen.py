@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifespec.conformance.seen import Beside, among, clock, count, loop, own
+from lifespec.conformance.seen import Beside, among, clock, count, loop, own, short
 from sights import line, saw
 
 __all__: list[str] = []
@@ -86,3 +86,10 @@ def test_numbers_are_told_in_words() -> None:
     """One thing, several things."""
     words = [count(1, "request"), count(2, "request"), count(0, "process", "processes")]
     assert words == ["1 request", "2 requests", "0 processes"]
+
+
+def test_a_line_is_told_in_short() -> None:
+    """Without the folders of a machine, and not longer than it has to be."""
+    assert short('File "/usr/lib/asyncio/tasks.py", line 9') == 'File "…/tasks.py", line 9'
+    assert short("see http://127.0.0.1/a and /a") == "see http://127.0.0.1/a and /a"
+    assert short("/a" * 40 + "/" + "x" * 200) == "…/" + "x" * 118

@@ -1,6 +1,7 @@
 """The server's half: every row of the decision table, and the door."""
 
 import asyncio
+import collections
 import contextlib
 import contextvars
 import copy
@@ -1015,6 +1016,12 @@ async def test_scope_is_copied() -> None:
         async with Lifespan(app, mine):
             pass
     assert mine == {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+    other = collections.UserDict(asgi=collections.UserDict(version="3.0"))
+    other |= {"type": "lifespan", "state": collections.UserDict()}
+    for _ in range(2):
+        async with Lifespan(app, other):
+            pass
+    assert (other["asgi"], other["state"]) == ({"version": "3.0"}, {})
 
 
 async def test_default_scope() -> None:
@@ -1123,6 +1130,26 @@ async def test_no_awaitable() -> None:
         await lifespan.ended()
 
 
+async def test_no_awaitable_further_in(said: Any) -> None:
+    """An application that in its turn calls what is none is one: it declines, or crashes."""
+    for started in ([], [STARTED]):
+
+        async def app(scope: Any, receive: Any, send: Any, first: Any = started) -> None:
+            await says("receive", *first)(scope, receive, send)
+            await Lifespan(lambda *_: None).startup()  # type: ignore[arg-type, return-value]
+
+        async with Lifespan(app) as lifespan:
+            await lifespan.ended()
+        assert lifespan.outcome == ("crashed" if started else "declined")
+        assert isinstance(lifespan.error, TypeError)
+    shown = repr(lifespan.error)
+    assert said == [
+        ("INFO", f"The application declined lifespan: {shown}", False),
+        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", f"The application crashed while it was served: {shown}", True),
+    ]
+
+
 async def test_plain_function() -> None:
     """A plain function that returns an awaitable is a legal application."""
 
@@ -1133,7 +1160,11 @@ async def test_plain_function() -> None:
         def __await__(self) -> Any:
             return correct(*self.args).__await__()
 
-    for app in (functools.partial(correct), Later):
+    @types.coroutine
+    def old(*args: Any) -> Any:
+        yield from correct(*args).__await__()
+
+    for app in (functools.partial(correct), Later, old):
         async with Lifespan(app) as lifespan:
             assert lifespan.supported
         assert lifespan.outcome == "complete"
@@ -1248,6 +1279,19 @@ async def test_cancelled_alone_unbegun() -> None:
     assert isinstance(lifespan.error, asyncio.CancelledError)
 
 
+async def test_cancelled_and_raised() -> None:
+    """What an application raises is its error, also where its task is to be cancelled just then."""
+    error = OSError("mine")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]
+        raise error
+
+    async with Lifespan(app) as lifespan:
+        await asyncio.sleep(1)
+        assert (lifespan.outcome, lifespan.error) == ("declined", error)
+
+
 async def test_asked_again_and_again() -> None:
     """A server may ask again and again whether the application is gone; nothing piles up."""
     lifespan = Lifespan(correct)
@@ -1257,6 +1301,23 @@ async def test_asked_again_and_again() -> None:
             await asyncio.wait_for(lifespan.ended(), 1)
     assert len(lifespan.waiters) < 5
     await lifespan.shutdown()
+
+
+async def test_received_again_and_again() -> None:
+    """An application may look from time to time whether shutdown has come; nothing piles up."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        for _ in range(100):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 1)
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    await asyncio.sleep(99.5)
+    assert len(lifespan.waiters) < 5
+    await lifespan.ended()
 
 
 def test_errors_travel() -> None:

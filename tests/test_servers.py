@@ -3,6 +3,7 @@
 import re
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import cases, servers, subjects, trials
-from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.cases import Case, Unchecked
 from lifespec.conformance.report import Finding
+from lifespec.conformance.seen import Seen
 from lifespec.conformance.servers import Job
 from lifespec.trace import Entry
 from sights import line, saw
@@ -62,7 +64,8 @@ def test_a_server_is_judged_case_by_case() -> None:
     told: list[int] = []
     only = servers.chosen(["sends-no-type", "well-behaved-loop"])
     found = servers.check(job(), only, lambda: told.append(1))
-    assert found.subject == f"{sys.executable} {SERVE} '{{app}}' --port '{{port}}'"
+    assert found.subject == f"{sys.executable} {SERVE} {{app}} --port {{port}}"
+    assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
         ("sends-no-type", "send-refuses-unknown", "conforms"),
         ("sends-no-type", "refusal-survived", "conforms"),
@@ -157,6 +160,46 @@ def test_a_server_without_lifespan_is_told_as_that() -> None:
     assert set(verdicts.values()) == {"not applicable"}
     assert found.findings[0].actual == "The server calls the application with no lifespan scope."
     assert found.status() == 0
+
+
+class Tried:
+    """A trial that only counts how many of its kind there are at a time."""
+
+    now, most = 0, 0
+    rest, together = False, threading.Barrier(1)
+
+    def __init__(self, _: object, case: Case, *__: object, rests: Any, **___: object) -> None:
+        self.case, self.rests = case, rests
+
+    def run(self) -> Seen:
+        """Take part; the first case is played alone."""
+        Tried.now += 1
+        Tried.most = max(Tried.most, Tried.now)
+        if self.case.name != "well-behaved" and self.rest:
+            self.rests()
+            self.rests()
+            self.together.wait(30)
+        time.sleep(0.01)
+        Tried.now -= 1
+        return saw(self.case.name, "called lifespan")
+
+
+@pytest.mark.parametrize(("rest", "most"), [(True, 3), (False, 1)])
+def test_a_case_begins_when_another_only_waits(
+    rest: bool,  # noqa: FBT001
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many are played at a time as there are places, and beside them those that rest."""
+    monkeypatch.setattr(servers, "AT_ONCE", 1)
+    monkeypatch.setattr(servers, "Trial", Tried)
+    monkeypatch.setattr(Tried, "most", 0)
+    monkeypatch.setattr(Tried, "rest", rest)
+    monkeypatch.setattr(Tried, "together", threading.Barrier(3))
+    only = servers.chosen(["state", "slow-start", "hangs-at-startup"])
+    found = servers.check(job(), only)
+    assert {each.case for each in found.findings} == {case.name for case in only}
+    assert Tried.most == most
 
 
 PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "

@@ -92,10 +92,13 @@ def test_the_probe_goes_on_when_it_is_told() -> None:
         assert subject.ask("/hold", LIMIT).body
 
 
+NO_PROGRAM = "activate the environment that has it, or give its path"
+
+
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["no-such-program"], "there is no program 'no-such-program'"),
+        (["no-such-program"], f"there is no program 'no-such-program': {NO_PROGRAM}"),
         ([str(SERVE)], f"{str(SERVE)!r} cannot be run: Permission denied"),
     ],
 )

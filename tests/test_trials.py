@@ -20,6 +20,14 @@ LIMIT = 30.0  # seconds; nothing here takes one
 SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
+IGNORES = """
+import asyncio, runpy, signal, sys
+
+asyncio.SelectorEventLoop.add_signal_handler = lambda *_: None
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
@@ -147,11 +155,39 @@ def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (seen.stopped, seen.status) == (None, None)
 
 
-def test_what_goes_on_for_ever_has_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_on_for_ever_has_a_limit_too() -> None:
     """An application that notes something again and again keeps nobody waiting."""
-    monkeypatch.setattr(trials, "LONGEST", 1.0)
-    seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"])
-    assert len(seen.all("plays")) < 100
+    seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
+    assert 0 < len(seen.all("plays")) < 100
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "limit"),
+    [
+        (['until "returned lifespan"', "wait 0.1"], 2.0),
+        (['until "plays hang"', "wait 1.5"], LIMIT),
+        (['until "plays hang"', "stop"], 1.5),
+    ],
+)
+def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
+    """For something new, for a time to pass, or for the end: others can begin."""
+    told: list[float] = []
+    hangs = case(["receive", "hang"], meanwhile)
+    ignores = [sys.executable, "-c", IGNORES, str(SERVE), "{app}", "--port", "{port}"]
+    began, never = time.monotonic(), threading.Event()
+    Trial(ignores, hangs, limit, never, rests=lambda: told.append(time.monotonic())).run()
+    assert told
+    assert told[0] - began > trials.REST
+
+
+def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the application is imported, a server is at work."""
+    monkeypatch.setattr(trials, "START", 1.0)
+    monkeypatch.setattr(trials, "REST", 0.1)
+    told: list[int] = []
+    starts = case(["converse"], ["request /", "wait 1"])
+    Trial(IDLE, starts, LIMIT, threading.Event(), rests=lambda: told.append(1)).run()
+    assert told == []
 
 
 def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:

@@ -380,6 +380,15 @@ def test_every_cell(state: State, happening: str, text: str) -> None:
     assert after.slugs == (violations, before.slugs[1] + remarks)
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_startup_after_an_early_refusal(text: str) -> None:
+    """A server that sends startup to who has refused already sends it once, and no more often."""
+    early = ["lifespan.startup.failed", STARTUP["type"]]
+    before = Talk(*early[:1], text=text).run()
+    assert Talk(*early, text=text).run().slugs == ([], before.slugs[1])
+    assert Talk(*early, *early[1:], text=text).run().slugs[0] == [("startup-sent", "server")]
+
+
 def told(found: list[Violation]) -> list[str]:
     """Return what a reader sees of violations or remarks."""
     return [str(each) for each in found]
@@ -488,6 +497,16 @@ def test_raising() -> None:
     with pytest.raises(Violation):
         run(talk.judge(talk.scope, talk.receive, talk.send))
     assert talk.judge.remarks == []  # what was raised here is not the application's own
+
+
+def test_a_lifespan_that_was_broken_off_is_over() -> None:
+    """The second of two lifespans is broken off where that raises; it troubles no later one."""
+    one = Serving(*ALL[:2], text="amgi 2.0", raises=True).begin()
+    with pytest.raises(Violation, match="began another lifespan while running"):
+        Serving(ALL[0], text="amgi 2.0").begin(one.judge)
+    one.call.close()
+    Serving(ALL[0], text="amgi 2.0").begin(one.judge)
+    assert len(one.judge.violations) == 1
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -1043,6 +1062,8 @@ def test_what_has_no_repr() -> None:
 
     (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
     assert "<Odd instance at 0x" in str(found)
+    (found,) = Talk(ALL[0], {"type": 10**5000}).run().judge.violations
+    assert "sent <dict object at 0x" in str(found)
 
 
 def refused(*happenings: Any, text: str) -> Talk:

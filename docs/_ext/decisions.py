@@ -112,6 +112,11 @@ class CaseDirective(SphinxDirective):
             text = "The case %r names no rule, and is not ours either."
             logger.warning(text, node["name"], location=node)
         names_ = deciders(known, ours, words(self.env))
+        if ours and (ours == "too", bool(slugs)) == (True, False):
+            logger.warning("The case %r is ours alone: not “too”.", node["name"], location=node)
+        if ours and names_ == deciders(known, None, words(self.env)):
+            text = "The rules of the case %r are ours: delete its option."
+            logger.warning(text, node["name"], location=node)
         decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
         parts = [*decided, *(self._link(rule.slug) for rule in known)]
         spaced = (each for part in parts for each in (part, nodes.Text(" ")))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "counted", "debtors", "denials", "faults", "owed", "parties"]
+__all__ = ["CHINESE", "counted", "debtors", "faults", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -37,15 +37,6 @@ INSTEAD = {
     "should not": r"ought not|better not",
 }
 POSSIBLY = re.compile("可能|也许|或许")
-# In a rule, what is denied in one language is denied in the other.
-ENGLISH_DENIALS = re.compile(
-    r"\b(?:not|no|never|nothing|nobody|none|neither|nor|cannot|without|lacks?|missing|unknown"
-    r"|wrong|unless|absent|before it (?:has )?answered)\b",
-    re.IGNORECASE,
-)
-CHINESE_DENIALS = re.compile(
-    "不(?:同|过|论|管|仅|必|止|断)|无(?:论|须|需)|(?P<denial>[不没无未勿非]|缺少)"
-)
 # Who is named before a duty owes it; these are named as those to whom something is done.
 ENGLISH_DEBTORS = re.compile(
     r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"  # noqa: RUF001
@@ -54,7 +45,6 @@ ENGLISH_DEBTORS = re.compile(
 )
 CHINESE_DEBTORS = re.compile("(?<!阻止)(?P<server>服务器)|(?<!对)(?P<application>应用程序)")
 SENTENCES = re.compile(r"[.:]\s|[。：；]")  # noqa: RUF001
-PARTIES = {"server": "服务器", "application": "应用程序"}
 
 
 def counted(pattern: re.Pattern[str], text: str) -> Counter[str]:
@@ -81,29 +71,6 @@ def faults(english: str, chinese: str, *, rule: str = "") -> Iterator[str]:
             yield (
                 f"{where}the English says “{name}” {_times(ours[name])}, the Chinese {word} "
                 f"{_times(theirs[name])}: a translation keeps every duty."
-            )
-
-
-def denials(english: str, chinese: str, rule: str) -> Iterator[str]:
-    """Yield a sentence where a rule denies more in one language than in the other."""
-    ours = len(ENGLISH_DENIALS.findall(english))
-    theirs = sum(found["denial"] is not None for found in CHINESE_DENIALS.finditer(chinese))
-    if ours != theirs:
-        yield (
-            f"in the rule {rule} the English denies something {_times(ours)}, the Chinese "
-            f"{_times(theirs)}: a translation denies what the original does."
-        )
-
-
-def parties(english: str, chinese: str) -> Iterator[str]:
-    """Yield a sentence where Chinese names a party less often: it may where English has *it*."""
-    for name, word in PARTIES.items():
-        pattern = rf"(?<![\w*(-])[{name[0]}{name[0].upper()}]{name[1:]}s?\b"
-        ours, theirs = len(re.findall(pattern, english)), chinese.count(word)
-        if theirs < ours:
-            yield (
-                f"the English says “{name}” {_times(ours)}, the Chinese {word} {_times(theirs)}: "
-                "say who does it."
             )
 
 

@@ -14,7 +14,7 @@ from docutils import nodes
 from rules import rule_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     Explanation = dict[str, str | list[list[str]]]
@@ -28,9 +28,9 @@ def explained(doctrees: Path, order: list[str]) -> dict[str, Explanation]:
     return {slug: found[slug] for slug in order if slug in found}
 
 
-def as_json(explanations: dict[str, Explanation]) -> str:
-    """Return a file of them, which a reader can compare with the one before."""
-    return json.dumps(explanations, ensure_ascii=False, indent=1) + "\n"
+def as_json(found: Mapping[str, Explanation | str]) -> str:
+    """Return a file of what was found, which a reader can compare with the one before."""
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
 
 
 def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:

@@ -187,7 +187,8 @@ def _sign(place: str, findings: list[Seen], translate: Translate) -> nodes.entry
 
 
 def _title(subject: Record) -> nodes.Element:
-    versions = ", ".join(subject["versions"].values())
+    (_, version), *others = subject["versions"].items()
+    versions = ", ".join([version, *(" ".join(other) for other in others)])
     return nodes.inline("", "", nodes.Text(f"{subject['name']} "), nodes.emphasis("", versions))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import comments
 import duties
+import tallies
 import terms
 import typography
 from catalogue import Fault
@@ -36,16 +37,19 @@ ENDS = ".?!:;,"
 CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
 CLOSING = "”’）》)\"' "  # noqa: RUF001
 PROPER_NAMES = {
-    "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian", "gunicorn",
-    "hypercorn", "lifespec", "litestar", "perl", "python", "quart", "sanic", "starlette", "trio",
-    "uvicorn", "worker",
+    "amgi", "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian",
+    "gunicorn", "hypercorn", "lifespec", "litestar", "perl", "python", "quart", "sanic",
+    "starlette", "trio", "uvicorn", "worker",
 }  # fmt: skip
 RELEASE = re.compile(r"[a-z][\w-]* \d+(\.\d+)+")  # of a package: its name and version
 KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to", "emphasis": "the"}
 
 
 class Pair(NamedTuple):
-    """A message in both languages, and where the Chinese stands; `kind` as in `Message`."""
+    """A message in both languages, and where the Chinese stands; `kind` as in `Message`.
+
+    `note` is what the translator says of the entry.
+    """
 
     file: str
     line: int
@@ -53,6 +57,7 @@ class Pair(NamedTuple):
     chinese: str
     kind: str = "text"
     suffix: str = ".md"
+    note: str = ""
 
 
 def pairs(catalog: polib.POFile, template: Template, name: str) -> Iterator[Pair]:
@@ -61,7 +66,8 @@ def pairs(catalog: polib.POFile, template: Template, name: str) -> Iterator[Pair
     suffix = template.file[template.file.rfind(".") :]
     for entry in catalog.translated_entries():
         kind = kinds.get(entry.msgid, "text")
-        yield Pair(name, entry.linenum or 1, entry.msgid, entry.msgstr, kind, suffix)
+        line, note = entry.linenum or 1, entry.tcomment
+        yield Pair(name, line, entry.msgid, entry.msgstr, kind, suffix, note)
 
 
 def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fault]:
@@ -85,9 +91,7 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
     yield from _numbers(english.prose, chinese.prose)
     rule = pair.kind.removeprefix("rule ") if pair.kind.startswith("rule ") else ""
     yield from duties.faults(english.prose, chinese.prose, rule=rule)
-    if rule:
-        yield from duties.denials(english.prose, chinese.prose, rule)
-    yield from duties.parties(english.prose, chinese.prose)
+    yield from tallies.faults(english.prose, chinese.prose, pair.note, rule)
     yield from terms.faults(english.prose, chinese.prose)
     yield from typography.faults(chinese.prose)
     yield from _reading(english.prose, chinese.prose)
@@ -119,12 +123,19 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
         yield f"the Chinese has the number {number}, which the English has not."
 
 
+def _latin(text: str) -> set[str]:
+    """Return the Latin words of a text, one or many, but for short names."""
+    return {word.lower().removesuffix("s") for word in re.findall("[A-Za-z]{4,}", text)}
+
+
 def _reading(english: str, chinese: str) -> Iterator[str]:
-    """Say where a text is not translated at all, or its last sentence has no end."""
+    """Say where a text is not translated, names what it should not, or has no end."""
     words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
     named = not words - PROPER_NAMES or RELEASE.fullmatch(english)
     if not named and not typography.is_chinese(chinese):
         yield "this has no Chinese word: translate it."
+    for word in sorted(_latin(chinese) - _latin(english) - PROPER_NAMES):
+        yield f"the Chinese has the word {word!r}, which the English has not."
     ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
     if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):
         verb = "lacks the mark" if ours in ENDS else "has a mark"

@@ -1,8 +1,10 @@
 """What `make drift` found: `{drift}` with the name of a part is a table, `:chart:` a chart.
 
+{drift} scores          what was tried in each language, and how much of it was noticed
 {drift} code            the mutants of each file to copy, and in which language one was noticed
 {drift} documents       the changes of each kind of place, and who noticed
 {drift} tokens          the same by the kind of token
+{drift} listed          what nothing can notice, by its reason, and how often
 {drift} survivors       what nothing noticed and nobody listed, by name
 {drift} when            when it was measured, with what, and how long it took
 
@@ -50,6 +52,9 @@ GUARDS = {
 }
 MEANT = ("run", "held", "other")
 PLACES = {
+    "code server.py": "`server.py`",
+    "code application.py": "`application.py`",
+    "code validate.py": "`validate.py`",
     "en rule": "Rules, English",
     "zh rule": "Rules, Chinese",
     "en case": "Decisions, English",
@@ -71,6 +76,8 @@ PLACES = {
     "en explain": "The command's copy, English",
     "zh explain": "The command's copy, Chinese",
 }
+MUTANTS = {"en": "Mutants, English", "zh": "Mutants, Chinese"}
+CHANGES = {"en": "Changes, English", "zh": "Changes, Chinese", "both": "Changes, both at once"}
 WIDTH, LEFT, STEP = 480, 190, 22  # of the chart: in all, of its labels, from bar to bar
 STRONG, WEAK = (f' fill="currentColor" fill-opacity="{opacity}"' for opacity in (0.75, 0.25))
 
@@ -88,9 +95,11 @@ class Drift(SphinxDirective):
         found: Record = json.loads(path.read_text(encoding="utf-8"))
         translate = words(self.env)
         parts: dict[str, Callable[[Record, Translate], list[nodes.Node]]] = {
+            "scores": _scores,
             "code": _code,
             "documents": _documents,
             "tokens": _tokens,
+            "listed": _listed,
             "survivors": _survivors,
             "when": _when,
         }
@@ -114,6 +123,50 @@ def _share(part: int, whole: int) -> str:
     return f"{min(share, 99.9) if part < whole else share:.4g}\N{NO-BREAK SPACE}%"
 
 
+def _scores(found: Record, translate: Translate) -> list[nodes.Node]:
+    """Say of each language how many were tried, noticed, listed, and which share that is."""
+    titles = ["", "Score", "Tried", "Noticed", "Only a copy", "Listed", "Nothing"]
+    rows = [[said(translate(MUTANTS[each])), *_score(_mutants(found, each))] for each in MUTANTS]
+    for language, label in CHANGES.items():
+        counter = Counter[str]()
+        for row in found["documents"]:
+            if row["language"] == language:
+                counter.update(_guards(row))
+        rows.append([said(translate(label)), *_score(counter)])
+    return [table([title and translate(title) for title in titles], rows, "drift")]
+
+
+def _mutants(found: Record, language: str) -> Counter[str]:
+    counter = Counter[str]()
+    for row in found["code"].values():
+        counter.update({"made": row["mutants"], "run": row[language], "listed": row["listed"]})
+    counter["none"] = counter["made"] - counter["run"]
+    return counter
+
+
+def _score(row: Counter[str]) -> list[Cell]:
+    """Return the cells of a line: what is listed is neither noticed nor asked for."""
+    asked = row["made"] - row["listed"]
+    missed = max(row["none"] - row["listed"], 0)
+    counts = [row["made"], asked - missed, row["copy"], row["listed"], missed]
+    return [said(_share(asked - missed, asked)), *map(_number, counts)]
+
+
+def _listed(found: Record, translate: Translate) -> list[nodes.Node]:
+    titles = ["Place", "Token", "Changes", "Reason"]
+    rows = []
+    for row in found["listed"]:
+        label = PLACES[f"{row['language']} {row['place']}"]
+        place = code(label.strip("`")) if "`" in label else said(translate(label))
+        cells = [
+            said(translate(row["token"])),
+            _number(row["number"]),
+            said(translate(row["reason"])),
+        ]
+        rows.append([place, *cells])
+    return [table([translate(title) for title in titles], rows, "drift")]
+
+
 def _code(found: Record, translate: Translate) -> list[nodes.Node]:
     titles = ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"]
     rows = [
@@ -135,11 +188,10 @@ def _by_place(found: Record) -> dict[str, Counter[str]]:
 
 
 def _guards(row: Row) -> dict[str, int]:
-    """Return the numbers of a row: what is listed counts as what it is."""
-    found = {"made": row["made"]}
-    for guard in GUARDS:
-        found[guard] = row.get(guard, 0) + row.get(f"listed {guard}", 0)
-    return found
+    """Return the numbers of a row: what is listed was noticed by nothing."""
+    listed = row.get("listed", 0)
+    found = {guard: row.get(guard, 0) for guard in GUARDS}
+    return {"made": row["made"], **found, "none": found["none"] + listed, "listed": listed}
 
 
 def _counted(
@@ -180,11 +232,11 @@ def _when(found: Record, translate: Translate) -> list[nodes.Node]:
     made = sum(row["made"] for row in found["documents"])
     mutants = sum(row["mutants"] for row in found["code"].values())
     minutes = round(sum(found["seconds"].values()) / 60)
-    sentence = translate("%s mutants and %s changes, tried in %s minutes.")
+    sentence = translate("%s mutants and %s changes, tried in %s minutes of a processor's time.")
     count = sentence % (f"{mutants:,}", f"{made:,}", minutes)
     versions = f"{found['python']}, Sphinx {found['sphinx']}, mutmut {found['mutmut']}"
     when = translate("Measured on %s: %s; %s.") % (found["date"], versions, found["machine"])
-    return [nodes.paragraph("", f"{count} {when}", translatable=False)]
+    return [nodes.paragraph("", each, translatable=False) for each in (count, when)]
 
 
 def chart(rows: dict[str, Counter[str]], translate: Translate) -> str:

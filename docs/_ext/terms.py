@@ -47,10 +47,10 @@ TERMS = (
     Term("crash", r"crash(?:es|ed|ing)?", "崩溃", "奔溃|崩坏|宕机"),
     Term("conformance", r"conformance", "符合性", "合规性|一致性"),
     Term("rule", r"(?<!as a )(?:rules?(?! out\b)|clauses?)", "规则", "条款"),
-    Term("exception", r"exceptions?", "异常", "例外"),
+    Term("exception", r"exceptions?", "异常", "(?<!不)例外"),
     Term("raise", r"rais(?:e|es|ed|ing)", "抛出", "引发"),
 )
-ORDINARY = {"范围", "一致性", "例外"}  # where no term stands, these mean something else
+ORDINARY = {"范围", "一致性"}  # where no term stands, these mean something else
 NEVER = {
     "您": "a specification does not address its reader: leave it out",
 }

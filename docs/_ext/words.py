@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec import diagram
-from lifespec.conformance import cases, vocabulary
+from lifespec.conformance import cases, vocabulary, wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "words"]
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "of_reports", "words"]
 
 CATALOG = "lifespec"
 
@@ -104,6 +104,15 @@ MESSAGES = (
     "File",
     "Mutants",
     "Listed",
+    "Tried",
+    "Noticed",
+    "Score",
+    "Reason",
+    "Mutants, English",
+    "Mutants, Chinese",
+    "Changes, English",
+    "Changes, Chinese",
+    "Changes, both at once",
     "Noticed in English",
     "Noticed in Chinese",
     "An example",
@@ -153,8 +162,15 @@ MESSAGES = (
     "term",
     "text",
     "version",
-    "%s mutants and %s changes, tried in %s minutes.",
+    "%s mutants and %s changes, tried in %s minutes of a processor's time.",
     "Changes noticed: by what they mean, and by a copy alone",
+    "Two neighbours change places, whose words hardly stand anywhere else.",
+    "Another program that prints the same: what the page shows is still what the program does.",
+    "Another case of the suite holds the rule, or the change keeps the sense of this one.",
+    "No other program: only its truth is asked, and no exception is the empty text.",
+    "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
+    "mutant",
+    "No phrase of a case tells where this rule is seen, only that it is.",
     "Case",
     "violates",
     "departs",
@@ -196,16 +212,24 @@ def messages() -> tuple[str, ...]:
 
 
 def _of_the_suite() -> Iterator[str]:
-    """Yield the sentences of the cases and of their vocabulary."""
+    """Yield the sentences of the cases and of their vocabulary, and the words of reports."""
     yield from (case.says for case in cases.load())
     yield from vocabulary.KEYS.values()
     for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
         yield from (row.says for row in table.values())
+    yield from wording.WORDS
 
 
 @lru_cache(maxsize=4)
 def _translations(path: Path, _modified: int) -> dict[str, str]:
     return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path)) if entry.msgstr}
+
+
+def of_reports(catalogs: Path) -> dict[str, str]:
+    """Return the words of the suite's reports, from the catalogs of a language."""
+    path = catalogs / f"{CATALOG}.po"
+    known = _translations(path, path.stat().st_mtime_ns)
+    return {word: known.get(word, word) for word in wording.WORDS}
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:

@@ -68,10 +68,16 @@ async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> N
             raise RuntimeError("the context ended before shutdown")  # noqa: TRY301  it swallowed one
     except Exception as error:
         if asked:  # [failed-to-prevent-start]
-            text = str(error) or repr(error)
-            await send({"type": f"lifespan.{asked}.failed", "message": text})
+            await send({"type": f"lifespan.{asked}.failed", "message": _text(error)})
         raise
     await send({"type": "lifespan.shutdown.complete"})  # [shutdown-answered]
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error) or repr(error)
+    except Exception:  # noqa: BLE001  the failure is told, whatever its words do
+        return object.__repr__(error)
 
 
 def _share(state: Mapping[str, Any], scope: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -50,11 +50,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except (Refused, Unchecked) as refused:
-        sys.stderr.write(f"lifespec: {refused}\n")
+        _say(str(refused))
         return 2
     except KeyboardInterrupt:
-        sys.stderr.write("lifespec: interrupted\n")
+        _say("interrupted")
         return INTERRUPTED
+
+
+def _say(sentence: str) -> None:
+    """Write to standard error; where it is closed or full, the status has to say it alone."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.write(f"lifespec: {sentence}\n")
 
 
 def _run(argv: Sequence[str] | None) -> int:

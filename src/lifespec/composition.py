@@ -5,12 +5,13 @@ started in order and stopped in reverse; where one fails to start, those before 
 The state is one namespace: each part sees what it has set itself, requests see it all.
 """
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from logging import DEBUG, ERROR
+from logging import DEBUG
 from typing import Any, Self
 
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, log
 
 __all__ = ["compose"]
 
@@ -45,18 +46,23 @@ def compose(app: Application, *others: Application) -> Application:
 async def _live(parts: tuple[Application, ...], scope: Any, receive: Receive, send: Send) -> None:
     await receive()
     failures: list[str] = []
+    lifespans: list[_Part] = []
     try:
         async with AsyncExitStack() as stack:
-            lifespans = [
+            for lifespan in _lifespans(parts, scope):
+                lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
-                for lifespan in _lifespans(parts, scope)
-            ]
             if not any(lifespan.supported for lifespan in lifespans):
                 return  # all of them declined, and so does the whole
             await send({"type": "lifespan.startup.complete"})
             await receive()
     except StartupFailed as failure:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
+        raise
+    except CancelledError:  # the server takes no answer any more
+        for lifespan in lifespans:
+            if lifespan.outcome == "failed":
+                log.error(lifespan.sentence)
         raise
     if failures:
         await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
@@ -89,10 +95,16 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
 
 
 class _Part(Lifespan):
-    """One of several: the whole reports its failures."""
+    """One of several: the whole reports its failures, and has the server's grace."""
+
+    def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
+        if what == "cancelled" and self.phase in ("waiting", "stopping"):
+            self.grace = None  # it is the whole that was cancelled
+        return super().happened(what, detail, error)
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
-        super().note(DEBUG if level == ERROR and error is None else level, sentence, error)
+        failed = self.phase == "answered" and error is None
+        super().note(DEBUG if failed else level, sentence, error)
 
 
 class _Share(dict[str, Any]):

@@ -270,9 +270,9 @@ def _run_beside(block: Block) -> str:
     sys.stderr.write(complaint)
     if status is None:
         raise _too_long(block, block.line)
-    if status:
+    if status or complaint:
         _, header, rest = complaint.rpartition(TRACEBACK)
-        if not header or TRACEBACK not in (block.expected or ""):
+        if not status or not header or TRACEBACK not in (block.expected or ""):
             where = re.findall(r'example\.py", line (\d+)', rest)
             told = " ".join([f"The example ended with status {status}", *_last(complaint)])
             raise ExampleFailed(block, int([block.line, *where][-1]), told, printed)

@@ -20,6 +20,7 @@ word in [brackets] is the rule of the specification that the line obeys.
 """
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
@@ -121,10 +122,6 @@ class ProtocolError(Exception):
         return "The application sent {} [{}]".format(*self.args)
 
 
-class NoApplication(TypeError):  # noqa: N818
-    """What was called as an application is none."""
-
-
 class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it."""
 
@@ -145,7 +142,7 @@ class Conversation(Generic[State]):
         elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
             raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
         else:
-            scope = {key: {**of} if isinstance(of, dict) else of for key, of in scope.items()}
+            scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
         for limit in (startup_timeout, shutdown_timeout, grace):
             if limit is not None and not limit >= 0:
                 raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
@@ -158,6 +155,7 @@ class Conversation(Generic[State]):
         self.inbox: list[dict[str, str]] = []
         self.asked = self.message = self.sentence = ""
         self.raised: BaseException | None = None
+        self.unfit: TypeError | None = None
         self.idle = False
 
     @property
@@ -221,7 +219,7 @@ class Conversation(Generic[State]):
         self.raised = error
         if error is None or (obeyed and self.phase in ("dismissed", "ended")):
             self.happened("returned")
-        elif isinstance(error, NoApplication):
+        elif error is self.unfit:  # and not that of another one, further in
             self.phase = "ended"
             self.changed()
         elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
@@ -297,8 +295,8 @@ class Lifespan(Conversation[State]):
         except self.cancelled as cancelled:
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
-        if isinstance(self.raised, NoApplication):
-            raise self.raised
+        if self.unfit:
+            raise self.unfit
         self.judge(StartupFailed, StartupTimeout, "declined")
         return self
 
@@ -326,7 +324,6 @@ class Lifespan(Conversation[State]):
         """Return when the application is gone: a server races this with its stop signal."""
         if not self.asked:
             raise RuntimeError("ended() comes after startup()")
-        self.waiters = [waiter for waiter in self.waiters if not waiter.done()]
         while self.phase != "ended":
             await self._change()
 
@@ -352,15 +349,16 @@ class Lifespan(Conversation[State]):
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)
             raise
-        if not hasattr(type(call), "__await__"):
-            raise NoApplication(f"a call of an application returns an awaitable, not {call!r}")
+        if not (hasattr(type(call), "__await__") or inspect.isawaitable(call)):
+            self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
+            raise self.unfit
         return call
 
     def _gone(self, task: asyncio.Task[None]) -> None:
         """See what `_run` could not: a call cancelled before it began, an exit that went on."""
-        if task.cancelled():
+        if task.cancelled() and self.phase != "ended":
             self.over(asyncio.CancelledError(), obeyed=True)
-        else:
+        elif not task.cancelled():
             task.exception()
 
     async def _receive(self) -> dict[str, str]:
@@ -387,6 +385,8 @@ class Lifespan(Conversation[State]):
     def _change(self, limit: float | None = None) -> Awaitable[None]:
         """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
+        if self.waiters:  # perhaps given up, each by who awaited it
+            self.waiters = [each for each in self.waiters if not each.done()]
         self.waiters.append(waiter)
         if limit is not None:
             timer = waiter.get_loop().call_later(limit, self._expire, self.phase, limit)

@@ -288,6 +288,18 @@ def scope(
     return fresh
 
 
+_REPR = reprlib.Repr()
+_REPR.maxother = _REPR.maxstring = 80
+
+
+def _shown(value: Any) -> str:
+    """Return a short repr, whatever that of the value, or of what is in it, does."""
+    try:
+        return _REPR.repr(value)
+    except Exception:  # noqa: BLE001
+        return object.__repr__(value)
+
+
 class Violation(Exception):  # noqa: N818  it is collected rather than raised
     """A rule that was broken: its `slug`, the `party` at fault, and a `sentence` that says when."""
 
@@ -327,11 +339,6 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
         "stopped": "shutdown-after-serving",
     }
 )
-
-
-_REPR = reprlib.Repr()  # it stands what a repr may raise
-_REPR.maxother = _REPR.maxstring = 80
-_shown = _REPR.repr
 
 
 def _type(value: Any) -> str:
@@ -409,8 +416,8 @@ class validator:  # noqa: N801  it reads as what it is used as, a function
             return await self.app(scope, receive, send)
         conversation = _Conversation(self._found, scope, receive, send)
         conversation.look()
-        self._begun(conversation)
         try:
+            self._begun(conversation)
             value = await self.app(scope, conversation.receive, conversation.send)
         except BaseException as error:
             conversation.raised(error)
@@ -446,6 +453,7 @@ class _Conversation:
 
     state: State = "called"
     last: State = "called"  # before the call was over
+    asked = False  # startup was received
     declined = ""  # the rule that the server breaks if it sends another event
     excused = False  # the server refused a right answer
     refusal: BaseException | None = None
@@ -552,6 +560,8 @@ class _Conversation:
 
     def _step(self, happening: str, party: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
+        if happening == "lifespan.startup" and not self.asked:
+            self.asked, rule = True, ""  # once it is sent, also to who has refused before
         if self.declined and happening == "lifespan.shutdown":
             self.found(self.declined, party, did)
         elif rule or remark:

@@ -72,6 +72,8 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     """In both languages, and only where the site is built in its own place and is whole."""
     rules = project / "src" / "lifespec" / "conformance"
     files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
+    words = rules / "words.zh.json"
+    words.unlink()
     (rules / "rules.toml").write_text(ONE_RULE)
     (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nIt must rest.\n:::\n\n{INDEX}")
     assert built(project).returncode == 1  # the Chinese is missing
@@ -80,6 +82,7 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == [
         "It must rest."
     ] * 2
+    assert json.loads(words.read_text())["verdict"] == "判定"
     assert not (project / "site").exists()
     for file in files:
         file.write_text("{}\n")

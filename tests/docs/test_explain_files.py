@@ -5,8 +5,9 @@ import tomllib
 import pytest
 from published import read
 
-from build import EXPLAINED, RULES
+from build import CATALOGS, EXPLAINED, RULES, WORDS
 from explained import as_json, explained
+from words import of_reports
 
 __all__: list[str] = []
 
@@ -21,5 +22,13 @@ def test_the_package_explains_the_rules_as_the_pages_do(language: str) -> None:
     file = RULES.with_name(EXPLAINED[language])
     assert list(found) == order
     assert file.read_text(encoding="utf-8") == as_json(found), (
+        f"{file}:1: run `make docs`, or `python docs/build.py --explain`"
+    )
+
+
+def test_reports_are_worded_as_the_catalogs_have_it() -> None:
+    """The same of the words of reports."""
+    file = RULES.with_name(WORDS)
+    assert file.read_text(encoding="utf-8") == as_json(of_reports(CATALOGS)), (
         f"{file}:1: run `make docs`, or `python docs/build.py --explain`"
     )

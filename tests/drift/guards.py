@@ -44,16 +44,17 @@ PAGES_OF_TESTS = {
     "history": ["tests/docs/test_history.py"],
     "mutation": ["tests/mutation/test_mutation.py"],
     "exhaustive": ["tests/every/test_every.py -k page"],
-}
+    "workers": ["tests/docs/test_counted.py"],
+} | {name: ["tests/docs/test_counted.py"] for name in ("index", "asgi-2", "pagi")}
 NO_AUTOLOAD = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # it takes time
 RULES_TESTS = [
     "tests/sentences/test_sentences.py",
     "tests/docs/test_silences.py",
     "tests/docs/test_decided.py::test_who_decided_is_what_the_rules_say",
-    "tests/mutants/test_mutant_applications.py::test_each_rule_that_can_be_seen_has_a_mutant",
-    "tests/mutants/test_mutant_servers.py::test_each_rule_that_can_be_seen_has_a_mutant",
+    "tests/mutants/test_mutants.py",
     "tests/test_validate.py::test_rules_have_sources",
     "tests/test_validate.py::test_the_judge_goes_by_the_levels_of_the_texts",
+    "tests/test_vocabulary.py::test_a_rule_is_observable_where_its_phrases_look",
     "tests/test_explain.py::test_every_rule_is_explained",
 ]
 PYTEST = ["-x", "-q", "--tb=line", "--assert=plain", "-W", "ignore", "-p", "pytest_asyncio.plugin"]
@@ -161,11 +162,32 @@ class Editions:
         for offset in {0, len(rows) - 1}:
             for guard, sentence in self._translated(change, change.line + offset, rows[offset]):
                 return {"other": [guard, sentence[:300]]}
+        if len(rows) > 1 and self._belong(change.file, change.line, change.line + len(rows) - 1):
+            return {"other": [COMPARED, "These translations have changed places."]}
         if change.place == "rule" and (told := self._owed(change)):
             return {"held": ["build", told]}
         if change.place == "rule" and change.token != "rows exchanged":  # noqa: S105
             return {"copy": ["explain files", OTHER_WORDS]}
         return {}
+
+    def _belong(self, file: str, *lines: int) -> bool:
+        """Whether two translations clearly belong where they are: then an exchange is told.
+
+        What is told goes by the counts without both, which an exchange does not change.
+        """
+        name, pairing = Path(file).stem, import_module("pairing")
+        both = [polib.unescape(self.catalogs[name][line - 2][7:-1]) for line in lines]
+        one, other = (pairing.words(self._pair(name, text)) for text in both)
+        return bool(self.corpus.margin(one, other) > pairing.LIMIT)
+
+    def _pair(self, name: str, text: str) -> Any:
+        return self.parity.Pair(name, 1, text, self.entries[name][text].msgstr)
+
+    @cached_property
+    def corpus(self) -> Any:
+        """All catalogs: which words go together."""
+        pairs = (self._pair(name, text) for name in self.kinds for text in self.entries[name])
+        return import_module("pairing").Corpus(pair for pair in pairs if pair.english)
 
     def _owed(self, change: Change) -> str:
         """Hold a rule, its translation changed, against rules.toml, as the Chinese build does."""
@@ -173,7 +195,9 @@ class Editions:
         changed_ = polib.unescape(self.catalogs[name][change.line - 2][7:-1])
         kind = self.kinds[name][changed_]
         texts = {
-            text: self.english[name][text] for text, of in self.kinds[name].items() if of == kind
+            text: self.entries[name][text].msgstr
+            for text, of in self.kinds[name].items()
+            if of == kind
         }
         parse = import_module("markup").parse
         texts[changed_] = new
@@ -214,9 +238,10 @@ class Editions:
         name = change.file.partition("/")[2]
         template = self.before.by_catalog[name]
         suffix = template.file[template.file.rfind(".") :]
-        chinese = self.english[name].get(change.old, "")
-        pair = self.parity.Pair(name, 1, change.new, chinese, self.kinds[name][change.old], suffix)
-        found = self.parity.sentences(pair, self.before.extensions) if chinese else iter(())
+        entry, kind = self.entries[name][change.old], self.kinds[name][change.old]
+        chinese, note = entry.msgstr, entry.tcomment
+        pair = self.parity.Pair(name, 1, change.new, chinese, kind, suffix, note)
+        found = self.parity.sentences(pair, self.before.extensions)
         return [part for each in itertools.islice(found, 1) for part in (COMPARED, each[:300])]
 
     def _translated(self, change: Change, line: int, new: str) -> Iterator[tuple[str, str]]:
@@ -233,7 +258,8 @@ class Editions:
         template = self.before.by_catalog[name]
         suffix = template.file[template.file.rfind(".") :]
         kind = self.kinds[name].get(message, "text")
-        pair = self.parity.Pair(change.file, line, message, text, kind, suffix)
+        note = self.entries[name][message].tcomment
+        pair = self.parity.Pair(change.file, line, message, text, kind, suffix, note)
         for sentence in self.parity.sentences(pair, self.before.extensions):
             yield COMPARED, sentence
 
@@ -243,10 +269,10 @@ class Editions:
         return import_module("parity")
 
     @cached_property
-    def english(self) -> dict[str, dict[str, str]]:
-        """Return the Chinese of each message, by catalog."""
+    def entries(self) -> dict[str, dict[str, Any]]:
+        """Return the entry of each message, by catalog."""
         return {
-            path.stem: {entry.msgid: entry.msgstr for entry in polib.pofile(str(path))}
+            path.stem: {entry.msgid: entry for entry in polib.pofile(str(path))}
             for path in (ROOT / CATALOGS).glob("*.po")
         }
 
@@ -401,12 +427,13 @@ class Editions:
             return
         catalogue, parity = import_module("catalogue"), import_module("parity")
         path = ROOT / CATALOGS / f"{name}.po"
-        chinese = {entry.msgid: entry.msgstr for entry in catalogue.read(path, path.name)}
+        entries = {entry.msgid: entry for entry in catalogue.read(path, path.name)}
         for one, two in zip(old, new, strict=True):
             if one.text != two.text:
                 suffix = self.before.by_catalog[name].file[-3:]
+                entry = entries[one.text]
                 pair = parity.Pair(
-                    path.name, 1, two.text, chinese.get(one.text, ""), two.kind, suffix
+                    path.name, 1, two.text, entry.msgstr, two.kind, suffix, entry.tcomment
                 )
                 for sentence in parity.sentences(pair, self.before.extensions):
                     yield "other", COMPARED, sentence

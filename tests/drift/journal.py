@@ -52,7 +52,7 @@ class Journal:
 
     @property
     def seconds(self) -> float:
-        """How long all of it took, over all runs."""
+        """How much of a processor's time all of it took, over all runs."""
         return float(self.rows.get("seconds", {}).get("seconds", 0))
 
 

@@ -72,6 +72,12 @@ def _middleware(case: Any, slugs: set[str]) -> str:
         for each in middleware.check(right, "asgi 2.0").findings:
             if each.case == case.name and each.verdict in FAULTS:
                 return f"What is right breaks {each.slug} in {case.name}."
+    mutants = _of_mutants("middlewares").MUTANTS
+    for slug in slugs:
+        for wrong in mutants.get(slug, ()):
+            broken = _broken(list(middleware.check(wrong, "asgi 2.0").findings))
+            if broken != {slug}:
+                return f"{wrong.__name__} is not named by {slug}, but by {sorted(broken)}."
     return ""
 
 
@@ -79,23 +85,27 @@ def _server(case: Any, slugs: set[str]) -> str:
     from lifespec.conformance import servers  # noqa: PLC0415
     from lifespec.conformance.cases import rules  # noqa: PLC0415
 
-    def found(program: Path, cases: Any) -> list[Any]:
-        command = (sys.executable, str(program), "{app}", "--port", "{port}")
-        return list(servers.check(servers.Job(command, limit=5.0), cases).findings)
+    module = _of_mutants("servers")
+    mutants = module.MUTANTS
+
+    def found(program: Path, cases: Any, dialect: str = "asgi 2.0") -> list[Any]:
+        workers = ("--workers", "{workers}") if dialect in module.BEFORE else ()
+        command = (sys.executable, str(program), "{app}", "--port", "{port}", *workers)
+        return list(servers.check(servers.Job(command, dialect, limit=5.0), cases).findings)
 
     known = [one for one in servers.chosen() if one.name == case.name and one.workers == 1]
     for each in found(REFERENCE, known) if known else ():
         if each.verdict in FAULTS:
             return f"The reference breaks {each.slug} in {case.name}: {each.actual}"
-    mutants = _of_mutants("servers").MUTANTS
     for slug in sorted(slugs & set(mutants)):
         judging = [one for one in servers.chosen() if slug in {each.slug for each in one.expect}]
         others = [one for one in judging if one.name != case.name]
         with tempfile.TemporaryDirectory() as folder:
-            program = mutants[slug].written(Path(folder))
-            if any(_broken(found(program, [one])) >= {slug} for one in others):
+            text, program = mutants[slug].dialect, mutants[slug].written(Path(folder))
+            if any(_broken(found(program, [one], text)) >= {slug} for one in others):
                 continue  # another case tells
-            broken = _broken(found(program, [one for one in judging if one.name == case.name]))
+            changed = [one for one in judging if one.name == case.name]
+            broken = _broken(found(program, changed, text))
         if slug not in broken or not broken <= {slug, *rules()[slug].implies}:
             return f"The mutant of {slug} is not named by it, but by {sorted(broken)}."
     return ""

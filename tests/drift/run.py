@@ -19,6 +19,7 @@ import json
 import os
 import platform
 import random
+import resource
 import signal
 import sys
 import time
@@ -41,6 +42,7 @@ __all__ = ["RESULT", "counted", "main"]
 RESULT = ROOT / "docs" / "matrix" / "drift.json"
 WORKERS = min(2, os.cpu_count() or 1)
 EVERY = 100  # tasks, from one line of progress to the next
+AGAIN, POLL = 5.0, 0.02  # seconds
 SAMPLE = {"code": 8, "documents": 60}
 
 
@@ -80,31 +82,42 @@ def tried(
 ) -> list[Row]:
     """Try what was not tried yet; say now and then how far it is."""
     waiting = [task for task in tasks if task.key not in journal.rows]
-    began, total = time.monotonic(), len(tasks)
+    began, total, before = time.monotonic(), len(tasks), journal.seconds
     places = [emptied(FOLDER / f"{what}-{number}") for number in range(WORKERS)]
     if what == "code":
         places = [mutated.place(FOLDER, number) for number in range(WORKERS)]
-    for count, (task, row) in enumerate(side_by_side(waiting, places, work), 1):
-        seconds = time.monotonic() - began
-        journal.add(task.key, {**task.told, **row})
-        if missed(journal.rows[task.key]):
-            print(told(journal.rows[task.key]), flush=True)
-        if count % EVERY == 0:
-            left = seconds / count * (len(waiting) - count) / 60
-            done = total - len(waiting) + count
-            print(f"{what}: {done} of {total}, about {left:.0f} min left", flush=True)
-    journal.add("seconds", {"seconds": time.monotonic() - began + journal.seconds})
+    try:
+        for count, (task, row) in enumerate(side_by_side(waiting, places, work), 1):
+            journal.add(task.key, {**task.told, **row})
+            if missed(journal.rows[task.key]):
+                print(told(journal.rows[task.key]), flush=True)
+            if count % EVERY == 0:
+                left = (time.monotonic() - began) / count * (len(waiting) - count) / 60
+                done = total - len(waiting) + count
+                print(f"{what}: {done} of {total}, about {left:.0f} min left", flush=True)
+    finally:
+        journal.add("seconds", {"seconds": before + processed()})
     return [journal.rows[task.key] for task in tasks]
 
 
+def processed() -> float:
+    """Return the processor's time that this process and those that it started have used."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def taken_over(journal: Journal, tasks: Iterable[Task], before: Journal) -> None:
-    """Take over what was noticed the last time, and how long it took."""
+    """Take over what was noticed the last time, by more than a copy, and the time it took."""
     if before.seconds and not journal.seconds:
         journal.add("seconds", {"seconds": before.seconds})
     known = {named(row): row for row in before.rows.values() if "file" in row}
     for task in tasks:
         row = known.get(named(task.told))
-        if row and task.key not in journal.rows and not missed(row):
+        if (
+            row
+            and task.key not in journal.rows
+            and not (missed(row) or set(row["noticed"]) == {"copy"})
+        ):
             journal.add(task.key, {**row, "key": task.key})
 
 
@@ -173,13 +186,30 @@ def of_documents(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         found = row.get("noticed", {})
         kind = next((each for each in KINDS if each in found), "none")
-        if kind in {"copy", "none"} and listed.change(row):
-            kind = f"listed {kind}"
+        if kind == "none" and listed.change(row):
+            kind = "listed"
         classes.setdefault((row["language"], row["place"], row["token"]), Counter())[kind] += 1
     return [
         {"language": language, "place": place, "token": token, "made": counter.total(), **counter}
         for (language, place, token), counter in sorted(classes.items())
     ]
+
+
+def of_list(rows: Sequence[Row]) -> list[Row]:
+    """Count what is listed and was noticed by nothing, by what it is and its reason."""
+    keys = "language", "place", "token", "reason"
+    counter = Counter(
+        (*(_kind(row)[key] for key in keys[:3]), listed.reason(row))
+        for row in rows
+        if missed(row) and listed.reason(row)
+    )
+    counts = sorted(counter.items())
+    return [{**dict(zip(keys, of, strict=True)), "number": number} for of, number in counts]
+
+
+def _kind(row: Row) -> Row:
+    mutant = {"language": "code", "place": f"{row['file']}.py", "token": "mutant"}
+    return row if "token" in row else mutant
 
 
 def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str, Any]:
@@ -194,6 +224,7 @@ def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str,
         "seconds": {what: round(of) for what, of in seconds.items()},
         "code": of_code(found["code"]),
         "documents": of_documents(found["documents"]),
+        "listed": of_list(rows),
         "survivors": [told(row) for row in rows if missed(row) and not listed.reason(row)],
     }
 
@@ -214,7 +245,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", nargs="?", const=str(random.SystemRandom().randrange(10**6)))
     given = parser.parse_args(arguments)
     # Where it runs in the background an interruption is ignored, and so it is by the examples.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     for name in ("src", "docs", "docs/_ext", "tests/docs"):
         sys.path.insert(0, str(ROOT / name))
     state = content()
@@ -246,8 +278,11 @@ def apart(work: Callable[[], list[Row]], what: str) -> list[Row]:
     answer.unlink(missing_ok=True)
     child = os.fork()
     if not child:
+        os.setpgid(0, 0)  # so that who interrupts the command interrupts this once
         try:
             answer.write_text(json.dumps(work()), "utf-8")
+        except KeyboardInterrupt:
+            pass
         except BaseException:  # noqa: BLE001  this process ends here
             sys.excepthook(*sys.exc_info())
         finally:
@@ -257,12 +292,23 @@ def apart(work: Callable[[], list[Row]], what: str) -> list[Row]:
     try:
         os.waitpid(child, 0)
     except KeyboardInterrupt:
-        os.waitpid(child, 0)  # it was interrupted too, and ends what it started
-        raise
+        _interrupted(child)
+        raise SystemExit("drift: interrupted; called again it goes on where it was") from None
     if not answer.exists():
         raise SystemExit(f"drift: the part {what} ended before its end; see above")
     rows: list[Row] = json.loads(answer.read_text("utf-8"))
     return rows
+
+
+def _interrupted(child: int) -> None:
+    """Interrupt a process until it has ended all that it started: an example can swallow that."""
+    gone = False
+    while not gone:
+        os.kill(child, signal.SIGTERM)
+        until = time.monotonic() + AGAIN
+        while not gone and time.monotonic() < until:
+            gone = bool(os.waitpid(child, os.WNOHANG)[0])
+            time.sleep(POLL)
 
 
 if __name__ == "__main__":

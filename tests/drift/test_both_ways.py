@@ -24,6 +24,7 @@ from changes import Change, changed
 from journal import Journal, Task, side_by_side
 
 import run
+from words import MESSAGES
 
 __all__: list[str] = []
 
@@ -195,23 +196,23 @@ def test_a_task_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert run.missed(row)
 
 
-def test_who_is_interrupted_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_who_is_interrupted_leaves_nothing_behind() -> None:
     """The processes end, and the working tree is what it was."""
     status = ["git", "status", "--porcelain"]
     before = subprocess.check_output(status, cwd=journal.ROOT)
     command = [sys.executable, "tests/drift/run.py", "documents", "--sample", "1"]
     with subprocess.Popen(
-        command, cwd=journal.ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        start_new_session=True,
-    ) as process:  # fmt: skip
+        command, cwd=journal.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         lines = iter(process.stdout.readline, "")
         assert any(line.startswith("documents: ") for line in lines)
-        os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(60) != 0
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 1
+        told = process.stderr.read()  # its end comes when all of them have ended
+    assert told == "drift: interrupted; called again it goes on where it was\n"
     assert subprocess.check_output(status, cwd=journal.ROOT) == before
-    children = f"/proc/{process.pid}/task"
-    assert not Path(children).exists()
 
 
 def block(source: str, expected: str | None = None, kind: str = "virtual") -> dict[str, Any]:
@@ -284,9 +285,10 @@ def of_record(table: str) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("table", ["mutant", "change"])
 def test_what_is_listed_has_a_reason(table: str) -> None:
-    """A sentence."""
+    """A sentence, which the page has in both languages."""
     for row in of_record(table):
         assert row["reason"].endswith(".")
+        assert row["reason"] in MESSAGES
 
 
 def test_the_record_is_whole() -> None:
@@ -303,14 +305,19 @@ def test_the_record_is_whole() -> None:
 
 
 def test_what_is_listed_is_counted_as_listed() -> None:
-    """A change that nothing notices, or a copy alone, counts as one that is listed."""
-    text = {"language": "zh", "place": "text", "token": "negation", "file": "a.po", "line": 1}
+    """A change that nothing notices; what a copy notices counts as that."""
+    example = {"language": "en", "place": "example", "token": "key", "file": "a.md", "line": 1}
     rows = [
-        {**text, "old": "a", "new": "b", "noticed": {}},
-        {**text, "old": "a", "new": "c", "noticed": {"other": ["catalogs", "no"]}},
-        {**text, "token": "level", "old": "a", "new": "d", "noticed": {}},
+        {**example, "old": "a", "new": "b", "noticed": {}},
+        {**example, "old": "a", "new": "c", "noticed": {"run": ["examples", "no"]}},
+        {**example, "old": "a", "new": "d", "noticed": {"copy": ["catalogs", "no"]}},
+        {**example, "place": "rule", "old": "a", "new": "d", "noticed": {}},
     ]
-    counted = {row["token"]: row for row in run.of_documents(rows)}
-    assert counted["negation"]["listed none"] == counted["negation"]["other"] == 1
-    assert counted["level"]["none"] == 1
-    assert [bool(listed.reason(row)) for row in rows] == [True, True, False]
+    counted = {row["place"]: row for row in run.of_documents(rows)}
+    assert counted["example"] | {"made": 3, "listed": 1, "run": 1, "copy": 1} == counted["example"]
+    assert counted["rule"]["none"] == 1
+    mutant = {**listed.rows("mutant")[0], "line": 1, "where": "f", "noticed": {"en": ["", ""]}}
+    first, row = run.of_list([mutant, *rows])
+    assert (first["language"], first["place"], first["number"]) == ("code", "server.py", 1)
+    assert (row["place"], row["number"], row["reason"][:7]) == ("example", 1, "Another")
+    assert [bool(listed.reason(row)) for row in rows] == [True, True, True, False]

@@ -89,7 +89,7 @@ LEVEL = re.compile(r"\b(must not|should not|must|should|may)\b")
 CHINESE_LEVEL = re.compile(
     "应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]|(必须|不得|不应|应|可以)"
 )
-PARTIES = re.compile(r"\b(server|application)(?=s?\b)", re.IGNORECASE)
+PARTIES = re.compile(r"(?<![\w-])(server|application)(?=s?\b)", re.IGNORECASE)
 WORDS = re.compile(rf"(?<=`)({'|'.join([*OUTCOMES, *PHASES])})(?=`)")
 PRINTED = re.compile(rf"(?<=outcome: )({'|'.join(OUTCOMES)})\b|\b({'|'.join(PHASES)})\b(?= )")
 LOGGED = re.compile(r"\b(DEBUG|INFO|WARNING|ERROR)\b")
@@ -98,7 +98,7 @@ NEGATION = re.compile(
     r"\b(is|are|was|has|have|can|will) not\b|\b(does|do) not\b|\bcannot\b|\bnever\b|\bnot\b"
     r"|\b(is|are|can|will)\b"
 )
-CHINESE_NEGATION = re.compile("并非|没有|不(?![得应])|未(?!知)|是|会|能")
+CHINESE_NEGATION = re.compile("并非|没有|(?<!要)不(?![得应过论管断])|未(?!知)|是|会|能")
 
 
 def each(

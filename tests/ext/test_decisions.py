@@ -67,7 +67,6 @@ def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
             ":rules: startup-sent answered-once",
             "lifespan 2.0 (ASGI) ours startup-sent answered-once",
         ),
-        (":rules: answered-once\n:ours: too", "ours answered-once"),
     ],
 )
 def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
@@ -122,6 +121,15 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
         (decision() + decision(), "This page has the name 'leaves' already."),
         (decision().partition("```")[0], "No program of the case 'leaves' prints its outcome."),
         (decision(options=":ours: x"), "Invalid option value for 'ours'"),
+        (decision(options=":ours: too"), "The case 'leaves' is ours alone: not “too”."),
+        (
+            decision(options=":rules: answered-once\n:ours: too"),
+            "The rules of the case 'leaves' are ours: delete its option.",
+        ),
+        (
+            decision(options=":rules: answered-once\n:ours:"),
+            "The rules of the case 'leaves' are ours: delete its option.",
+        ),
     ],
 )
 def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warning: str) -> None:

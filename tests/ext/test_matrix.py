@@ -44,7 +44,7 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         table = trial.page().select_one(".matrix-box table.matrix")
         assert table
         heads = [cell.get_text().strip() for cell in table.select("thead th")]
-        assert heads == ["Rule", "quick 1.0, 2.0", "slow 1.0, 2.0"]
+        assert heads == ["Rule", "quick 1.0, extra 2.0", "slow 1.0, extra 2.0"]
         cells = table.select("tbody td")
         assert [cell.get_text(strip=True) for cell in cells] == ["startup-sent", "✓", "✗"]
         assert "verdict-violates" in cells[2]["class"]
@@ -104,7 +104,7 @@ def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
     rows = subject("quick", finding("conforms"), odd), subject("slow", finding("violates"))
     with tried(tmp_path, page, *rows) as trial:
         cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
-        assert cells == ["Case", "quick1.0, 2.0", "slow1.0, 2.0", "odd", "○", "?"]
+        assert cells == ["Case", "quick1.0, extra 2.0", "slow1.0, extra 2.0", "odd", "○", "?"]
         assert trial.page().find(id="them-odd")
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
         assert lines == ["○ unspecified: quick · odd It came twice."]

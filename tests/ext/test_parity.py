@@ -75,7 +75,10 @@ def test_a_good_translation_has_no_faults() -> None:
             "服务器",
             "服务",
             [
-                "the English says “server” once, the Chinese 服务器 not once: say who does it.",
+                (
+                    "in the rule sent the English says “server” once, the Chinese 服务器 not once: "
+                    "where both say the same nevertheless, write `# server: -1` above the message."
+                ),
                 "the English says 'server': the Chinese must say 服务器.",
             ],
         ),
@@ -83,6 +86,11 @@ def test_a_good_translation_has_no_faults() -> None:
             "次，",
             "次,",
             ["the half-width , stands in Chinese: write ， (in “ `…` 2 次,见此处与 `…`”)."],
+        ),
+        (
+            "**现在**",
+            "**nowadays**",
+            ["the Chinese has the word 'nowaday', which the English has not."],
         ),
         ("。", "", ["the Chinese lacks the mark at its end: the English ends with '.'."]),
     ],

@@ -24,7 +24,17 @@ FOUND: dict[str, Any] = {
         {"language": "both", "place": "rules.toml", "token": "level", "made": 3, "copy": 3},
         {"language": "en", "place": "rule", "token": "event", "made": 5, "run": 3, "other": 2},
         {"language": "en", "place": "rule", "token": "level", "made": 4, "held": 3, "none": 1},
-        {"language": "zh", "place": "text", "token": "party", "made": 2, "listed none": 2},
+        {"language": "zh", "place": "text", "token": "party", "made": 2, "listed": 2},
+    ],
+    "listed": [
+        {"language": "zh", "place": "text", "token": "party", "reason": "None.", "number": 2},
+        {
+            "language": "both",
+            "place": "rules.toml",
+            "token": "level",
+            "reason": "None.",
+            "number": 1,
+        },
     ],
     "survivors": [],
 }
@@ -42,6 +52,30 @@ def rows(trial: Trial) -> list[list[str]]:
     """Return the texts of the page's table."""
     found = trial.page().select("table tr")
     return [[cell.get_text(strip=True) for cell in row.find_all(["th", "td"])] for row in found]
+
+
+def test_the_scores(tmp_path: Path) -> None:
+    """Of each language; what is listed is neither noticed nor asked for."""
+    with tried(tmp_path, "```{drift} scores\n```") as trial:
+        head, *found = rows(trial)
+        assert head == ["", "Score", "Tried", "Noticed", "Only a copy", "Listed", "Nothing"]
+        assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in found] == [
+            ["Mutants, English", "100 %", "1,000", "999", "0", "1", "0"],
+            ["Mutants, Chinese", "99.9 %", "1,000", "998", "0", "1", "1"],
+            ["Changes, English", "88.89 %", "9", "8", "0", "0", "1"],
+            ["Changes, Chinese", "100 %", "2", "0", "0", "2", "0"],
+            ["Changes, both at once", "100 %", "3", "3", "3", "0", "0"],
+        ]
+
+
+def test_what_is_listed(tmp_path: Path) -> None:
+    """By place and token, with the reason and how often."""
+    with tried(tmp_path, "```{drift} listed\n```") as trial:
+        assert rows(trial) == [
+            ["Place", "Token", "Changes", "Reason"],
+            ["Other prose, Chinese", "party", "2", "None."],
+            ["rules.toml", "level", "1", "None."],
+        ]
 
 
 def test_the_mutants_by_file(tmp_path: Path) -> None:
@@ -114,10 +148,10 @@ def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -
 def test_when_it_was_measured(tmp_path: Path) -> None:
     """How much, how long, with what and where."""
     with tried(tmp_path, "```{drift} when\n```") as trial:
-        assert (
-            "1,000 mutants and 14 changes, tried in 30 minutes. Measured on 2026-01-02: "
-            "CPython 3.11.2, Sphinx 9.0.4, mutmut 3.8.1; one that is quick."
-        ) in trial.page().get_text()
+        text = trial.page().get_text()
+        assert "1,000 mutants and 14 changes, tried in 30 minutes of a processor" in text
+        versions = "CPython 3.11.2, Sphinx 9.0.4, mutmut 3.8.1"
+        assert f"Measured on 2026-01-02: {versions}; one that is quick." in text
 
 
 def test_a_part_that_there_is_not(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from lifespec import diagram
 from trial import Trial
-from words import MESSAGES, UnlistedWordError, messages, words
+from words import MESSAGES, UnlistedWordError, messages, of_reports, words
 
 __all__: list[str] = []
 
@@ -49,3 +49,11 @@ def test_a_word_that_is_not_listed_is_refused(tmp_path: Path) -> None:
         pytest.raises(UnlistedWordError, match="'perhaps' is not listed"),
     ):
         words(trial.app.env)("perhaps")
+
+
+def test_the_words_of_reports(tmp_path: Path) -> None:
+    """Each as the catalog has it; a word without a translation stays English."""
+    (tmp_path / "lifespec.po").write_text('msgid "verdict"\nmsgstr "判定"\n', "utf-8")
+    found = of_reports(tmp_path)
+    assert (found["verdict"], found["case"]) == ("判定", "case")
+    assert set(found) <= set(messages())

@@ -2,7 +2,8 @@
 
     python tests/matrix/run.py FOLDER FILE [SUBJECT...]
 
-FOLDER holds the programs; FILE is where the record is kept: its name is a key of RECORDS.
+FOLDER is an environment with what is put on trial; a subject that does not go with the others has
+one of its own in it, of its name.  FILE is where the record is kept: its name is a key of RECORDS.
 Where subjects are named, only they are put on trial, and the record of the others stays.
 """
 
@@ -19,10 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.conformance import brokers, drivers, servers
+from lifespec.conformance.cases import Case
 from lifespec.conformance.servers import Job
 from lifespec.conformance.subjects import OfPerl
 
-__all__ = ["RECORDS", "recorded"]
+__all__ = ["RECORDS", "findings", "recorded"]
 
 TEXT = "asgi 2.0"
 PORT = "--bind 127.0.0.1:{port} --workers {workers}"
@@ -41,7 +43,7 @@ SERVERS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
-FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of this machine: no part of a record
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
 AMGI = {  # name: the broker, and the module of the server
     "amgi-paho-mqtt": ("mosquitto", "amgi_paho_mqtt"),
@@ -65,10 +67,12 @@ def server(packages: Sequence[str], command: str) -> Subject:
     return Subject(lambda folder: Job((str(folder / program), *words), TEXT), command, packages)
 
 
-def driver(name: str) -> Subject:
-    """Return a driver that the suite knows."""
+def driver(name: str, *others: str) -> Subject:
+    """Return a driver that the suite knows; the versions of others count, too."""
     command = f"lifespec check driver {name}"
-    return Subject(lambda folder: drivers.job(name, python=f"{folder / 'python'}"), command, [name])
+    return Subject(
+        lambda folder: drivers.job(name, python=f"{folder / 'python'}"), command, [name, *others]
+    )
 
 
 def consumer(name: str) -> Subject:
@@ -93,7 +97,11 @@ def pagi() -> Subject:
 RECORDS: dict[str, dict[str, Subject]] = {
     "servers": {name: server(*row) for name, row in SERVERS.items()},
     "drivers": {name: driver(name) for name in DRIVERS},
-    "amgi": {**{name: consumer(name) for name in AMGI}, "amgi-common": driver("amgi-common")},
+    "amgi": {
+        **{name: consumer(name) for name in AMGI},
+        "amgi-common": driver("amgi-common"),
+        "pytest-amgi": driver("pytest-amgi", "amgi-common"),
+    },
     "pagi": {"PAGI::Server": pagi()} if PAGI else {},
 }
 
@@ -111,24 +119,30 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
     return dict(zip(packages, said.split(), strict=True))
 
 
-def recorded(record: str, name: str, folder: Path) -> dict[str, Any]:
+def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+    """Put a subject on trial; return what was found, as a record has it."""
+    cases = {case.name: case for case in chosen}
+    return [
+        {key: getattr(each, key) for key in ("case", "slug", "verdict")}
+        | {"actual": ADDRESS.sub("0x…", each.actual)}
+        | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
+        for each in servers.check(job, chosen).findings
+    ]
+
+
+def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     """Put a subject on trial; return its row of the record."""
+    own = environment / name
+    folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
-    job = subject.job(folder)
     began = time.monotonic()
-    cases = {case.name: case for case in servers.chosen()}
-    found = servers.check(job, [*cases.values()]).findings
+    found = findings(subject.job(folder), servers.chosen())
     return {
         "name": name,
         "command": subject.command,
         "versions": versions(folder, subject.packages),
         "seconds": round(time.monotonic() - began),
-        "findings": [
-            {key: getattr(each, key) for key in ("case", "slug", "verdict")}
-            | {"actual": FOLDERS.sub("…/", each.actual)}
-            | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
-            for each in found
-        ],
+        "findings": found,
     }
 
 

@@ -15,24 +15,25 @@ from pathlib import Path
 from lifespec.conformance import servers
 from lifespec.conformance.cases import Case, rules
 from lifespec.conformance.servers import Job
-from servers import MUTANTS
+from servers import BEFORE, MUTANTS
 
-__all__ = ["REFERENCE", "faults", "named"]
+__all__ = ["REFERENCE", "faults", "job", "named"]
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 FAULTS = ("violates", "departs", "unspecified")
 LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 
-def job(program: Path) -> Job:
-    """Return what is put on trial."""
+def job(program: Path, dialect: str = "asgi 2.0") -> Job:
+    """Return what is put on trial; those that were made servers of another text have workers."""
     command = (sys.executable, str(program), "{app}", "--port", "{port}")
-    return Job(command, limit=LIMIT)
+    workers = ("--workers", "{workers}") if dialect in BEFORE else ()
+    return Job((*command, *workers), dialect, limit=LIMIT)
 
 
-def faults(program: Path, cases: Sequence[Case]) -> set[str]:
+def faults(program: Path, cases: Sequence[Case], dialect: str = "asgi 2.0") -> set[str]:
     """Return the rules that the suite finds broken."""
-    found = servers.check(job(program), cases).findings
+    found = servers.check(job(program, dialect), cases).findings
     return {each.slug for each in found if each.verdict in FAULTS}
 
 
@@ -45,7 +46,8 @@ def tried(slug: str) -> bool:
     """Play all cases to a mutant, and tell."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        found = faults(MUTANTS[slug].written(Path(folder)), servers.chosen())
+        mutant = MUTANTS[slug]
+        found = faults(mutant.written(Path(folder)), servers.chosen(), mutant.dialect)
     right = slug in found and found <= named(slug)
     seconds = time.monotonic() - began
     print(f"{'right' if right else 'WRONG'} {slug:28} {seconds:5.0f} s  {', '.join(sorted(found))}")

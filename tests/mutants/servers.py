@@ -1,13 +1,14 @@
 """Wrong servers: the reference, each changed at one place so that it breaks one rule.
 
 A mutant is a folder with two files, the guide's small HTTP server and a copy of the server's half
-beside it; in one of them one text is replaced.
+beside it; in one of them one text is replaced.  Where a rule is PAGI's alone, the reference is made
+a server of PAGI first, with workers.
 """
 
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["MUTANTS", "Mutant"]
+__all__ = ["BEFORE", "MUTANTS", "Change", "Mutant", "written"]
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -16,23 +17,38 @@ FILES = {
 }
 
 
-class Mutant(NamedTuple):
+class Change(NamedTuple):
     """What is replaced in a file, and what by."""
 
     file: str
     old: str
     new: str
 
+
+class Mutant(NamedTuple):
+    """What is replaced in a file, and what by; before that, what makes it a server of the text."""
+
+    file: str
+    old: str
+    new: str
+    dialect: str = "asgi 2.0"
+
     def written(self, folder: Path) -> Path:
         """Write the files of the mutant; return the program."""
-        for name, source in FILES.items():
-            text = source.read_text().replace("from lifespec import", "from lifespan import")
-            if name == self.file:
-                if text.count(self.old) != 1:
-                    raise ValueError(f"{name} has this {text.count(self.old)} times: {self.old}")
-                text = text.replace(self.old, self.new)
-            (folder / name).write_text(text)
-        return folder / "serve.py"
+        return written(folder, *BEFORE.get(self.dialect, ()), Change(*self[:3]))
+
+
+def written(folder: Path, *changes: Change) -> Path:
+    """Write the files of the reference, changed; return the program."""
+    for name, source in FILES.items():
+        text = source.read_text().replace("from lifespec import", "from lifespan import")
+        for file, old, new in changes:
+            if name == file:
+                if text.count(old) != 1:
+                    raise ValueError(f"{name} has this {text.count(old)} times: {old}")
+                text = text.replace(old, new)
+        (folder / name).write_text(text)
+    return folder / "serve.py"
 
 
 def offered_afterwards(condition: str) -> Mutant:
@@ -113,8 +129,42 @@ NO_WAIT = """\
 TWICE = """\
     async with Lifespan(app, None, *limits), Lifespan(app, None, *limits) as lifespan:
 """
+WORKERS = """\
+        number, children = 0, []
+        while options.workers > 1 and number < options.workers:
+            number += 1
+            if not (child := os.fork()):
+                os.environ["WORKER"] = str(number)
+                break
+            children.append(child)
+        else:
+            for signal_ in (signal.SIGINT, signal.SIGTERM) if children else ():
+                signal.signal(signal_, lambda what, _: [os.kill(pid, what) for pid in children])
+            if children:
+                return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
+"""
 WITH = "    async with Lifespan(app, None, *limits) as lifespan:\n"
 SCOPE = 'scope = {"type": "lifespan", "asgi": versions, "state": {}}'
+PAGI = """\
+scope = {
+                "type": "lifespan",
+                "pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 0},
+                "state": {},
+            }
+            if number := __import__("os").environ.get("WORKER"):
+                scope["pagi"] |= {"is_worker": 1, "worker_num": int(number)}"""
+RUN = "        return asyncio.run(until_told(app, sock, options))\n"
+PORT = '    parser.add_argument("--port", type=int, default=8000)\n'
+COUNT = PORT.replace("port", "workers").replace("8000", "1")
+BEFORE = {  # what makes the reference a server of a text that is not its own
+    "pagi 0.3": (
+        Change("lifespan.py", SCOPE, PAGI),
+        Change("serve.py", RUN, WORKERS + RUN),
+        Change(
+            "serve.py", PORT, f'{PORT}    parser.add_argument("--workers", type=int, default=1)\n'
+        ),
+    ),
+}
 
 MUTANTS: dict[str, Mutant] = {
     "scope-type": Mutant("lifespan.py", SCOPE, SCOPE.replace("lifespan", "lifecycle")),
@@ -125,6 +175,12 @@ MUTANTS: dict[str, Mutant] = {
         SCOPE.replace("{}}", '__import__("types").MappingProxyType({})}'),
     ),
     "state-starts-empty": Mutant("lifespan.py", SCOPE, SCOPE.replace("{}}", '{"server": "s"}}')),
+    "scope-worker": Mutant(
+        "serve.py",
+        'os.environ["WORKER"] = str(number)',
+        'os.environ["WORKER"] = "1"',
+        "pagi 0.3",
+    ),
     "scope-lifetime": Mutant(
         "serve.py",
         "        scope = self.lifespan.with_state(exchange.scope)\n",

@@ -138,6 +138,21 @@ def test_who_follows_another_text_says_so() -> None:
     }
 
 
+# PAGI's core text words two rules once more, more weakly.
+TWO_LEVELS = {("pagi 0.3", "spec-version-default"), ("pagi 0.3", "unknown-scope-rejected")}
+
+
+def test_a_text_has_a_rule_at_one_level() -> None:
+    """Whichever of its sections says so; and who follows another text follows it in that."""
+    levels: dict[tuple[str, str], set[str]] = {}
+    for slug, rule in rules().items():
+        for source in rule["source"]:
+            follows = ["asgi 2.0"] if source.get("text") == "asgi" else []
+            for dialect in [*source["dialects"], *follows]:
+                levels.setdefault((dialect, slug), set()).add(source["level"])
+    assert {place for place, found in levels.items() if len(found) > 1} == TWO_LEVELS
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_every_rule_has_a_source_or_is_ours(dialect: str) -> None:
     """A text has every rule but those that are about what it lacks."""

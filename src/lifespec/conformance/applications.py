@@ -32,11 +32,15 @@ class Trial(NamedTuple):
 
 
 def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Put an application on trial, here and now; raise Unchecked where it is none.
+    """Put an application on trial, here and now, and return what was found.
 
-    The same application goes through all cases, one after the other.  The clock is virtual until
-    the application needs the real one.
+    `app` is called with scope, receive and send; the same one goes through all cases, one after the
+    other, each in event loops of its own.  `dialect` names the text that judges, such as "amgi 2.0"
+    or "amgi" for the newest of AMGI.  `limit` is the seconds that an answer has; the clock is
+    virtual until the application needs the real one.  Raises Unchecked where there is no such text
+    or `app` is no application, and RuntimeError inside of an event loop.
     """
+    dialect = cases.text(dialect)
     usual: Usual | None = None
     found: list[Finding] = []
     real = False

@@ -42,6 +42,7 @@ __all__ = [
     "load",
     "read",
     "rules",
+    "text",
 ]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -55,7 +56,6 @@ class Unchecked(Exception):  # noqa: N818  named as what happened
     """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
-_REQUIRED = ("party", "says", "script", "expect")
 _OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
 
 
@@ -157,6 +157,14 @@ def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
     return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
 
 
+def text(name: str) -> str:
+    """Return the key of DIALECTS that a name means: itself, or the newest of asgi, amgi or pagi."""
+    newest = {each.split(" ")[0]: each for each in DIALECTS}
+    if name not in {*DIALECTS, *newest}:
+        raise Unchecked(f"there is no text {name!r}: name {', '.join([*DIALECTS, *newest])}")
+    return newest.get(name, name)
+
+
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
@@ -221,17 +229,15 @@ class _Reader(NamedTuple):
 
     def case(self, row: Any) -> Case:
         self.known("key", row if isinstance(row, dict) else [f"{self.name} = …"], KEYS)
-        for key in _REQUIRED:
+        for key in ("party", "says", "script", "expect"):
             if key not in row:
                 self.refuse(f"the key {key!r} is missing")
         party = row["party"]
         self.known("party", [party], PARTIES)
         dialects = row.get("dialects", tuple(DIALECTS))
         self.known("dialect", dialects, DIALECTS)
-        silent = {
-            slug: tuple(DIALECTS if texts is True else texts)
-            for slug, texts in row.get("silent", {}).items()
-        }
+        silent = row.get("silent", {})
+        silent = {slug: tuple(DIALECTS if of is True else of) for slug, of in silent.items()}
         for slug, texts in silent.items():
             self.known("expected rule", [slug], row["expect"])
             self.known("dialect", texts, DIALECTS)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import apart, applications, brokers, cases, drivers, report, servers
+from lifespec.conformance import (
+    apart,
+    applications,
+    brokers,
+    cases,
+    drivers,
+    explain,
+    exported,
+    report,
+    servers,
+    wording,
+)
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES, OfPerl, Subject
@@ -21,7 +33,7 @@ from lifespec.validate import DIALECTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["add_cases", "add_check", "add_outputs", "dialect", "publish"]
+__all__ = ["add_cases", "add_check", "add_outputs", "publish"]
 
 BRIDGE = Path(__file__).with_name("bridge.pl")
 
@@ -179,7 +191,7 @@ def add_outputs(
     parser.add_argument(
         "--dialect",
         metavar="TEXT",
-        type=dialect,
+        type=cases.text,
         default=default,
         help=f"the text that judges: {', '.join(DIALECTS)}; or asgi, amgi, pagi for its newest"
         f" (default: {default or 'the newest that it knows'})",
@@ -193,17 +205,10 @@ def add_outputs(
     )
     parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
     parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    languages = sorted(explain.FOLDERS)
+    parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
     parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
-
-
-def dialect(text: str) -> str:
-    """Return the dialect that an option names; raise Unchecked."""
-    newest = {name.partition(" ")[0]: name for name in DIALECTS}
-    found = newest.get(text, text)
-    if found not in DIALECTS:
-        raise Unchecked(f"there is no text {text!r}: name {', '.join([*DIALECTS, *newest])}")
-    return found
 
 
 def _seconds(text: str) -> float:
@@ -237,9 +242,11 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def publish(found: report.Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
-    report.show(found, sys.stdout, every=arguments.verbose)
-    _write(arguments.json, report.as_json(found))
-    _write(arguments.junit, report.as_junit(found, strict=arguments.strict))
+    words = wording.wording(arguments.language or explain.language(os.environ))
+    with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is
+        report.show(found, sys.stdout, every=arguments.verbose, wording=words)
+    _write(arguments.json, exported.as_json(found))
+    _write(arguments.junit, exported.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
 
 
@@ -267,7 +274,7 @@ def add_cases(commands: Any) -> None:
 
 def _slug(text: str) -> str:
     if text not in cases.rules():
-        raise Unchecked(f"there is no rule {text!r}: `lifespec explain` lists them")
+        raise Unchecked(f"there is no rule {text!r}: `lifespec cases` names them")
     return text
 
 

@@ -14,9 +14,9 @@ from lifespec.conformance.applications import LIMIT, Trial
 from lifespec.conformance.judging import Told, Usual
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from lifespec.conformance.cases import Case
+    from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report import Finding, Report
     from lifespec.conformance.serving import Seen
 
@@ -90,7 +90,13 @@ class _Sides:
 
 
 def check(middleware: Middleware, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Put middleware on trial, here and now; raise Unchecked where it is none."""
+    """Put middleware on trial, here and now, and return what was found.
+
+    `middleware` is called with an application of the suite, and returns an application; what goes
+    through is compared with what there is without it.  `dialect`, `limit` and errors are those of
+    `applications.check`.
+    """
+    dialect = cases.text(dialect)
     found: list[Finding] = []
     for case in trials(dialect):
         tried = trial(middleware, case, dialect, limit=limit)
@@ -114,9 +120,7 @@ def trial(
     wrapped = _played(middleware, case, dialect, limit, real=real)
     conversation = report.sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(
-        judging.finding(
-            case, dialect, expected, _same(expected.phrase, bare, wrapped), conversation
-        )
+        judging.finding(case, dialect, expected, _same(expected, bare, wrapped), conversation)
         for expected in judging.expected(case, dialect)
     )
     return Trial(found, Usual("", ""), wrapped.seen.doubt)
@@ -144,15 +148,27 @@ def _played(
     return _Sides(probe, seen)
 
 
-def _same(phrase: str, bare: _Sides, wrapped: _Sides) -> Told:
+def _same(expected: Expectation, bare: _Sides, wrapped: _Sides) -> Told:
     """Compare one thing that is seen without the middleware and with it."""
-    look = _LOOKS[phrase]
+    look = _LOOKS[expected.phrase]
     wanted, found = look(bare), look(wrapped)
-    if phrase == "same scope" and isinstance(found, dict):
+    if expected.phrase in ("same events", "same answers"):
+        wanted, found = (_told_by(expected.slug, events) for events in (wanted, found))
+    if expected.phrase == "same scope" and isinstance(found, dict):
         found = {key: found.get(key) for key in wanted}  # more keys are no harm
     if wanted == found:
         return Told("held", f"As without it: {_shown(found)}.")
     return Told("broken", f"Without it: {_shown(wanted)}. With it: {_shown(found)}.")
+
+
+def _told_by(slug: str, events: Sequence[Any]) -> list[Any]:
+    """Leave out those events that the rule of the other phase is about."""
+    other = _OTHER.get(slug.partition("-")[0], "no other")
+    types = [str(event.get("type") if isinstance(event, dict) else event) for event in events]
+    return [event for event, type_ in zip(events, types, strict=True) if other not in type_]
+
+
+_OTHER = {"startup": "lifespan.shutdown", "shutdown": "lifespan.startup"}
 
 
 def _shown(thing: Any) -> str:

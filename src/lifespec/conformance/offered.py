@@ -44,11 +44,20 @@ def _worker_numbers(seen: Seen, _: str) -> Judged:
     boxes = [call["scope"].get("pagi") for call in seen.lifespans]
     if not all(isinstance(box, dict) for box in boxes):
         raise Beside("not applicable", "The scope is none of PAGI.")
-    numbers = [box.get("worker_num") for box in boxes]
-    workers = {box.get("is_worker") for box in boxes}
-    alone = workers <= {0, None} and set(numbers) == {None}
-    distinct = workers == {1} and len(set(numbers)) == len(numbers)
-    return Judged(alone or distinct, f"is_worker {sorted(map(str, workers))}, numbers {numbers}.")
+    told = [(box.get("is_worker"), box.get("worker_num")) for box in boxes]
+    numbers = [number for _, number in told if number is not None]
+    right = all(_of_worker(*each) or _of_nobody(*each, seen.case.workers) for each in told)
+    actual = "; ".join(sorted(f"is_worker {worker}, worker_num {n}" for worker, n in told))
+    return Judged(right and len({*numbers}) == len(numbers), f"{actual}.")
+
+
+def _of_worker(worker: object, number: object) -> bool:
+    return worker == 1 and (number is None or (isinstance(number, int) and number > 0))
+
+
+def _of_nobody(worker: object, number: object, workers: int) -> bool:
+    """Whether this says nothing of a worker: one of several can be no 0."""
+    return number is None and (worker is None or (worker == 0 and workers == 1))
 
 
 def _offered(seen: Seen) -> Any:
@@ -77,9 +86,10 @@ def _one_call(seen: Seen, _: str) -> Judged:
     calls = [loop(line) for line in seen.all("called") if line["type"] not in REQUESTS]
     serving = {line["pid"] for line in seen.requests}
     enough = serving <= {pid for pid, *_ in calls} and len(calls) >= seen.case.workers
-    served = count(len(serving), "process", "processes")
-    actual = f"{count(len(calls), 'lifespan')}, {served} that served."
-    return Judged(enough and len(set(calls)) == len(calls), actual)
+    lifespans, served = count(len(calls), "lifespan"), count(len(serving), "process", "processes")
+    if enough and len(set(calls)) == len(calls):
+        return Judged(held=True, actual=f"{lifespans}; each process that served had its own.")
+    return Judged(held=False, actual=f"{lifespans}, {served} that served.")
 
 
 def _same_loop(seen: Seen, _: str) -> Judged:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.offered import OFFERED
-from lifespec.conformance.seen import Beside, Judged, among, clock, count, own
+from lifespec.conformance.seen import FOLDERS, Beside, Judged, among, clock, count, own, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,15 +113,23 @@ def _hides(seen: Seen, text: str) -> Judged:
 
 
 def _quoted(seen: Seen, text: str) -> str:
-    lines = [line.strip() for line in seen.output.splitlines() if text in line]
-    return f"The output says: {lines[0][:120]}" if lines else "The output does not have it."
+    return _saying(next((line for line in seen.output.splitlines() if text in line), ""))
+
+
+def _saying(line: str) -> str:
+    return f"The output says: {short(line.strip())}" if line else "The output does not have it."
 
 
 def _tells(seen: Seen, _: str) -> Judged:
     _ready(seen)
     text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
-    found = re.search(f"(?i).*(?:lifespan|{re.escape(text)}).*", seen.output)
-    return Judged(bool(found), _quoted(seen, found[0] if found else text))
+    found = next((line for line in seen.output.splitlines() if _names(text, line)), "")
+    return Judged(bool(found), _saying(found))
+
+
+def _names(text: str, line: str) -> bool:
+    """Whether a line names this or the lifespan, other than by where a file of code lies."""
+    return bool(re.search(f"(?i)lifespan|{re.escape(text)}", FOLDERS.sub("", line)))
 
 
 def _as_empty(seen: Seen, _: str) -> Judged:
@@ -145,7 +153,7 @@ def _tried(seen: Seen) -> Line:
 def _sending(line: Line) -> str:
     if line["kind"] == "sent":
         return "send has returned."
-    return f"send has raised {line['error']}: {line['text'][:120]}"
+    return f"send has raised {line['error']}: {short(line['text'])}"
 
 
 def _taken(seen: Seen, _: str) -> Judged:

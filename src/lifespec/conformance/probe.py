@@ -110,7 +110,7 @@ async def word(name: str) -> None:
         await sleep(POLL)
 
 
-class Lifespan:
+class Conversation:
     """One call with the scope of a lifespan, and the script as it is played there."""
 
     def __init__(self, number: int, scope: Any, receive: Receive, send: Send) -> None:
@@ -212,19 +212,19 @@ class Lifespan:
 
 
 STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
-    "receive": Lifespan.receive,
-    "send": Lifespan.send,
-    "try": Lifespan.attempt,
-    "converse": Lifespan.converse,
-    "state": Lifespan.keep,
+    "receive": Conversation.receive,
+    "send": Conversation.send,
+    "try": Conversation.attempt,
+    "converse": Conversation.converse,
+    "state": Conversation.keep,
     "wait": lambda _, seconds: sleep(seconds),
     "pause": lambda call, _: word(f"go{next(call.pauses)}"),
     "hang": lambda _, __: word("the word that nobody says"),
-    "raise": Lifespan.fail,
-    "listen": Lifespan.listen,
-    "later": Lifespan.later,
-    "return": Lifespan.give,
-    "give": Lifespan.give,
+    "raise": Conversation.fail,
+    "listen": Conversation.listen,
+    "later": Conversation.later,
+    "return": Conversation.give,
+    "give": Conversation.give,
 }
 
 
@@ -264,7 +264,7 @@ async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
     """Do what a scope of this type asks for."""
     kind = scope["type"]
     if kind == "lifespan":
-        conversation = Lifespan(number, scope, receive, send)
+        conversation = Conversation(number, scope, receive, send)
         try:
             return await conversation.play()
         finally:

@@ -1,13 +1,11 @@
-"""What was found about a subject: verdicts, and how they are told in a terminal, JSON and JUnit."""
+"""What was found about a subject: verdicts, and how they are told in a terminal."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TextIO, get_args
-from xml.etree import ElementTree as ET
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TextIO, get_args
 
 from rich.console import Console
 from rich.padding import Padding
@@ -17,18 +15,21 @@ from rich.text import Text
 
 from lifespec.conformance.cases import rules
 from lifespec.conformance.drawn import sequence
+from lifespec.conformance.explain import columns, wrapped
+from lifespec.conformance.wording import ENGLISH
 from lifespec.validate import DIALECTS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from lifespec.conformance.wording import Wording
 
 __all__ = [
     "VERDICTS",
     "Finding",
     "Report",
     "Verdict",
-    "as_json",
-    "as_junit",
+    "printable",
     "progress",
     "requirement",
     "sequence",
@@ -100,7 +101,10 @@ class Report:
         return Counter(findings[0].verdict for findings in self.by_rule().values())
 
     def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked."""
+        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked.
+
+        What departs from a should does not conform where `strict`.
+        """
         counts = self.counts()
         if counts["violates"] or (strict and counts["departs"]):
             return 1
@@ -142,18 +146,31 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def show(report: Report, stream: TextIO, *, every: bool = False) -> None:
-    """Write the report for a reader; the conversations of what conforms only where `every`."""
+def show(
+    report: Report, stream: TextIO, *, every: bool = False, wording: Wording = ENGLISH
+) -> None:
+    """Write the report for a reader; the conversations of what conforms only where `every`.
+
+    Of what was not run, it is told why.  `wording` has the words of the reader's language.
+    """
     terminal = stream.isatty()
-    console = Console(
+    console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
-    told = _Told(console, stream.encoding or "ascii")
+    told = _Told(console, stream.encoding or "ascii", wording, report.dialect)
     told.head(report)
     shown = [each for each in report.findings if every or each.verdict in _FAULTS]
     for alike in _alike(shown).values():
         told.finding(alike[0], [each.case for each in alike])
+    for findings in _unplayed(() if every else report.findings):
+        told.unplayed(findings)
     told.foot(report)
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it; rich would exit with status 1, which is a verdict here."""
+        raise BrokenPipeError
 
 
 _FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
@@ -167,99 +184,87 @@ def _alike(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[Findi
     return found
 
 
+def _unplayed(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Put those together that were not run for the same reason."""
+    found: dict[str, list[Finding]] = {}
+    for each in findings:
+        if each.verdict == "not run":
+            found.setdefault(each.actual, []).append(each)
+    return found.values()
+
+
 @dataclass
 class _Told:
     """Writes the parts of a report, in what characters the stream has."""
 
     console: Console
     encoding: str
+    wording: Wording
+    dialect: str
 
     def text(self, text: str, style: str = "") -> Text:
-        lines = ("".join(map(_printable, line)) for line in text.split("\n"))
+        lines = ("".join(map(printable, line)) for line in text.split("\n"))
         plain = "\n".join(lines).encode(self.encoding, "backslashreplace").decode(self.encoding)
         return Text(plain, style)
 
     def head(self, report: Report) -> None:
-        title = f"{report.subject}, by {DIALECTS[report.dialect].title}"
+        word = self.wording.word
+        title = word("%s, by %s", report.subject, self.wording.title(report.dialect))
         self.console.print(self.text(title, "bold"))
         if report.note:
             self.console.print(self.text(report.note))
-        table = Table("verdict", "rule", "cases", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        heads = map(word, ("verdict", "rule", "cases"))
+        table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for slug, findings in report.by_rule().items():
             worst = findings[0].verdict
             same = [finding.case for finding in findings if finding.verdict == worst]
-            cases = same[0] if len(same) == 1 else f"{same[0]} and {len(same) - 1} more"
-            table.add_row(self.text(worst, _STYLES[worst]), self.text(slug), self.text(cases))
+            more = word("%s and %s more", same[0], str(len(same) - 1))
+            cases = self.text(same[0] if len(same) == 1 else more)
+            table.add_row(self.text(word(worst), _STYLES[worst]), self.text(slug), cases)
         self.console.print(Padding(table, (1, 0, 1, 0)))
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
-        style = _STYLES[finding.verdict]
-        title = self.text(f"{finding.verdict}: {finding.slug}", style)
-        self.console.rule(title, align="left", style="dim")
-        table = Table.grid("", "", padding=(0, 2, 0, 0))
-        table.add_row("case", self.text(", ".join(cases)))
-        for word in ("requirement", "expected", "actual"):
-            table.add_row(word, self.text(str(getattr(finding, word))))
-        self.console.print(table)
+        named = finding.slug, finding.case, self.dialect
+        rows = {
+            "case": ", ".join(cases),
+            "requirement": self.wording.requirement(finding.requirement, *named),
+            "expected": self.wording.expected(finding.expected),
+            "actual": finding.actual,
+        }
+        verdict = self.wording.word(finding.verdict)
+        title = self.wording.word("%s: %s", verdict, finding.slug)
+        self.section(title, finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
 
+    def unplayed(self, findings: Sequence[Finding]) -> None:
+        rows = {
+            "case": ", ".join(dict.fromkeys(each.case for each in findings)),
+            "rule": ", ".join(dict.fromkeys(each.slug for each in findings)),
+            "actual": findings[0].actual,
+        }
+        self.section(self.wording.word("not run"), "not run", rows)
+        self.console.print()
+
+    def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
+        self.console.rule(self.text(title, _STYLES[verdict]), align="left", style="dim")
+        table = Table.grid("", "", padding=(0, 2, 0, 0))
+        heads = [self.wording.word(word) for word in rows]
+        room = self.console.width - max(map(columns, heads)) - 2
+        for head, said in zip(heads, rows.values(), strict=True):
+            lines = (line for part in said.split("\n") for line in wrapped(part, room))
+            table.add_row(self.text(head), self.text("\n".join(lines)))
+        self.console.print(table)
+
     def foot(self, report: Report) -> None:
-        counts = report.counts()
-        words = [f"{each} {counts[each]}" for each in VERDICTS if counts[each]]
-        self.console.print(self.text(f"Rules: {', '.join(words) or 'none'}."))
+        word, counts = self.wording.word, report.counts()
+        words = [f"{word(each)} {counts[each]}" for each in VERDICTS if counts[each]]
+        numbers = word(", ").join(words) or word("none")
+        self.console.print(self.text(word("Rules: %s.", numbers)))
 
 
-def _printable(character: str) -> str:
+def printable(character: str) -> str:
+    """Return a character, or an escape where it is none to print."""
     if character.isprintable():
         return character
     return character.encode("unicode_escape").decode()
-
-
-# ---- for machines ------------------------------------------------------------------------------
-
-
-def as_json(report: Report) -> str:
-    """Return the report as a JSON object: subject, dialect, note, and the findings' fields."""
-    return json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
-
-
-def as_junit(report: Report, *, strict: bool = False) -> str:
-    """Return the report as JUnit XML, a test case for each finding.
-
-    A failure is what violates, or with `strict` departs; skipped is what does not apply or did
-    not run; the rest has passed, and says what was seen.
-    """
-    counted = Counter(_outcome(finding, strict=strict) for finding in report.findings)
-    numbers: dict[str, str] = {
-        "tests": str(len(report.findings)),
-        "failures": str(counted["failure"]),
-        "errors": "0",
-        "skipped": str(counted["skipped"]),
-    }
-    suite = ET.Element("testsuite", {"name": f"{report.subject}, {report.dialect}", **numbers})
-    for finding in report.findings:
-        names = {"classname": finding.slug, "name": finding.case}
-        _add(ET.SubElement(suite, "testcase", names), finding, strict=strict)
-    ET.indent(suite)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _outcome(finding: Finding, *, strict: bool) -> str:
-    if finding.verdict == "violates" or (strict and finding.verdict == "departs"):
-        return "failure"
-    return "skipped" if finding.verdict in ("not applicable", "not run") else "system-out"
-
-
-def _add(case: ET.Element, finding: Finding, *, strict: bool) -> None:
-    outcome = _outcome(finding, strict=strict)
-    said: dict[str, Any] = {}
-    if outcome != "system-out":
-        said = {"message": _xml(f"{finding.verdict}: {finding.actual}")}
-    body = f"{finding.requirement}\nexpected: {finding.expected}\nactual: {finding.actual}\n"
-    ET.SubElement(case, outcome, said).text = _xml(f"{body}\n{finding.conversation}")
-
-
-def _xml(text: str) -> str:
-    """Write what XML has no character for as an escape."""
-    return "".join(c if c in "\n\t" or c.isprintable() else _printable(c) for c in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case
 
 __all__ = [
+    "FOLDERS",
     "LIFESPAN",
     "PATIENCE",
     "REQUESTS",
@@ -24,11 +26,13 @@ __all__ = [
     "count",
     "loop",
     "own",
+    "short",
 ]
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
 REQUESTS = ("http", "message")  # the types of scopes that somebody else has asked for
+FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of one machine, and long
 PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
 
 
@@ -156,3 +160,8 @@ def own(lines: Iterable[Line], call: Line) -> list[Line]:
 def count(number: int, what: str, more: str = "") -> str:
     """Return a number of things in words."""
     return f"{number} {what if number == 1 else more or what + 's'}"
+
+
+def short(text: str) -> str:
+    """Return what somebody said, without folders, and of a long line its beginning."""
+    return FOLDERS.sub("…/", text)[:120]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +23,17 @@ from lifespec.trace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor, Future
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report import Finding
     from lifespec.conformance.seen import Line, Seen
 
-__all__ = ["AT_ONCE", "Job", "check", "chosen"]
+__all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
 
-AT_ONCE = 2 * (os.cpu_count() or 1)
+AT_ONCE = 2 * (os.cpu_count() or 1)  # trials in which something happens
+MOST = 6 * AT_ONCE  # with those that do nothing but wait
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
 WITHOUT = "The server calls the application with no lifespan scope."
 
 
@@ -59,8 +64,9 @@ class Job:
 
     @property
     def subject(self) -> str:
-        """Its title, or the command in one line."""
-        return self.title or shlex.join(self.command)
+        """Its title, or the command in one line, as it was given."""
+        words = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
+        return self.title or " ".join(words)
 
     def arguments(self, case: Case) -> list[str]:
         """Return the command for a case; raise Unchecked where workers have no place in it."""
@@ -82,10 +88,10 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
     first = chosen()[0]
     bench = _Bench(job, tell)
     found = [finding for finding in bench.first(first) if first in only]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    with ThreadPoolExecutor(MOST) as pool:
         try:
-            for findings in pool.map(bench.play, (case for case in only if case != first)):
-                found += findings
+            playing = [bench.begin(pool, case) for case in only if case != first]
+            found += (finding for each in playing for finding in each.result())
         finally:
             bench.broken_off.set()
             pool.shutdown(cancel_futures=True)
@@ -98,34 +104,44 @@ class _Bench:
     def __init__(self, job: Job, tell: Callable[[], object]) -> None:
         self.job, self.dialect, self.tell = job, job.dialect, tell
         self.broken_off = threading.Event()
+        self.places = threading.Semaphore(AT_ONCE)
         self.without = False
 
-    def trial(self, case: Case) -> Seen:
+    def begin(self, pool: Executor, case: Case) -> Future[list[Finding]]:
+        """Let a case be played as soon as there is a place; it gives that up once it only waits."""
+        self.places.acquire()
+        place = ExitStack()
+        place.callback(self.places.release)
+        return pool.submit(self.play, case, place)
+
+    def trial(self, case: Case, place: ExitStack) -> Seen:
         """Play a case."""
         job, command = self.job, self.job.arguments(case)
-        seen = Trial(command, case, job.limit, self.broken_off, job.begins).run()
+        off, begins = self.broken_off, job.begins
+        seen = Trial(command, case, job.limit, off, begins=begins, rests=place.close).run()
         seen.dialect = self.dialect
         return seen
 
     def first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked where it shows that nothing can be judged."""
-        seen = self.trial(case)
+        seen = self.trial(case, ExitStack())
         if not any(line["kind"] == "called" for line in seen.lines):
             raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.tell()
         return self.judged(case, seen)
 
-    def play(self, case: Case) -> list[Finding]:
+    def play(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play a case, and judge it; where it cannot be, say why."""
         try:
-            return self.played(case)
+            return self.played(case, place)
         except Unchecked as unchecked:
             return [*judging.without(case, self.dialect, "not run", f"Not run: {unchecked}.")]
         finally:
+            place.close()
             self.tell()
 
-    def played(self, case: Case) -> list[Finding]:
+    def played(self, case: Case, place: ExitStack) -> list[Finding]:
         if not any(judging.expected(case, self.dialect)):
             return []
         if case.name in self.job.beside:
@@ -133,7 +149,7 @@ class _Bench:
             return [*judging.without(case, self.dialect, "not applicable", why)]
         if self.without:
             return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
-        return self.judged(case, self.trial(case))
+        return self.judged(case, self.trial(case, place))
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])

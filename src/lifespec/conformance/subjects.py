@@ -113,7 +113,10 @@ class Subject:
                 start_new_session=True,
             )
         except FileNotFoundError:
-            raise Unchecked(f"there is no program {command[0]!r}") from None
+            raise Unchecked(
+                f"there is no program {command[0]!r}: activate the environment that has it,"
+                " or give its path"
+            ) from None
         except OSError as error:
             raise Unchecked(f"{command[0]!r} cannot be run: {error.strerror}") from None
         self._reader = Thread(target=self._listen, daemon=True)

@@ -21,27 +21,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
+    from lifespec.conformance.seen import Answer
 
 __all__ = ["START", "Trial"]
 
 START = 40.0  # seconds that a server has to call or import the application in
-LONGEST = 60.0  # seconds for one step, even where things go on happening
+HOLD = 60.0  # seconds for a request that is held
+REST = 1.0  # seconds without anything new after which another trial can begin beside this one
 POLL = 0.02  # seconds between two looks
 TRAFFIC = 1.0
 
 
 class Trial:
-    """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting."""
+    """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting.
 
-    def __init__(
+    `rests` is called when there is nothing to do but wait, perhaps often.
+    """
+
+    def __init__(  # noqa: PLR0913  each is one decision
         self,
         command: Sequence[str],
         case: Case,
         limit: float,
         broken_off: threading.Event,
+        *,
         begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject,
+        rests: Callable[[], object] = lambda: None,
     ) -> None:
-        self.case, self.limit, self.broken_off = case, limit, broken_off
+        self.case, self.limit, self.broken_off, self.rests = case, limit, broken_off, rests
         script = [[action.verb, _argument(action)] for action in case.script]
         self.subject = begins(command, script, case.workers)
         self.seen = Seen(case, limit=limit)
@@ -63,27 +70,38 @@ class Trial:
             self.seen.elsewhere = self.subject.elsewhere()
             self.subject.end_processes()
             for client in self.clients:
-                client.join(LONGEST)
+                client.join(HOLD)
             self.seen.lines = self.subject.complete()
             self.seen.output = self.subject.output
         if self.subject.flooded:
             raise Unchecked(f"it wrote more than {FLOOD // 1_000_000} MB to its output")
         return self.seen
 
-    def patiently(self, done: Callable[[], object]) -> bool:
+    def patiently(self, done: Callable[[], object]) -> None:
         """Wait until something is done, while the server lives and things happen.
 
-        Where that was in vain once, there is no waiting any more.
+        Where things go on happening and it is not done, twice the limit is enough.  Where it was in
+        vain once, there is no waiting any more.
         """
         begun = last = time.monotonic()
-        count = -1
+        count = 0
         while not done() and self.running() and not self.in_vain:
             lines, now = len(self.subject.lines()), time.monotonic()
+            begun = begun if count else now
             last = now if lines != count else last
             count = lines
-            self.in_vain = now - last > (self.limit if lines else START) or now - begun > LONGEST
+            if lines and now - last > REST:
+                self.rests()
+            limit = self.limit if lines else START
+            self.in_vain = now - last > limit or now - begun > 2 * limit
             time.sleep(POLL)
-        return bool(done())
+
+    def outlives(self, seconds: float) -> None:
+        """Wait for the process to end, so many seconds at most."""
+        began = time.monotonic()
+        if not until(lambda: not self.running(), min(seconds, REST)):
+            self.rests()
+            until(lambda: not self.running(), seconds - (time.monotonic() - began))
 
     @property
     def hopeless(self) -> bool:
@@ -98,12 +116,11 @@ class Trial:
 
     def request(self, doing: Action) -> None:
         """Request a path until it is answered; the first one waits for the server to start."""
-        limit = self.limit if any(answer.body for answer in self.seen.answers) else TRAFFIC
-        answers = [self.subject.ask(doing.text, limit)]
+        before = any(answer.body for answer in self.seen.answers) and not self.in_vain
+        answers: list[Answer] = []
 
         def answered() -> bool:
-            if answers[-1].body is None:
-                answers.append(self.subject.ask(doing.text, limit))
+            answers.append(self.subject.ask(doing.text, self.limit if before else TRAFFIC))
             return answers[-1].body is not None
 
         self.patiently(answered)
@@ -115,7 +132,7 @@ class Trial:
 
     def open(self, doing: Action) -> None:
         """Begin a request, and wait until the application holds it."""
-        ask = threading.Thread(target=self.subject.ask, args=(doing.text, LONGEST))
+        ask = threading.Thread(target=self.subject.ask, args=(doing.text, HOLD))
         ask.start()
         self.clients.append(ask)
         self.patiently(lambda: self.noted("holds"))
@@ -145,7 +162,7 @@ class Trial:
         self.seen.told = time.monotonic()
         waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not self.seen.stopped)
         if not waited:
-            until(lambda: not self.running(), self.limit)
+            self.outlives(self.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
 
@@ -157,7 +174,7 @@ _DOINGS: dict[str, Callable[[Trial, Action], object]] = {
     "release": lambda trial, _: trial.subject.release(),
     "until": lambda trial, doing: trial.patiently(lambda: trial.noted(doing.text)),
     "go": lambda trial, _: trial.subject.go(),
-    "wait": lambda trial, doing: until(lambda: not trial.running(), doing.seconds),
+    "wait": lambda trial, doing: trial.outlives(doing.seconds),
     "stop": lambda trial, _: trial.tell(signal.SIGTERM),
     "interrupt": lambda trial, _: trial.tell(signal.SIGINT),
     "occupy": lambda _, __: None,
