@@ -218,6 +218,33 @@ def test_the_cases_of_the_package() -> None:
     assert [case.name for case in loaded if not case.says.endswith(".") or not case.expect] == []
 
 
+STARTED = "offer lifespan.startup; await startup; "
+STOPPED = "offer lifespan.shutdown; await shutdown; await end"
+UNHEARD = "offer lifespan.unheard; await reaction"
+# What a suite that plays a server does: what it offers, it waits for.
+LIFESPANS = {
+    f"call; {STARTED}{STOPPED}",
+    f"call; {STARTED}request; wait 1; {STOPPED}",
+    f"call; {STARTED}wait 1; cancel; await end",
+    f"call; {STARTED}{UNHEARD}",
+    f"call; {UNHEARD}",
+    "call; offer lifespan.startup; await received; cancel; await end",
+    "call; await reaction",
+}
+
+
+def test_a_script_for_applications_is_a_lifespan() -> None:
+    """Or one after another, in a loop of its own."""
+    for case in cases.load():
+        if case.party == "application":
+            words = (
+                (each.verb, each.type, each.text, f"{each.seconds:g}" * bool(each.seconds))
+                for each in case.script
+            )
+            script = "; ".join(" ".join(filter(None, line)) for line in words)
+            assert set(script.split("; loop; ")) <= LIFESPANS, case.name
+
+
 def test_each_rule_has_its_row() -> None:
     """The rules of rules.toml are those of validate.py; a level is a word of RFC 2119."""
     rules = cases.rules()

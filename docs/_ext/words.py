@@ -167,7 +167,7 @@ MESSAGES = (
     "Two neighbours change places, whose words hardly stand anywhere else.",
     "Another program that prints the same: what the page shows is still what the program does.",
     "Another case of the suite holds the rule, or the change keeps the sense of this one.",
-    "No other program: only its truth is asked, and no exception is the empty text.",
+    "No other program: only its truth is asked.",
     "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
     "mutant",
     "No phrase of a case tells where this rule is seen, only that it is.",

@@ -57,6 +57,7 @@ RULES_TESTS = [
     "tests/test_vocabulary.py::test_a_rule_is_observable_where_its_phrases_look",
     "tests/test_explain.py::test_every_rule_is_explained",
 ]
+CASES_TESTS = ["tests/test_cases.py::test_a_script_for_applications_is_a_lifespan"]
 PYTEST = ["-x", "-q", "--tb=line", "--assert=plain", "-W", "ignore", "-p", "pytest_asyncio.plugin"]
 for _each in ("cacheprovider", "unraisableexception", "threadexception", "faulthandler"):
     PYTEST += ["-p", f"no:{_each}"]
@@ -135,6 +136,7 @@ class Editions:
         names = dict.fromkeys(Path(change.file).stem for change in found)
         tests = [test for name in names for test in PAGES_OF_TESTS.get(name, [])]
         tests += RULES_TESTS if "rules" in names else []
+        tests += CASES_TESTS if "cases" in names else []
         if told := list(self._tests([*dict.fromkeys(tests)])):
             raise RuntimeError(f"A test fails where nothing is changed: {told}")
         gc.collect()
@@ -496,6 +498,7 @@ class Editions:
         if gone := [name for name in old if name not in new]:
             yield "held", "cases, as they are read", f"There is no case {gone}."
         changed_ = [case for name, case in new.items() if old.get(name) != case]
+        yield from self._tests(CASES_TESTS)
         for case in changed_:
             yield from self._played(case, old.get(case.name))
         vocabulary = import_module("lifespec.conformance.vocabulary")
