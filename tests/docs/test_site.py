@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -56,16 +57,31 @@ WIDE = """
 """
 
 
-@looked_at
-def test_no_page_is_wider_than_a_phone(browser: Browser, site: Path, pages: list[str]) -> None:
-    """At 400 px nothing overflows to the right, also where all details are open."""
+class Visits(NamedTuple):
+    """Every page was opened: what is too wide on it, what was asked for, and what not found."""
+
+    wide: dict[str, list[str]]
+    asked: list[str]
+    lost: list[str]
+
+
+@pytest.fixture(scope="module")
+def visits(browser: Browser, address: str, pages: list[str]) -> Visits:
+    """Open every page, as wide as a phone."""
     browser.width(400)
+    browser.requests.clear()
+    browser.failures.clear()
     wide = {}
     for page in pages:
-        browser.open(f"{site.as_uri()}/{page}")
-        if found := browser.run(WIDE):
-            wide[page] = found
-    assert not wide
+        browser.open(f"{address}/{page}")
+        wide[page] = browser.run(WIDE)
+    return Visits(wide, list(browser.requests), list(browser.failures))
+
+
+@looked_at
+def test_no_page_is_wider_than_a_phone(visits: Visits) -> None:
+    """At 400 px nothing overflows to the right, also where all details are open."""
+    assert {page: found for page, found in visits.wide.items() if found} == {}
 
 
 @looked_at
@@ -79,16 +95,12 @@ def test_a_page_that_is_too_wide_is_found(browser: Browser, site: Path) -> None:
 
 
 @looked_at
-def test_no_page_asks_another_host(browser: Browser, address: str, pages: list[str]) -> None:
+def test_no_page_asks_another_host(visits: Visits, address: str, pages: list[str]) -> None:
     """Every request goes to the site, below its prefix, and is answered."""
-    browser.requests.clear()
-    browser.failures.clear()
-    for page in pages:
-        browser.open(f"{address}/{page}")
-    asked = [each for each in browser.requests if urlsplit(each).scheme != "data"]
+    asked = [each for each in visits.asked if urlsplit(each).scheme != "data"]
     assert len(asked) > len(pages)
     assert [each for each in asked if not each.startswith(f"{address}/")] == []
-    assert browser.failures == []
+    assert visits.lost == []
 
 
 @looked_at
@@ -155,8 +167,9 @@ NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",
 }  # fmt: skip
 WORD = re.compile("[A-Za-z]+")
-MEASURED = re.compile(  # a name, and in a measure its version or the time it took
+MEASURED = re.compile(  # a name, and its version or in a measure the time it took
     r"\b(?:import )?[a-z_-]+(?:\(\))?(?: \d+\.\d+\.\d+)?\s+[\d.,]+\s[mµ]s\b"
+    r"|\b[a-z_-]+ \d+\.\d+\.\d+\b"
 )
 
 
