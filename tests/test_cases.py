@@ -1,7 +1,9 @@
 """The cases as data: the format, what is refused, and the rules' levels."""
 
 import json
+from collections.abc import Iterator
 from importlib import resources
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
 from lifespec.conformance.vocabulary import DOINGS, PARTIES, PHRASES, USUAL, Phrase
-from lifespec.validate import DIALECTS, RULES
+from lifespec.validate import DIALECTS, RULES, TRANSITIONS, State, Step
 
 __all__: list[str] = []
 
@@ -243,6 +245,52 @@ def test_a_script_for_applications_is_a_lifespan() -> None:
             )
             script = "; ".join(" ".join(filter(None, line)) for line in words)
             assert set(script.split("; loop; ")) <= LIFESPANS, case.name
+
+
+# What the script of a case breaks, or a server that goes on: all others are as the tables have it.
+BROKEN = {
+    "through-a-refusal": ["lifespan.unheard"],
+    "failed-then-receives": ["shutdown-sent"],
+    "failed-then-completes": ["startup-answered-once", "shutdown-sent"],
+    "completes-before-it-receives": ["answers-in-order"],
+    "completes-twice": ["startup-answered-once"],
+    "sends-an-unknown-type": ["lifespan.startup.done"],
+    "sends-no-mapping": [""],
+    "sends-no-type": [""],
+    "answers-shutdown-early": ["answers-in-order"],
+    "sends-after-its-end": ["answers-in-order"],
+    "raises-at-shutdown": ["shutdown-answered"],
+    "returns-at-shutdown": ["shutdown-answered"],
+    "receives-a-third-time": ["shutdown-sent"],
+}
+ENDS = {"hangs-at-startup": "starting", "hangs-at-shutdown": "stopping"}
+
+
+def happenings(case: cases.Case) -> Iterator[str]:
+    """Give what happens in the script of an application, in the words of the tables."""
+    offers = chain(["lifespan.startup"], repeat("lifespan.shutdown"))
+    for action in case.script:
+        if action.verb == "receive":
+            yield next(offers)
+        elif action.verb in {"send", "try", "later"}:
+            yield action.type
+        elif action.verb in {"raise", "return"}:
+            yield action.verb
+
+
+def test_a_script_breaks_what_its_case_is_for() -> None:
+    """And nothing else; it goes on until the conversation has ended."""
+    played = [case for case in cases.load() if case.party != "application"]
+    found: dict[str, list[str]] = {}
+    for case in (case for case in played if case.lines != ("converse",)):
+        state: State = "called"
+        for happening in happenings(case):
+            step = TRANSITIONS[state].get(happening, Step(state, happening))
+            state = step.to
+            if happening not in TRANSITIONS[state] or step.rule or step.remark:
+                found.setdefault(case.name, []).append(step.rule or step.remark)
+        assert state in ({ENDS[case.name]} if case.name in ENDS else {"gone", "stopped", "refused"})
+    assert found == BROKEN
 
 
 def test_each_rule_has_its_row() -> None:

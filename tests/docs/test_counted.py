@@ -1,9 +1,12 @@
 """What pages count, and what their comments say is received: held against what has to be so."""
 
+import json
 import re
 
 import pytest
 from published import ROOT, of_readme, published
+
+from lifespec.conformance import cases
 
 __all__: list[str] = []
 
@@ -30,6 +33,21 @@ def test_each_loop_that_serves_has_one_lifespan(title: str) -> None:
     found = [numbers(cells) for _, *cells in rows(title)]
     assert [len(each) for each in found] == [1] * len(found)
     assert len(found) >= 4
+
+
+@pytest.mark.parametrize("record", ["servers", "drivers", "amgi", "pagi"])
+def test_a_record_has_the_cases_of_the_suite(record: str) -> None:
+    """Of each subject a finding for every case, and for every rule that it judges there."""
+    found = json.loads((ROOT / "docs" / "matrix" / f"{record}.json").read_text(encoding="utf-8"))
+    judged = {
+        (case.name, each.slug)
+        for case in cases.load()
+        for each in case.expect
+        if case.party == "server" and found["text"] in case.dialects
+        if found["text"] in cases.rules()[each.slug].levels
+    }
+    for subject in found["subjects"]:
+        assert {(each["case"], each["slug"]) for each in subject["findings"]} == judged
 
 
 def test_a_comment_names_the_event_that_is_received() -> None:

@@ -161,7 +161,7 @@ def test_alternates_name_both_languages(site: Path, pages: list[str]) -> None:
 
 # A row of a table is one text: it may set an English term beside its Chinese.
 PROSE = ["p", "li", "dt", "dd", "summary", "figcaption", "title", "label"]
-PROSE += ["h1", "h2", "h3", "h4", "h5", "h6"]
+PROSE += [f"h{level}" for level in range(1, 7)]
 CODE = re.compile(r"(<(pre|script|style)\b[^>]*>).*?(</\2>)", re.DOTALL)
 NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",

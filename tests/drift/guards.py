@@ -57,7 +57,11 @@ RULES_TESTS = [
     "tests/test_vocabulary.py::test_a_rule_is_observable_where_its_phrases_look",
     "tests/test_explain.py::test_every_rule_is_explained",
 ]
-CASES_TESTS = ["tests/test_cases.py::test_a_script_for_applications_is_a_lifespan"]
+CASES_TESTS = [
+    "tests/test_cases.py::test_a_script_for_applications_is_a_lifespan",
+    "tests/test_cases.py::test_a_script_breaks_what_its_case_is_for",
+    "tests/docs/test_counted.py -k record",
+]
 PYTEST = ["-x", "-q", "--tb=line", "--assert=plain", "-W", "ignore", "-p", "pytest_asyncio.plugin"]
 for _each in ("cacheprovider", "unraisableexception", "threadexception", "faulthandler"):
     PYTEST += ["-p", f"no:{_each}"]
