@@ -36,7 +36,7 @@ WORDS = "passed", "failed", "error", "skipped", "xfailed"
 COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
 TOLD = re.compile("^(?:SKIPPED|FAILED|ERROR) .*", re.MULTILINE)
 FOLDER = Path("build/coverage")
-TOOK = FOLDER / "seconds.json"  # how long each file took when it last passed
+TOOK = FOLDER / "seconds.json"  # the processor's, of each file when it last passed
 LIMIT = int(os.environ.get("LIFESPEC_LIMIT", "300"))  # seconds for one file
 WIDTH = (os.cpu_count() or 1) + 1  # one more than there are processors: many tests wait
 PYTEST = "-q", "-p", "no:faulthandler"  # its limit would end ours
@@ -50,7 +50,8 @@ class Result(NamedTuple):
     status: int
     output: str
     missing: list[str]
-    seconds: float
+    seconds: float  # by the clock
+    work: float  # seconds of the processor, its own and those of processes that it waited for
 
     @property
     def counts(self) -> Counter[str]:
@@ -138,9 +139,10 @@ def side_by_side(chosen: Sequence[Path]) -> Iterator[Result]:
         while waiting and len(running) < WIDTH:
             file = waiting.popleft()
             running[started(file, *places(file))] = file, time.monotonic()
-        process, status = os.wait()
+        process, status, used = os.wait4(-1, 0)
         file, began = running.pop(process)
-        yield result(file, os.waitstatus_to_exitcode(status), time.monotonic() - began)
+        ended, work = time.monotonic(), used.ru_utime + used.ru_stime
+        yield result(file, os.waitstatus_to_exitcode(status), ended - began, work)
 
 
 def places(file: Path) -> tuple[Path, Path]:
@@ -148,14 +150,14 @@ def places(file: Path) -> tuple[Path, Path]:
     return FOLDER / f"{file.stem}.json", FOLDER / f"{file.stem}.txt"
 
 
-def result(file: Path, status: int, seconds: float) -> Result:
+def result(file: Path, status: int, seconds: float, work: float) -> Result:
     """Put together what became of a file that has ended."""
     report, output = places(file)
     own = modules_of(file)
     seen = measured(report)
     unseen = [] if status else [fault for each in own for fault in missing(each, file, seen)]
     said = output.read_text(encoding="utf-8", errors="replace")
-    return Result(file, own, status, said, unseen, seconds)
+    return Result(file, own, status, said, unseen, seconds, work)
 
 
 def counted(counts: Counter[str]) -> str:
@@ -180,7 +182,7 @@ def warmed() -> None:
 
 
 def longest_first(chosen: Sequence[Path], took: dict[str, float]) -> list[Path]:
-    """Sort files by what they took, so that the last to end is a short one; the unknown first."""
+    """Sort files by their work, so that the last to end is a short one; the unknown first."""
     return sorted(chosen, key=lambda file: -took.get(str(file), float("inf")))
 
 
@@ -194,7 +196,7 @@ def main(names: list[str]) -> int:
     for each in side_by_side(chosen):
         results.append(each)
         tell(each, f"{len(results):3}/{len(chosen)}")
-    TOOK.write_text(json.dumps(took | {str(r.file): r.seconds for r in results if not r.status}))
+    TOOK.write_text(json.dumps(took | {str(r.file): r.work for r in results if not r.status}))
     told = [line for each in results for line in TOLD.findall(each.output)]
     faults = [fault for each in results for fault in each.faults]
     print(*told, *faults, sep="\n")

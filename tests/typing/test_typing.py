@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ WRONG = (
     'assert_type(request["state"], dict[str, bytes])',
 )
 
-Found = set[tuple[str, int]]  # file and line of each error
+Found = dict[Path, set[int]]  # the lines of each file in which there is an error
 
 
 def said(*command: str) -> str:
@@ -37,20 +37,20 @@ def said(*command: str) -> str:
     return ran.stdout
 
 
-def mypy(file: Path, folder: Path) -> Found:
-    """Let mypy judge the file by the project's own settings, which are strict."""
+def mypy(files: list[Path], folder: Path) -> Found:
+    """Let mypy judge files by the project's own settings, which are strict."""
     cache = ("--cache-dir", str(folder / "mypy"))
-    output = said(sys.executable, "-m", "mypy", "--output=json", *cache, str(file))
+    output = said(sys.executable, "-m", "mypy", "--output=json", *cache, *map(str, files))
     errors = map(json.loads, filter(None, output.splitlines()))
-    return {(each["file"], each["line"]) for each in errors if each["severity"] == "error"}
+    return lines((each["file"], each["line"]) for each in errors if each["severity"] == "error")
 
 
-def pyright(file: Path, folder: Path) -> Found:
-    """Let pyright judge the files that the project names, this one in the place of the examples."""
+def pyright(files: list[Path], folder: Path) -> Found:
+    """Let pyright judge the files that the project names, these in the place of the examples."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
     own = str(EXAMPLES.relative_to(ROOT))
     assert own in settings["include"]
-    include = [file if each == own else ROOT / each for each in settings["include"]]
+    include = [ROOT / each for each in settings["include"] if each != own] + files
     settings["include"] = [os.path.relpath(each, folder) for each in include]
     settings["extraPaths"] = [str(ROOT / each) for each in settings["extraPaths"]]
     (folder / "pyright.json").write_text(json.dumps(settings))
@@ -61,48 +61,51 @@ def pyright(file: Path, folder: Path) -> Found:
     options = ("--outputjson", "-p", str(folder / "pyright.json"), "--pythonpath", sys.executable)
     report = json.loads(said("node", program, *options))
     assert report["summary"]["filesAnalyzed"] == len(include)
-    places = [
-        (each["file"], each["range"]["start"]["line"]) for each in report["generalDiagnostics"]
-    ]
-    return {(each, line + 1) for each, line in places}
+    errors = report["generalDiagnostics"]
+    return lines((each["file"], each["range"]["start"]["line"] + 1) for each in errors)
 
 
-checkers = pytest.mark.parametrize(
-    "checker",
-    [pytest.param(mypy), pytest.param(pyright, marks=pytest.mark.needs("node"))],
-    ids=lambda checker: checker.__name__,
-)
-Checker = Callable[[Path, Path], Found]
+def lines(errors: Iterable[tuple[str, int]]) -> Found:
+    """Sort errors by their file."""
+    found: Found = {}
+    for file, line in errors:
+        found.setdefault(ROOT / file, set()).add(line)
+    return found
 
 
-@checkers
-def test_the_examples_are_well_typed(checker: Checker, tmp_path: Path) -> None:
-    """No error is left, every type is what it is said to be, and no ignore is idle."""
-    assert checker(EXAMPLES, tmp_path) == set()
-
-
-@checkers
-def test_the_errors_are_seen(checker: Checker, tmp_path: Path) -> None:
-    """Without its ignores a checker reports the lines that had one, and a type that is wrong."""
-    ignore = IGNORES[checker.__name__]
+def bare(ignore: re.Pattern[str], file: Path) -> set[int]:
+    """Write the examples without their ignores, and one wrong; return the lines of the errors."""
     text = EXAMPLES.read_text().replace(*WRONG)
-    expected = {
+    assert text.count(WRONG[1]) == 1
+    file.write_text(ignore.sub("", text))
+    return {
         number
         for number, line in enumerate(text.splitlines(), 1)
         if ignore.search(line) or WRONG[1] in line
     }
-    assert len(expected) > 10
-    assert text.count(WRONG[1]) == 1
-    bare = tmp_path / "bare.py"
-    bare.write_text(ignore.sub("", text))
-    assert checker(bare, tmp_path) == {(str(bare), number) for number in expected}
 
 
-@checkers
-def test_the_page_is_well_typed(checker: Checker, tmp_path: Path) -> None:
-    """The programs of the page about types are a file without an error."""
+def page(file: Path) -> None:
+    """Write the programs of the page about types into a file."""
     programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     assert len(programs) > 2
-    page = tmp_path / "page.py"
-    page.write_text("# pyright: strict\n" + "".join(programs))
-    assert checker(page, tmp_path) == set()
+    file.write_text("# pyright: strict\n" + "".join(programs))
+
+
+@pytest.mark.parametrize(
+    "checker",
+    [pytest.param(mypy), pytest.param(pyright, marks=pytest.mark.needs("node"))],
+    ids=lambda checker: checker.__name__,
+)
+def test_the_errors_are_seen_and_no_others(
+    checker: Callable[[list[Path], Path], Found], tmp_path: Path
+) -> None:
+    """The examples and the programs of the page have no error, and no ignore that is idle.
+
+    Without its ignores the lines that had one are reported, and a type that is wrong.
+    """
+    without, shown = tmp_path / "bare.py", tmp_path / "page.py"
+    expected = bare(IGNORES[checker.__name__], without)
+    assert len(expected) > 10
+    page(shown)
+    assert checker([EXAMPLES, without, shown], tmp_path) == {without: expected}
