@@ -168,6 +168,7 @@ MESSAGES = (
     "Another program that prints the same: what the page shows is still what the program does.",
     "Another case of the suite holds the rule, or the change keeps the sense of this one.",
     "No other program: only its truth is asked.",
+    "No other program: what is asked first only saves the time of asking the rest.",
     "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
     "mutant",
     "No phrase of a case tells where this rule is seen, only that it is.",

@@ -42,7 +42,7 @@ PAGES_OF_TESTS = {
     "conversations": ["tests/docs/test_decided.py"],
     "silences": ["tests/docs/test_silences.py"],
     "history": ["tests/docs/test_history.py"],
-    "mutation": ["tests/mutation/test_mutation.py"],
+    "mutation": ["tests/mutation/test_mutation.py -k page"],
     "exhaustive": ["tests/every/test_every.py -k page"],
     "workers": ["tests/docs/test_counted.py"],
 } | {name: ["tests/docs/test_counted.py"] for name in ("index", "asgi-2", "pagi")}
