@@ -291,6 +291,13 @@ def test_what_is_listed_has_a_reason(table: str) -> None:
         assert row["reason"] in MESSAGES
 
 
+def test_what_is_listed_stands_in_the_sources() -> None:
+    """A mutant of a line that is gone is no exception any more."""
+    for row in of_record("mutant"):
+        assert row["old"] in mutated.source(row["file"])
+        assert (row["file"], row["old"], row["new"]) not in mutated.equivalent()
+
+
 def test_the_record_is_whole() -> None:
     """Every mutant was noticed in each language or is listed, and nothing survived."""
     assert set(RECORD["code"]) == set(mutated.NAMES)
