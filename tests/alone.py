@@ -38,7 +38,7 @@ COUNTS = re.compile(rf"(\d+) ({'|'.join(WORDS)})")
 TOLD = re.compile("^(?:SKIPPED|FAILED|ERROR) .*", re.MULTILINE)
 FOLDER = Path("build/coverage")
 TOOK = FOLDER / "seconds.json"  # the processor's, of each file when it last passed
-LIMIT = int(os.environ.get("LIFESPEC_LIMIT", "300"))  # seconds for one file
+LIMIT = int(os.environ.get("LIFESPEC_LIMIT", "900"))  # seconds for one file
 WIDTH = (os.cpu_count() or 1) + 1  # one more than there are processors: many tests wait
 PYTEST = "-q", "-p", "no:faulthandler"  # its limit would end ours
 

@@ -13,6 +13,14 @@ from published import PREFIX, site
 __all__: list[str] = []
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a test wait until another file's has built the site."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture(scope="session", name="site")
 def the_site() -> Path:
     """Build the site, once for each state of its files."""
