@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -295,4 +296,6 @@ def _number(count: int, noun: str) -> str:
 
 
 if __name__ == "__main__":
+    # what a shell starts in the background ignores Ctrl-C, and so would the examples that press it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main())

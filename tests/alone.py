@@ -17,6 +17,7 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 import time
 from collections import Counter, deque
@@ -206,4 +207,6 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    # what a shell starts in the background ignores Ctrl-C, and so would the examples that press it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(sys.argv[1:]))

@@ -27,11 +27,7 @@ from lifespec.server import (
     StartupFailed,
     StartupTimeout,
 )
-
-STARTED = {"type": "lifespan.startup.complete"}
-NOT_STARTED = {"type": "lifespan.startup.failed"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
-NOT_STOPPED = {"type": "lifespan.shutdown.failed"}
+from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
 
 
 @pytest.fixture(autouse=True)
@@ -69,23 +65,6 @@ async def correct(scope: Any, receive: Any, send: Any) -> None:
         else:
             await send(STOPPED)
             return
-
-
-def says(*script: Any) -> Any:
-    """Make an application of messages to send, "receive", seconds to sleep, errors to raise."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            if step == "receive":
-                await receive()
-            elif isinstance(step, (int, float)):
-                await asyncio.sleep(step)
-            elif isinstance(step, BaseException):
-                raise step
-            else:
-                await send(step)
-
-    return app
 
 
 # ---- the table ------------------------------------------------------------------------------

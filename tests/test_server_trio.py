@@ -13,14 +13,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+import scripted
 from lifespec import clock, server
 from lifespec.server import ProtocolError, ShutdownFailed, StartupFailed, StartupTimeout
 from lifespec.server_trio import Lifespan
+from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
-STARTED = {"type": "lifespan.startup.complete"}
-NOT_STARTED = {"type": "lifespan.startup.failed"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
-NOT_STOPPED = {"type": "lifespan.shutdown.failed"}
 HANG = 10**6  # seconds of a clock that jumps
 
 Records = list[tuple[str, str, bool]]
@@ -53,23 +51,7 @@ def on_trio(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     return running
 
 
-def says(*script: Any) -> Any:
-    """Make an application of messages to send, "receive", seconds to sleep, errors to raise."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            if step == "receive":
-                await receive()
-            elif isinstance(step, (int, float)):
-                await trio.sleep(step)
-            elif isinstance(step, BaseException):
-                raise step
-            else:
-                await send(step)
-
-    return app
-
-
+says = functools.partial(scripted.says, sleep=trio.sleep)
 correct = says("receive", STARTED, "receive", STOPPED)
 
 

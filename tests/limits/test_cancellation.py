@@ -13,34 +13,17 @@ from typing import Any
 import pytest
 from injection import Body, Case, Run
 
+import scripted
 from lifespec import Lifespan, ShutdownFailed, ShutdownTimeout, StartupFailed, StartupTimeout
 from lifespec import server as driver
+from scripted import STARTED, STOPPED, says
 
 __all__: list[str] = []
 
-STARTED = {"type": "lifespan.startup.complete"}
-NOT_STARTED = {"type": "lifespan.startup.failed", "message": "no database"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
-NOT_STOPPED = {"type": "lifespan.shutdown.failed", "message": "two mails lost"}
+NOT_STARTED = scripted.NOT_STARTED | {"message": "no database"}
+NOT_STOPPED = scripted.NOT_STOPPED | {"message": "two mails lost"}
 GRACE = 5.0  # the default
 SERVED = 3.0  # seconds that the body lasts
-
-
-def says(*script: Any) -> Any:
-    """Make an application of messages to send, "receive", seconds to sleep, errors to raise."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            if step == "receive":
-                await receive()
-            elif isinstance(step, (int, float)):
-                await asyncio.sleep(step)
-            elif isinstance(step, BaseException):
-                raise step
-            else:
-                await send(step)
-
-    return app
 
 
 async def loops(scope: Any, receive: Any, send: Any) -> None:
