@@ -230,11 +230,11 @@ def counted(found: dict[str, list[Row]], seconds: dict[str, float]) -> dict[str,
 
 
 def machine() -> str:
-    """Name the processor, and how many there are."""
+    """Say how many processors there are, and name them."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} processors"
+    return f"{os.cpu_count()} × {names[0] if names else platform.machine()}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
