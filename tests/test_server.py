@@ -69,27 +69,34 @@ async def correct(scope: Any, receive: Any, send: Any) -> None:
 
 # ---- the table ------------------------------------------------------------------------------
 
+ROWS = [(phase, what, *row) for phase, rows in TABLE.items() for what, row in rows.items()]
 
-@pytest.mark.parametrize("row", TABLE.items(), ids=lambda row: " ".join(row[0]))
-def test_rows(row: tuple[tuple[str, str], tuple[str, str | None, int, str]]) -> None:
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[:2]))
+def test_rows(row: tuple[str, str, str, str | None, int, str]) -> None:
     """A row leads from phase to phase, and has a sentence where it is logged at a level."""
-    (phase, _), (follows, outcome, level, words) = row
+    phase, _, follows, outcome, level, words = row
     assert {phase, follows} <= set(get_args(Phase))
     assert outcome in {None, *get_args(Outcome)}
     assert level in {0, logging.INFO, logging.WARNING, logging.ERROR}
     assert bool(level) == bool(words)
 
 
+def test_every_phase_has_rows() -> None:
+    """What happens in a phase is looked up there, whatever it is."""
+    assert list(TABLE) == list(get_args(Phase))
+
+
 def test_the_outcome_is_decided_once() -> None:
     """What ends waiting, running or stopping decides the outcome; nothing that follows does."""
-    for (phase, _), (follows, outcome, _, _) in TABLE.items():
+    for phase, _, follows, outcome, *_ in ROWS:
         before = phase in {"waiting", "running", "stopping"}
         assert bool(outcome) == (before and follows not in {"running", "stopping"})
 
 
 def test_what_ends_a_call() -> None:
     """A call is over when it returned or raised; else it is dismissed, and given up only then."""
-    for (phase, what), (follows, *_) in TABLE.items():
+    for phase, what, follows, *_ in ROWS:
         over = what in {"returned", "raised"} or (phase, what) == ("dismissed", "expired")
         assert (follows == "ended") == over
         assert (follows == "dismissed") == (what in {"expired", "cancelled"} and not over)
@@ -289,7 +296,7 @@ async def test_timeout_shows_where() -> None:
 async def test_limit_of_a_phase_that_is_over() -> None:
     """A limit that passes as the answer is taken changes nothing."""
     async with Lifespan(correct) as lifespan:
-        lifespan._expire("waiting", 1)
+        lifespan.expired("waiting", 1)
         assert lifespan.phase == "running"
 
 
@@ -845,18 +852,19 @@ async def test_child_receives_after_the_end() -> None:
         ([STARTED, "stop", STOPPED], NOT_STOPPED, "shutdown-answered-once"),
     ],
 )
-def test_refused(before: list[Any], message: Any, slug: str) -> None:
+async def test_refused(before: list[Any], message: Any, slug: str) -> None:
     """What does not belong there is refused, names its rule, and leaves all as it was."""
     talk = Conversation(correct)
-    talk.offer("startup")
+    talk.offer("lifespan.startup")
     for step in before:
         if step == "stop":
-            talk.offer("shutdown")
+            talk.happened("shutdown")
+            talk.offer("lifespan.shutdown")
         else:
-            talk.sent(step)
+            await talk._send(step)
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
-        talk.sent(message)
+        await talk._send(message)
     assert caught.value.slug == slug
     what = repr(message) if slug == "events-known" else f"{message['type']} while {talk.phase}"
     assert str(caught.value) == f"The application sent {what} [{slug}]"

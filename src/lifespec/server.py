@@ -57,33 +57,45 @@ else:  # a checker knows defaults on every Python, so that Lifespan(app) needs n
 
 
 HINT = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
-TABLE: dict[tuple[Phase, str], tuple[Phase, Outcome | None, int, str]] = {
-    # phase, what happens: the phase that follows, what it decides, log level, log sentence
-    ("waiting", "lifespan.startup.complete"): ("running", None, 0, ""),
-    ("waiting", "lifespan.startup.failed"): ("answered", "failed", ERROR, "failed to start"),
-    ("waiting", "returned"): ("ended", "declined", INFO, "declined lifespan: it returned"),
-    ("waiting", "raised"): ("ended", "declined", INFO, "declined lifespan"),
-    ("waiting", "expired"): ("dismissed", "timed out", ERROR, "did not answer startup"),
-    ("waiting", "cancelled"): ("dismissed", "cancelled", 0, ""),
-    ("running", "shutdown"): ("stopping", None, 0, ""),
-    ("running", "returned"): ("ended", "left", WARNING, "returned while it was served"),
-    ("running", "raised"): ("ended", "crashed", ERROR, "crashed while it was served"),
-    ("stopping", "lifespan.shutdown.complete"): ("answered", "complete", 0, ""),
-    ("stopping", "lifespan.shutdown.failed"): ("answered", "failed", ERROR, "failed to shut down"),
-    ("stopping", "returned"): ("ended", "left", WARNING, "returned before it answered shutdown"),
-    ("stopping", "raised"): ("ended", "crashed", ERROR, "crashed before it answered shutdown"),
-    ("stopping", "expired"): ("dismissed", "timed out", ERROR, "did not answer shutdown"),
-    ("stopping", "cancelled"): ("dismissed", "cancelled", 0, ""),
-    ("answered", "returned"): ("ended", None, 0, ""),
-    ("answered", "raised"): ("ended", None, ERROR, "raised after its last word"),
-    ("answered", "expired"): ("dismissed", None, 0, ""),
-    ("answered", "cancelled"): ("dismissed", None, 0, ""),
-    ("dismissed", "returned"): ("ended", None, 0, ""),
-    ("dismissed", "raised"): ("ended", None, ERROR, "raised when it was cancelled"),
-    ("dismissed", "expired"): ("ended", None, ERROR, "did not obey its cancellation"),
-    ("ended", "raised"): ("ended", None, ERROR, "raised after it was given up"),
+TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
+    # phase, and what happens: the phase that follows, what it decides, log level, log sentence
+    "waiting": {
+        "lifespan.startup.complete": ("running", None, 0, ""),
+        "lifespan.startup.failed": ("answered", "failed", ERROR, "failed to start"),
+        "returned": ("ended", "declined", INFO, "declined lifespan: it returned"),
+        "raised": ("ended", "declined", INFO, "declined lifespan"),
+        "expired": ("dismissed", "timed out", ERROR, "did not answer startup"),
+        "cancelled": ("dismissed", "cancelled", 0, ""),
+    },
+    "running": {
+        "shutdown": ("stopping", None, 0, ""),
+        "returned": ("ended", "left", WARNING, "returned while it was served"),
+        "raised": ("ended", "crashed", ERROR, "crashed while it was served"),
+    },
+    "stopping": {
+        "lifespan.shutdown.complete": ("answered", "complete", 0, ""),
+        "lifespan.shutdown.failed": ("answered", "failed", ERROR, "failed to shut down"),
+        "returned": ("ended", "left", WARNING, "returned before it answered shutdown"),
+        "raised": ("ended", "crashed", ERROR, "crashed before it answered shutdown"),
+        "expired": ("dismissed", "timed out", ERROR, "did not answer shutdown"),
+        "cancelled": ("dismissed", "cancelled", 0, ""),
+    },
+    "answered": {
+        "returned": ("ended", None, 0, ""),
+        "raised": ("ended", None, ERROR, "raised after its last word"),
+        "expired": ("dismissed", None, 0, ""),
+        "cancelled": ("dismissed", None, 0, ""),
+    },
+    "dismissed": {
+        "returned": ("ended", None, 0, ""),
+        "raised": ("ended", None, ERROR, "raised when it was cancelled"),
+        "expired": ("ended", None, ERROR, "did not obey its cancellation"),
+    },
+    "ended": {"raised": ("ended", None, ERROR, "raised after it was given up")},
 }
-ANSWERS = [what for _, what in TABLE if what.startswith("lifespan.")]
+# what an application may send, and whether that is a failure
+ANSWERS = {what: what.endswith("failed") for row in TABLE.values() for what in row if "." in what}
+MAPPINGS = dict, Mapping  # in this order: the second is slow to tell
 log = logging.getLogger(__name__)
 
 
@@ -125,6 +137,10 @@ class ProtocolError(Exception):
 class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it."""
 
+    sentence = ""
+    raised: BaseException | None = None
+    unfit: TypeError | None = None
+
     def __init__(  # noqa: PLR0913, PLR0917  each is one decision of the server's
         self,
         app: Application,
@@ -153,9 +169,7 @@ class Conversation(Generic[State]):
         self.phase: Phase = "waiting"
         self.outcome: Outcome | None = None
         self.inbox: list[dict[str, str]] = []
-        self.asked = self.message = self.sentence = ""
-        self.raised: BaseException | None = None
-        self.unfit: TypeError | None = None
+        self.asked = self.message = ""
         self.idle = False
 
     @property
@@ -177,47 +191,44 @@ class Conversation(Generic[State]):
             return WithState(scope)
         return WithState(scope, state=state.copy())  # [state-shallow-copy]
 
-    def offer(self, what: str) -> None:
-        """Put `startup` or `shutdown` before the application."""
-        self.asked = what
-        self.inbox.append({"type": f"lifespan.{what}"})  # [startup-sent] [shutdown-sent]
-        self.happened(what)
+    def offer(self, event: str) -> None:
+        """Put an event before the application."""
+        self.asked = event
+        self.inbox.append({"type": event})  # [startup-sent] [shutdown-sent]
 
-    def received(self) -> dict[str, str] | None:
-        """Return the application's next event, or None: it has to wait."""
-        self.idle = not self.inbox or self.phase in ("dismissed", "ended")
-        return None if self.idle else self.inbox.pop(0)
-
-    def sent(self, message: object) -> None:
-        """Take what the application sent, or raise ProtocolError."""
-        if self.phase in ("dismissed", "ended"):
+    async def _send(self, message: object) -> None:
+        if self.phase in {"dismissed", "ended"}:
             return  # [send-after-end-does-nothing]
-        event = message if isinstance(message, (dict, Mapping)) else {}
-        kind = event.get("type")
-        if kind not in ANSWERS:  # [send-refuses-unknown]
+        event = message if isinstance(message, MAPPINGS) else {}
+        kind: Any = event.get("type")
+        failed = ANSWERS.get(kind) if isinstance(kind, str) else None
+        if failed is None:  # [send-refuses-unknown]
             raise ProtocolError(shown(message), "events-known")
         text = said = ""
-        if kind.endswith("failed"):
+        if failed:
             text = event.get("message", "")  # [failed-message-default]
             said = text if isinstance(text, str) else shown(text)
         if not self.happened(kind, said and f": {said}"):
-            slug = f"{self.asked}-answered-once" if self.asked in kind else "answers-in-order"
+            asked = kind.split(".")[1]
+            slug = f"{asked}-answered-once" if asked in self.asked else "answers-in-order"
             raise ProtocolError(f"{kind} while {self.phase}", slug)
         self.message = said
         if said is not text:  # it has failed all the same
             raise ProtocolError(f"the message {said}", "message-is-text")
 
-    def expired(self, limit: float) -> None:
-        """Take it that the phase has lasted `limit` seconds."""
+    def expired(self, phase: Phase, limit: float) -> None:
+        """Take it that a phase has lasted `limit` seconds, unless it is over."""
+        if self.phase != phase:
+            return
         doing = "was waiting for another event" if self.idle else "was at work"
         doing = "had not received the event" if self.inbox else doing
         detail = "" if self.phase == "dismissed" else f": it {doing}"
         self.happened("expired", f" within {limit:g} s{detail}")
 
-    def over(self, error: BaseException | None, *, obeyed: bool = False) -> None:
-        """Take it that the call returned (None) or raised, perhaps only as it was told to."""
+    def over(self, error: BaseException, *, obeyed: bool) -> None:
+        """Take it that the call raised, perhaps only as it was told to."""
         self.raised = error
-        if error is None or (obeyed and self.phase in ("dismissed", "ended")):
+        if obeyed and self.phase in {"dismissed", "ended"}:
             self.happened("returned")
         elif error is self.unfit:  # and not that of another one, further in
             self.phase = "ended"
@@ -233,7 +244,7 @@ class Conversation(Generic[State]):
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Go where the table leads, or return False: it leads nowhere."""
-        row = TABLE.get((self.phase, what))
+        row = TABLE[self.phase].get(what)
         if not row:
             return False
         self.phase, decided, level, words = row
@@ -255,6 +266,8 @@ class Conversation(Generic[State]):
 
     def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
         """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
+        if self.unfit:
+            raise self.unfit
         if self.outcome in ("failed", "timed out") or (self.strict and self.outcome in no):
             kind = late if self.outcome == "timed out" else failed
             raise kind(self.sentence, self.message) from self.raised
@@ -287,34 +300,42 @@ class Lifespan(Conversation[State]):
         """Offer startup; return where the application can be served, else raise StartupFailed."""
         if self.asked:
             raise RuntimeError("a Lifespan starts once: make another one")
-        self.waiters = []
-        self.offer("startup")
+        self.offer("lifespan.startup")
         self._begin()
         try:
-            await self._settle("waiting", self.startup_timeout)  # [wait-for-startup]
+            while self.phase in {"waiting", "answered", "dismissed"}:  # [wait-for-startup]
+                await self._change(self.startup_timeout if self.phase == "waiting" else self.grace)
         except self.cancelled as cancelled:
+            await self._break_off()
             await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
             raise
-        if self.unfit:
-            raise self.unfit
-        self.judge(StartupFailed, StartupTimeout, "declined")
+        if self.phase != "running":
+            self.judge(StartupFailed, StartupTimeout, "declined")
         return self
 
     async def shutdown(self) -> None:
         """Offer shutdown to an application that runs; raise ShutdownFailed where that fails."""
-        if self.phase == "waiting":
-            raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
-        if self.phase == "running":
-            self.offer("shutdown")
-        if self.asked == "shutdown" or self.outcome in ("crashed", "left"):
-            await self._settle("stopping", self.shutdown_timeout)  # [wait-for-shutdown]
-            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
+        await self.__aexit__(None, None, None)
 
     __aenter__ = startup
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self.happened("shutdown"):
+            self.offer("lifespan.shutdown")
+        elif self.phase == "waiting":
+            raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
         try:
-            await self.shutdown()
+            while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
+                limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
+                await self._change(limit)
+        except self.cancelled:
+            await self._break_off()
+            raise
+        if self.outcome == "complete":
+            return
+        try:
+            if self.asked == "lifespan.shutdown" or self.outcome in ("crashed", "left"):
+                self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
         except ShutdownFailed as failure:
             if error is None:
                 raise
@@ -328,6 +349,7 @@ class Lifespan(Conversation[State]):
             await self._change()
 
     def _begin(self) -> None:
+        self.waiters = []
         self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
         self.task.add_done_callback(self._gone)
 
@@ -339,7 +361,7 @@ class Lifespan(Conversation[State]):
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
         else:
-            self.over(None)
+            self.happened("returned")
             self.task.remove_done_callback(self._gone)
 
     def _call(self) -> Awaitable[object]:
@@ -349,7 +371,7 @@ class Lifespan(Conversation[State]):
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)
             raise
-        if not (hasattr(type(call), "__await__") or inspect.isawaitable(call)):
+        if not inspect.isawaitable(call):
             self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
             raise self.unfit
         return call
@@ -362,40 +384,36 @@ class Lifespan(Conversation[State]):
             task.exception()
 
     async def _receive(self) -> dict[str, str]:
-        while not (event := self.received()):
-            if self.phase == "answered" and asyncio.current_task() is self.task:
+        while not self.inbox or self.phase in {"dismissed", "ended"}:
+            self.idle = True
+            if self.phase == "answered" and self._in_call():
                 self.happened("cancelled")  # nothing more will come
             await self._change()
-        return event
+        self.idle = False
+        return self.inbox.pop(0)
 
-    async def _send(self, message: object) -> None:
-        self.sent(message)
+    def _in_call(self) -> bool:
+        return asyncio.current_task() is self.task
 
-    async def _settle(self, phase: Phase, limit: float | None) -> None:
-        """Wait until the application has left the phase, and its call where all is said."""
-        try:
-            while self.phase in (phase, "answered", "dismissed"):
-                await self._change(limit if self.phase == phase else self.grace)
-        except self.cancelled:
-            self.happened("cancelled")
-            if self.phase == "dismissed":
-                await self._change(self.grace)
-            raise
+    async def _break_off(self) -> None:
+        """Take it that the wait was cancelled; dismiss the application, and wait for its end."""
+        self.happened("cancelled")
+        if self.phase == "dismissed":
+            await self._change(self.grace)
 
-    def _change(self, limit: float | None = None) -> Awaitable[None]:
+    def _change(self, limit: float | None = None, /) -> Awaitable[None]:
         """Return what is done when the phase has changed, if only because of the limit."""
         waiter: asyncio.Future[None] = asyncio.Future()
         if self.waiters:  # perhaps given up, each by who awaited it
             self.waiters = [each for each in self.waiters if not each.done()]
         self.waiters.append(waiter)
         if limit is not None:
-            timer = waiter.get_loop().call_later(limit, self._expire, self.phase, limit)
-            waiter.add_done_callback(lambda _: timer.cancel())
+            self._limit(waiter, limit)
         return waiter
 
-    def _expire(self, phase: Phase, limit: float) -> None:
-        if self.phase == phase:
-            self.expired(limit)
+    def _limit(self, waiter: asyncio.Future[None], limit: float) -> None:
+        timer = waiter.get_loop().call_later(limit, self.expired, self.phase, limit)
+        waiter.add_done_callback(lambda _: timer.cancel())
 
     def changed(self) -> None:
         """Cancel the call that was dismissed, and tell who waits."""

@@ -46,15 +46,11 @@ class Lifespan(server.Lifespan[State]):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.closing.close()
+        if self.asked:
+            self.closing.close()
         await super().__aexit__(kind, error, trace)
-
-    async def ended(self) -> None:
-        """Return when the application is gone: a server races this with its stop signal."""
-        if not self.asked:
-            raise RuntimeError("ended() comes after startup()")
-        while self.phase != "ended":
-            await self.changes.park()
+        if isinstance(self.raised, EXITS):
+            raise self.raised
 
     def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
         """Raise what ends the server itself, or else what it has to know."""
@@ -77,25 +73,24 @@ class Lifespan(server.Lifespan[State]):
                     self.note(ERROR, "The application exits after it was given up", error)
                 self.over(error, obeyed=only_cancelled(error))
             else:
-                self.over(None)
+                self.happened("returned")
         if isinstance(self.raised, EXITS):
             self.body.cancel()
 
-    async def _receive(self) -> dict[str, str]:
-        while not (event := self.received()):
-            if self.phase == "answered" and current_task() is self.running:
-                self.happened("cancelled")  # nothing more will come
-            await self.changes.park()
-        return event
+    def _in_call(self) -> bool:
+        return current_task() is self.running
 
-    async def _change(self, limit: float | None = None) -> None:
+    async def _change(self, *limit: float | None) -> None:
+        if not limit:  # it is not the server's startup or shutdown that waits
+            await self.changes.park()
+            return
         phase, deadline = self.phase, trio.current_effective_deadline()
         over = phase != "waiting" and deadline <= trio.current_time()
-        with trio.move_on_after(math.inf if limit is None else limit, shield=over):
+        with trio.move_on_after(math.inf if limit[0] is None else limit[0], shield=over):
             await self.changes.park()
             return
         await cancel_shielded_checkpoint()  # who runs at this moment has its step
-        self._expire(phase, limit or 0)
+        self.expired(phase, limit[0] or 0)
 
     def changed(self) -> None:
         """Cancel the call that was dismissed, and tell who waits."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from lifespec import Lifespan, server
 from lifespec.clock import VirtualLoop
+from lifespec.server import Phase
 
 __all__ = ["Case", "Fact", "Run", "places"]
 
@@ -63,10 +64,11 @@ class Watched(Lifespan):
 
     tell: Callable[[str], None]
 
-    def expired(self, limit: float) -> bool:
+    def expired(self, phase: Phase, limit: float) -> None:
         """Tell, and go on."""
-        self.tell("expired")
-        return super().expired(limit)
+        if self.phase == phase:
+            self.tell("expired")
+        super().expired(phase, limit)
 
 
 class Run(logging.Handler):
@@ -145,7 +147,7 @@ class Run(logging.Handler):
     def timers(self) -> set[str]:
         """Name the limits that the driver still waits for."""
         pending = (handle for handle in self.loop._scheduled if not handle.cancelled())
-        return {repr(handle) for handle in pending if self.lifespan._expire in handle._args}
+        return {repr(handle) for handle in pending if self.lifespan.expired in handle._args}
 
     async def serve(self) -> None:
         """Be a server, and see each exception that is thrown into it."""

@@ -310,5 +310,13 @@ def awaits() -> set[tuple[str, int]]:
 
 def test_every_await_was_struck() -> None:
     """The cancellations struck each await of the driver, in the server's task or the call's."""
-    runs = [*everything(CASES["loop"], races), *twice(CASES["slow start, ignores once"], sleeps)]
+
+    async def stops(lifespan: Lifespan[Any]) -> None:
+        await lifespan.shutdown()
+
+    runs = [
+        *everything(CASES["loop"], races),
+        *twice(CASES["slow start, ignores once"], sleeps),
+        *twice(CASES["stop too late, ignores once"], stops),
+    ]
     assert {place for run in runs for place in run.struck} == awaits()

@@ -197,18 +197,20 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "startup-sent": Mutant(
         "lifespan.py",
-        '        self.inbox.append({"type": f"lifespan.{what}"})',
-        '        self.inbox += [{"type": f"lifespan.{what}"}] * (what != "startup")',
+        '        self.inbox.append({"type": event})',
+        '        self.inbox += [{"type": event}] * (event != "lifespan.startup")',
     ),
     "startup-before-serving": Mutant("serve.py", WITH, EARLY),
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
-        "lifespan.py", '        self.judge(StartupFailed, StartupTimeout, "declined")\n', ""
+        "lifespan.py",
+        '            self.judge(StartupFailed, StartupTimeout, "declined")',
+        "            pass",
     ),
     "startup-failed-shown": Mutant(
         "lifespan.py",
-        '("waiting", "lifespan.startup.failed"): ("answered", "failed", ERROR,',
-        '("waiting", "lifespan.startup.failed"): ("answered", "failed", DEBUG,',
+        '"lifespan.startup.failed": ("answered", "failed", ERROR,',
+        '"lifespan.startup.failed": ("answered", "failed", DEBUG,',
     ),
     "startup-failed-exits": Mutant(
         "serve.py", "        status = 3\n", "        await asyncio.Event().wait()\n"
@@ -218,13 +220,13 @@ MUTANTS: dict[str, Mutant] = {
     "decline-at-startup": fatal("self.raised and not self.inbox"),
     "decline-by-returning": Mutant(
         "lifespan.py",
-        '("waiting", "returned"): ("ended", ',
-        '("waiting", "returned"): ("waiting", ',
+        '"returned": ("ended", "declined", INFO,',
+        '"returned": ("waiting", "declined", INFO,',
     ),
     "decline-never-blocks": Mutant(
         "lifespan.py",
-        '("stopping", "raised"): ("ended", ',
-        '("stopping", "raised"): ("stopping", ',
+        '"raised": ("ended", "crashed", ERROR, "crashed before',
+        '"raised": ("stopping", "crashed", ERROR, "crashed before',
     ),
     "declined-stays-quiet": offered_afterwards('lifespan.outcome == "declined" and lifespan.error'),
     "returned-stays-quiet": offered_afterwards(
@@ -233,18 +235,18 @@ MUTANTS: dict[str, Mutant] = {
     "crashed-stays-quiet": offered_afterwards('lifespan.outcome in ("crashed", "left")'),
     "decline-logged": Mutant(
         "lifespan.py",
-        '("waiting", "returned"): ("ended", "declined", INFO,',
-        '("waiting", "returned"): ("ended", "declined", 0,',
+        '"returned": ("ended", "declined", INFO,',
+        '"returned": ("ended", "declined", 0,',
     ),
     "only-failed-stops": Mutant(
         "lifespan.py",
-        '            slug = f"{self.asked}-answered-once"',
-        '            exit(1)\n            slug = f"{self.asked}-answered-once"',
+        '            asked = kind.split(".")[1]',
+        "            exit(kind)",
     ),
     "crash-logged": Mutant(
         "lifespan.py",
-        '("running", "raised"): ("ended", "crashed", ERROR,',
-        '("running", "raised"): ("ended", "crashed", 0,',
+        '"raised": ("ended", "crashed", ERROR, "crashed while',
+        '"raised": ("ended", "crashed", 0, "crashed while',
     ),
     "return-value-ignored": Mutant(
         "lifespan.py",
@@ -252,7 +254,7 @@ MUTANTS: dict[str, Mutant] = {
         "            value = await self._call()\n            log.error(value) if value else None\n",
     ),
     "shutdown-sent": Mutant(
-        "lifespan.py", '            self.offer("shutdown")', "            pass"
+        "lifespan.py", '            self.offer("lifespan.shutdown")', "            pass"
     ),
     "shutdown-after-serving": Mutant(
         "serve.py",
@@ -261,13 +263,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "wait-for-shutdown": Mutant(
         "lifespan.py",
-        '            await self._settle("stopping", self.shutdown_timeout)',
-        "            await asyncio.sleep(0.1)",
+        '            while self.phase in ("stopping", "answered", "dismissed"):',
+        "            await asyncio.sleep(0.1)\n            while False:",
     ),
     "shutdown-failed-shown": Mutant(
         "lifespan.py",
-        '("stopping", "lifespan.shutdown.failed"): ("answered", "failed", ERROR,',
-        '("stopping", "lifespan.shutdown.failed"): ("answered", "failed", DEBUG,',
+        '"lifespan.shutdown.failed": ("answered", "failed", ERROR,',
+        '"lifespan.shutdown.failed": ("answered", "failed", DEBUG,',
     ),
     "shutdown-failed-ends": Mutant(
         "serve.py", "        status = 1\n", "        await asyncio.Event().wait()\n"
@@ -285,8 +287,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "extra-keys-ignored": Mutant(
         "lifespan.py",
-        "        if kind not in ANSWERS:",
-        '        if kind not in ANSWERS or {*event} - {"type", "message"}:',
+        "        if failed is None:",
+        '        if failed is None or {*event} - {"type", "message"}:',
     ),
     "send-after-end-does-nothing": Mutant(
         "lifespan.py",
@@ -296,7 +298,8 @@ MUTANTS: dict[str, Mutant] = {
     "state-shallow-copy": Mutant("lifespan.py", "state=state.copy()", "state=state"),
     "state-untouched": Mutant(
         "lifespan.py",
-        "        self.asked = what\n",
-        '        self.asked = what\n        self.state.clear() if what == "shutdown" else None\n',
+        "        self.asked = event\n",
+        "        self.asked = event\n"
+        '        self.state.clear() if event == "lifespan.shutdown" else None\n',
     ),
 }
