@@ -432,6 +432,28 @@ async def test_given_up_and_cancelled_later(said: Any) -> None:
     assert said == [("ERROR", "The application did not obey its cancellation within 2 s", False)]
 
 
+async def test_cancelled_and_awaited() -> None:
+    """A server that is cancelled while the application stops awaits its end all the same."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(2)
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    server = asyncio.create_task(lifespan.shutdown())
+    loop.call_later(1, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert (loop.time(), lifespan.outcome, lifespan.phase) == (3, "cancelled", "ended")
+
+
 async def test_cancelled_in_the_grace() -> None:
     """A server that is cancelled while a late application cleans up still awaits it, once."""
     done = []

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import validate
+from lifespec import clock, validate
 from lifespec.validate import (
     DIALECTS,
     EVENTS,
@@ -438,6 +438,34 @@ def test_an_exception_that_is_none_of_the_application(error: BaseException) -> N
         run(talk.judge(talk.scope, talk.receive, talk.send))
     assert caught.value is error
     assert talk.slugs == ([], [])
+
+
+@pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
+def test_after_a_cancellation(raises: bool) -> None:  # noqa: FBT001
+    """What a call does that the server has cancelled, the texts leave open."""
+    talk = Talk()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        talk.child = receive, send
+        for happening in ALL[:3]:
+            await talk.happen(happening)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        if raises:
+            raise OSError("the pool is gone")
+
+    async def serve(*, cancels: bool) -> None:
+        call = asyncio.create_task(talk.judge(talk.scope, talk.receive, talk.send))
+        await asyncio.sleep(0)
+        if cancels:
+            call.cancel()
+        await asyncio.wait([call])
+
+    talk.judge.app = app
+    clock.run(serve(cancels=True))
+    assert talk.slugs == ([], [])
+    clock.run(serve(cancels=False))
+    assert talk.slugs != ([], [])
 
 
 def test_nothing_is_changed() -> None:

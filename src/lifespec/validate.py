@@ -24,6 +24,7 @@ silent, or only recommend, a remark.
     gone        its call has returned or raised
 """
 
+import asyncio
 import re
 import reprlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
@@ -80,11 +81,11 @@ class Dialect(NamedTuple):
     title: str
     envelope: str
     versions: Mapping[str, str]
+    open: frozenset[str]
     state: bool = True
     workers: bool = False
     optional: tuple[str, ...] = ("spec_version",)
     failures: bool = True
-    open: frozenset[str] = _OPEN
 
 
 class Step(NamedTuple):
@@ -347,6 +348,15 @@ def _type(value: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
+def _cancelled() -> bool:
+    """Tell whether the server has cancelled the call: the texts leave open what it does then."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # the loop is not asyncio's: there, nobody swallows a cancellation
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 def _text(scope: Any) -> Dialect:
     """Find the text that a scope follows."""
     rows = (row for row in DIALECTS.values() if row.envelope and row.envelope in scope)
@@ -554,14 +564,14 @@ class _Conversation:
 
     def _over(self, happening: str, did: str) -> None:
         self.last = self.state
-        if happening and not self.excused:
+        if happening and not self.excused and not _cancelled():
             self._step(happening, "application", did)
         self.state = "gone"
 
     def _step(self, happening: str, party: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
         if happening == "lifespan.startup" and not self.asked:
-            self.asked, rule = True, ""  # once it is sent, also to who has refused before
+            self.asked, rule = True, ""  # it may come late: the application has refused already
         if self.declined and happening == "lifespan.shutdown":
             self.found(self.declined, party, did)
         elif rule or remark:
