@@ -157,7 +157,7 @@ async def test_every_way_to_set_a_key() -> None:
         lambda state: state.__ior__({"d": 4}),
         lambda state: state.__delitem__("b"),
         lambda state: state.clear(),
-        lambda state: state.update({"e": 5}),
+        lambda state: state.update({"e": 5, "f": 6}),
         lambda state: state.popitem(),
     ]
     views = []
@@ -177,7 +177,7 @@ async def test_every_way_to_set_a_key() -> None:
     async with Lifespan(compose(app, declines)) as lifespan:
         await asyncio.sleep(1)
     mine = [{"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, {"b": 2, "c": 3}]
-    mine += [{"b": 2, "c": 3, "d": 4}, {"c": 3, "d": 4}, {}, {"e": 5}, {}]
+    mine += [{"b": 2, "c": 3, "d": 4}, {"c": 3, "d": 4}, {}, {"e": 5, "f": 6}, {"e": 5}]
     assert views == [(view, view) for view in mine]
 
 

@@ -191,7 +191,7 @@ def test_another_language() -> None:
     assert lines[2].split() == ["判定", "规则", "用例"]
     assert lines[3].split(maxsplit=2) == ["违反", "startup-answered", "a，另有 1 个"]
     assert lines[5].startswith("违反：startup-answered ──")
-    assert lines[6] == "用例  a, b"
+    assert lines[6] == "用例  a、b"
     assert lines[-1] == "规则：违反 1。"
     assert any(line.startswith("未运行 ──") for line in lines)
 

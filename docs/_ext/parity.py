@@ -29,7 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 
 NUMBER = re.compile(r"\d+(?:\.\d+)*")
-NAMES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NAMES = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+)  # fmt: skip
 SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
     "first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3",
 }  # fmt: skip

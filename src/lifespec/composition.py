@@ -127,6 +127,11 @@ class _Share(dict[str, Any]):
         super().__delitem__(key)
         del self.whole[key], self.owners[key]
 
+    def popitem(self) -> tuple[str, Any]:
+        key, value = super().popitem()
+        del self.whole[key], self.owners[key]
+        return key, value
+
     def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
         self.update(other)
         return self
@@ -134,6 +139,5 @@ class _Share(dict[str, Any]):
     # dict's own would pass the two methods above by
     clear = MutableMapping.clear
     pop = MutableMapping.pop
-    popitem = MutableMapping.popitem
     setdefault = MutableMapping.setdefault
     update = MutableMapping.update

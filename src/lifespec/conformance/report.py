@@ -226,7 +226,7 @@ class _Told:
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         named = finding.slug, finding.case, self.dialect
         rows = {
-            "case": ", ".join(cases),
+            "case": self.wording.word(", ").join(cases),
             "requirement": self.wording.requirement(finding.requirement, *named),
             "expected": self.wording.expected(finding.expected),
             "actual": finding.actual,
@@ -238,9 +238,10 @@ class _Told:
         self.console.print(self.text(diagram))
 
     def unplayed(self, findings: Sequence[Finding]) -> None:
+        comma = self.wording.word(", ")
         rows = {
-            "case": ", ".join(dict.fromkeys(each.case for each in findings)),
-            "rule": ", ".join(dict.fromkeys(each.slug for each in findings)),
+            "case": comma.join(dict.fromkeys(each.case for each in findings)),
+            "rule": comma.join(dict.fromkeys(each.slug for each in findings)),
             "actual": findings[0].actual,
         }
         self.section(self.wording.word("not run"), "not run", rows)
