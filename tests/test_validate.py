@@ -776,6 +776,9 @@ def test_a_refusal_without_a_reason() -> None:
             " [extra-keys-ignored]"
         )
     ]
+    talk = Talk(STARTUP["type"], {"type": "?"}, extra, STARTED, "return")
+    talk.refuses = [{"type": "?"}, extra]
+    assert talk.run().slugs[1] == []  # what the server took of what it refused, nobody knows
     talk = Talk("return", STOPPED)
     talk.refuses = [STOPPED]
     assert told(talk.run().judge.remarks) == [

@@ -506,9 +506,9 @@ class _Conversation:
         try:
             value = await self._send(message)
         except Exception as error:
-            self.refusal, right = error, sound and after != before
-            self.excused = self.excused or right
-            self._refused(message, before, right=right)
+            first, right = self.refusal is None, sound and after != before
+            self.refusal, self.excused = error, self.excused or right
+            self._refused(message, before, right=right and first)
             if self.state == after:
                 self.state = before
             raise
@@ -543,7 +543,7 @@ class _Conversation:
                 self.found("state-keys-text", "application", what, "starting")
 
     def _refused(self, message: Any, before: State, *, right: bool) -> None:
-        """Tell of a server that refuses what it has no reason to refuse."""
+        """Tell of a server that refuses what it has no reason to refuse, as far as is known."""
         slug = "send-after-end-does-nothing" if before == "gone" else ""
         if right and set(message) - {"type", *EVENTS[message["type"]].defaults}:
             slug = "extra-keys-ignored"
