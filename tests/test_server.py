@@ -883,10 +883,10 @@ async def test_refused(before: list[Any], message: Any, slug: str) -> None:
             talk.happened("shutdown")
             talk.offer("lifespan.shutdown")
         else:
-            await talk._send(step)
+            await talk.sent(step)
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
-        await talk._send(message)
+        await talk.sent(message)
     assert caught.value.slug == slug
     what = repr(message) if slug == "events-known" else f"{message['type']} while {talk.phase}"
     assert str(caught.value) == f"The application sent {what} [{slug}]"

@@ -157,6 +157,12 @@ def test_what_a_text_leaves_open() -> None:
         assert row.open == found - absent
 
 
+def test_a_text_of_ones_own() -> None:
+    """It leaves open what lifespan 2.0 does, but for what that says of event loops."""
+    mine = validate.Dialect("mine", "mine", {})
+    assert mine.open == DIALECTS["asgi 2.0"].open - {"once-per-loop"}
+
+
 def test_the_legal_way() -> None:
     """The conversation that everybody has is legal from end to end."""
     state = "called"

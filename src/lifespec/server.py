@@ -196,7 +196,8 @@ class Conversation(Generic[State]):
         self.asked = event
         self.inbox.append({"type": event})  # [startup-sent] [shutdown-sent]
 
-    async def _send(self, message: object) -> None:
+    async def sent(self, message: object) -> None:
+        """Take what the application sent, or raise ProtocolError."""
         if self.phase in {"dismissed", "ended"}:
             return  # [send-after-end-does-nothing]
         event = message if isinstance(message, MAPPINGS) else {}
@@ -366,7 +367,7 @@ class Lifespan(Conversation[State]):
 
     def _call(self) -> Awaitable[object]:
         try:
-            call = self.app(self.scope, self._receive, self._send)
+            call = self.app(self.scope, self._receive, self.sent)
         except BaseException as error:
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)

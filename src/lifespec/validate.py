@@ -81,11 +81,11 @@ class Dialect(NamedTuple):
     title: str
     envelope: str
     versions: Mapping[str, str]
-    open: frozenset[str]
     state: bool = True
     workers: bool = False
     optional: tuple[str, ...] = ("spec_version",)
     failures: bool = True
+    open: frozenset[str] = _OPEN
 
 
 class Step(NamedTuple):
