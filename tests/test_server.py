@@ -432,6 +432,25 @@ async def test_given_up_and_cancelled_later(said: Any) -> None:
     assert said == [("ERROR", "The application did not obey its cancellation within 2 s", False)]
 
 
+async def test_shutdown_of_what_never_ran() -> None:
+    """shutdown() has nothing to do where startup failed, though the application still tidies up."""
+    tidied = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send(NOT_STARTED)
+        await asyncio.sleep(2)
+        tidied.append(True)
+
+    lifespan = Lifespan(app)
+    server = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(1)
+    await lifespan.shutdown()
+    assert asyncio.get_running_loop().time() == 1
+    with pytest.raises(StartupFailed):
+        await server
+    assert tidied
+
+
 async def test_cancelled_and_awaited() -> None:
     """A server that is cancelled while the application stops awaits its end all the same."""
     loop = asyncio.get_running_loop()

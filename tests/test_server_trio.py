@@ -323,6 +323,31 @@ async def test_cancelled_before_it_starts() -> None:
 
 
 @on_trio
+async def test_stopped_within_the_body() -> None:
+    """shutdown() may be called in any scope and task of the body."""
+    async with Lifespan(correct) as lifespan:
+        with trio.move_on_after(5):
+            await lifespan.shutdown()
+    assert lifespan.outcome == "complete"
+    async with Lifespan(correct) as lifespan, trio.open_nursery() as nursery:
+        nursery.start_soon(lifespan.shutdown)
+    assert lifespan.outcome == "complete"
+
+
+@on_trio
+async def test_exits_when_startup_is_cancelled() -> None:
+    """An exit that comes of the cancellation of startup is not lost."""
+
+    def leave() -> None:
+        raise SystemExit(3)
+
+    lifespan = Lifespan(tidies("receive", 60, seconds=1, then=leave))
+    with pytest.raises(SystemExit):
+        await cancelled(lifespan.startup, 5)
+    assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
+
+
+@on_trio
 async def test_cancelled_in_the_grace() -> None:
     """The wait of a cancelled server is as long as the grace, and no longer."""
     lifespan = Lifespan(tidies(60, seconds=60), grace=3)

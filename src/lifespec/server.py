@@ -22,7 +22,7 @@ word in [brackets] is the rule of the specification that the line obeys.
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
@@ -308,7 +308,7 @@ class Lifespan(Conversation[State]):
                 await self._change(self.startup_timeout if self.phase == "waiting" else self.grace)
         except self.cancelled as cancelled:
             await self._break_off()
-            await self.__aexit__(None, cancelled, None)  # it may have started meanwhile
+            await self._stop(cancelled)  # it may have started meanwhile
             raise
         if self.phase != "running":
             self.judge(StartupFailed, StartupTimeout, "declined")
@@ -316,15 +316,20 @@ class Lifespan(Conversation[State]):
 
     async def shutdown(self) -> None:
         """Offer shutdown to an application that runs; raise ShutdownFailed where that fails."""
-        await self.__aexit__(None, None, None)
+        await self._stop(None)
 
     __aenter__ = startup
 
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __aexit__(self, *exc_info: Any) -> Coroutine[Any, Any, None]:
+        return self._stop(exc_info[1])
+
+    async def _stop(self, error: BaseException | None) -> None:
         if self.happened("shutdown"):
             self.offer("lifespan.shutdown")
         elif self.phase == "waiting":
             raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
+        elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "left"}:
+            return  # it never ran
         try:
             while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
                 limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
@@ -335,8 +340,7 @@ class Lifespan(Conversation[State]):
         if self.outcome == "complete":
             return
         try:
-            if self.asked == "lifespan.shutdown" or self.outcome in ("crashed", "left"):
-                self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
+            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
         except ShutdownFailed as failure:
             if error is None:
                 raise

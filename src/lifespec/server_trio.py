@@ -46,10 +46,12 @@ class Lifespan(server.Lifespan[State]):
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self.asked:
-            self.closing.close()
-        await super().__aexit__(kind, error, trace)
-        if isinstance(self.raised, EXITS):
+        self.closing.close()
+        await self._stop(error)
+
+    async def _stop(self, error: BaseException | None) -> None:
+        await super()._stop(error)
+        if isinstance(self.raised, EXITS):  # it was decided before
             raise self.raised
 
     def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:

@@ -263,7 +263,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "wait-for-shutdown": Mutant(
         "lifespan.py",
-        '            while self.phase in ("stopping", "answered", "dismissed"):',
+        '            while self.phase in {"stopping", "answered", "dismissed"}:',
         "            await asyncio.sleep(0.1)\n            while False:",
     ),
     "shutdown-failed-shown": Mutant(
