@@ -480,6 +480,17 @@ def test_after_a_cancellation(raises: bool) -> None:  # noqa: FBT001
     assert talk.slugs != ([], [])
 
 
+def test_in_no_task() -> None:
+    """The judge may be called where a loop runs, and no task: nobody can have cancelled that."""
+    talk = Talk(*ALL[:3], "return")
+    loop = clock.VirtualLoop()
+    loop.call_soon(talk.run)
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    loop.close()
+    assert talk.slugs == ([("shutdown-answered", "application")], [])
+
+
 def test_nothing_is_changed() -> None:
     """Scope, events, messages, values returned and exceptions are handed on as they are."""
     talk, error = Talk(STARTUP["type"], {**STARTED, "mine": 1}), OSError()
