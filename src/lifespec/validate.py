@@ -348,13 +348,13 @@ def _type(value: Any) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _cancelled() -> int:
-    """Tell how often the present task was cancelled."""
+def _cancelled() -> bool:
+    """Tell whether the present task was cancelled."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # the loop is not asyncio's: there, nobody swallows a cancellation
-        return 0
-    return task.cancelling() if task else 0
+        return False
+    return task is not None and task.cancelling() > 0
 
 
 def _text(scope: Any) -> Dialect:
@@ -470,7 +470,7 @@ class _Conversation:
 
     def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
         self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
-        self._text, self._cancelled = _text(scope), _cancelled()
+        self._text = _text(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._blamed: set[str] = set()
@@ -564,7 +564,7 @@ class _Conversation:
 
     def _over(self, happening: str, did: str) -> None:
         self.last = self.state
-        if happening and not self.excused and _cancelled() == self._cancelled:
+        if happening and self.state != "stopped" and not (self.excused or _cancelled()):
             self._step(happening, "application", did)
         self.state = "gone"
 

@@ -64,14 +64,45 @@ def test_what_was_measured_in_full() -> None:
     assert seconds(rows, "lifespec") < min(others)
 
 
+def test_processes_measure_a_part_each(
+    found: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their times are joined, and what is going on is said meanwhile."""
+    parts: list[float] = []
+    monkeypatch.setattr(bench, "PROCESSES", 2)
+    monkeypatch.setattr(bench, "apart", lambda part: parts.append(part) or found)
+    assert bench.several() == found
+    assert parts == [0.5, 0.5]
+    assert capsys.readouterr().err == "part 1 of 2\npart 2 of 2\n"
+
+
+def test_a_part_is_measured_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A process of its own measures it, without a word."""
+    program = tmp_path / "bench.py"
+    program.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[2])", encoding="utf-8")
+    monkeypatch.setattr(bench, "__file__", str(program))
+    assert bench.apart(0.25) == 0.25
+
+
+def test_the_median_counts(found: dict[str, Any]) -> None:
+    """Of each row: what one process measured by chance changes nothing."""
+    slow, fast = ({**found, "state": [{**found["state"][0], "seconds": n}]} for n in (9e9, 0))
+    usual = {**found, "state": found["state"][:1]}
+    assert bench.joined([slow, usual, fast]) == usual
+
+
 def test_the_command_writes_what_it_prints(
     found: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The file holds the rows as JSON."""
-    monkeypatch.setattr(bench, "measured", lambda: found)
+    """The file holds the rows as JSON; for a part nothing is printed."""
+    monkeypatch.setattr(bench, "several", lambda: found)
     bench.main([str(tmp_path / "bench.json")])
     assert capsys.readouterr().out == bench.told(found) + "\n"
     assert json.loads((tmp_path / "bench.json").read_text(encoding="utf-8")) == found
+    monkeypatch.setattr(bench, "measured", lambda part: {"part": part})
+    bench.main([str(tmp_path / "part.json"), "0.5"])
+    assert capsys.readouterr().out == ""
+    assert json.loads((tmp_path / "part.json").read_text(encoding="utf-8")) == {"part": 0.5}
