@@ -325,6 +325,6 @@ def test_what_is_listed_is_counted_as_listed() -> None:
     assert counted["rule"]["none"] == 1
     mutant = {**listed.rows("mutant")[0], "line": 1, "where": "f", "noticed": {"en": ["", ""]}}
     first, row = run.of_list([mutant, *rows])
-    assert (first["language"], first["place"], first["number"]) == ("code", "server.py", 1)
+    assert (first["language"], first["place"], first["number"]) == ("code", "validate.py", 1)
     assert (row["place"], row["number"], row["reason"][:7]) == ("example", 1, "Another")
     assert [bool(listed.reason(row)) for row in rows] == [True, True, True, False]
