@@ -214,6 +214,15 @@ def test_the_root_loads_the_standard_library_only() -> None:
     assert ours <= {"lifespec"} | {f"lifespec.{name}" for name in PLAN[""]}
 
 
+def test_nothing_else_lies_at_the_top() -> None:
+    """A file that a page's program wrote there, say, is none of the project's."""
+    command = ["git", "ls-files", "-z"]
+    names = subprocess.check_output(command, cwd=SRC.parents[1], text=True).split("\0")
+    top = {name.partition("/")[0] for name in names if name}
+    files = {"LICENSE", "Makefile", "README.md", "pyproject.toml", ".gitignore"}
+    assert top == files | {"docs", "locales", "src", "tests", ".ci", ".github"}
+
+
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
 def test_no_module_asserts(path: Path) -> None:
     """`python -O` must change nothing, so nothing is asserted."""
