@@ -81,21 +81,21 @@ clean:  ## remove all that was built
 build/peers/complete: .ci/peers.txt .venv/complete
 	@echo "build/peers: installing $$(grep -c == .ci/peers.txt) packages, once"
 	@rm -rf build/peers; mkdir -p build; $(RUN) -m venv build/peers
-	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/peers.txt
+	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt
 	@touch build/peers/complete
 
 # pytest-amgi wants another amgi-common than the servers do: it has an environment of its own
 build/matrix/complete: .ci/matrix.txt .ci/matrix-pytest-amgi.txt .venv/complete
 	@echo "build/matrix: installing $$(cat .ci/matrix*.txt | grep -c ==) packages, once"
 	@rm -rf build/matrix; mkdir -p build; $(RUN) -m venv build/matrix; $(RUN) -m venv build/matrix/pytest-amgi
-	@build/matrix/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --requirement .ci/matrix.txt
-	@build/matrix/pytest-amgi/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps \
+	@build/matrix/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/matrix.txt
+	@build/matrix/pytest-amgi/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes \
 		--requirement .ci/matrix-pytest-amgi.txt
 	@touch build/matrix/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut
-	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check install --no-deps --target build/mutmut --requirement .ci/mutation.txt
+	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --target build/mutmut --requirement .ci/mutation.txt
 	@touch build/mutmut/complete
 
 # a folder that was moved here holds paths of where it was
