@@ -2,7 +2,7 @@
 
 from lifespec.conformance import report
 from lifespec.conformance.drawn import sequence
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 
