@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.examples_perl import lacking
 from lifespec.testing.clock import VirtualLoop
+from lifespec_docs.examples.perl_apps import lacking
 
 __all__: list[str] = []
 

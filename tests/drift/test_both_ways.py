@@ -22,9 +22,9 @@ import mutated
 import tokens
 from changes import Change, changed
 from journal import Journal, Task, side_by_side
+from words import MESSAGES
 
 import run
-from words import MESSAGES
 
 __all__: list[str] = []
 

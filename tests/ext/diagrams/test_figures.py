@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import words
-from pictures import PICTURES
+from lifespec_docs.diagrams.figures import PICTURES
+from lifespec_docs.i18n import messages
 from trial import Trial
 
 __all__: list[str] = []
@@ -24,7 +24,7 @@ def test_every_word_of_a_picture_is_translated(name: str) -> None:
         return message
 
     shown = TEXT.findall(PICTURES[name](translate))
-    assert set(asked) <= set(words.messages())
+    assert set(asked) <= set(messages.messages())
     ours = {message.replace("%s", str(number)) for message in asked for number in (1, 2)}
     assert {text for text in shown if not text.startswith("lifespan.")} <= ours
 
@@ -62,7 +62,7 @@ def test_workers_have_a_lifespan_each_and_the_parent_has_none() -> None:
 def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
     """The words come from the catalog of our own words."""
     page = {"index": "# Page\n\n```{picture} workers\n```\n"}
-    trial = Trial(tmp_path, page, "pictures", language="zh_CN")
+    trial = Trial(tmp_path, page, "diagrams.figures", language="zh_CN")
     trial.translate("lifespec", {"event loop": "事件循环"})
     with trial:
         assert trial.warnings == []
@@ -74,6 +74,6 @@ def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
 def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:
     """With the names that there are."""
     page = {"index": "# Page\n\n```{picture} elephant\n```\n"}
-    with Trial(tmp_path, page, "pictures") as trial:
+    with Trial(tmp_path, page, "diagrams.figures") as trial:
         (warning,) = trial.warnings
     assert "There is no picture 'elephant': there are protocol and workers." in warning

@@ -4,8 +4,8 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import timeline
-import words
+from lifespec_docs.diagrams import timeline
+from lifespec_docs.i18n import messages
 from trial import Trial
 
 __all__: list[str] = []
@@ -58,8 +58,10 @@ def test_nothing_leaves_the_picture() -> None:
 
 def test_every_word_can_be_translated(tmp_path: Path) -> None:
     """The picture speaks the page's language; names of events stay."""
-    assert set(timeline.LABELS) <= set(words.messages())
-    trial = Trial(tmp_path, {"index": "# A\n\n```{timeline}\n```\n"}, "timeline", language="zh_CN")
+    assert set(timeline.LABELS) <= set(messages.messages())
+    trial = Trial(
+        tmp_path, {"index": "# A\n\n```{timeline}\n```\n"}, "diagrams.timeline", language="zh_CN"
+    )
     trial.translate("lifespec", {text: f"译{text}" for text in timeline.LABELS})
     with trial:
         shown = [text.get_text() for text in trial.page().select("figure svg text")]

@@ -6,8 +6,8 @@ import pytest
 
 from lifespec.conformance import cases, vocabulary
 from lifespec.conformance.cases import Expectation
+from lifespec_docs.i18n.messages import messages
 from trial import Trial
-from words import messages
 
 __all__: list[str] = []
 
@@ -50,7 +50,7 @@ says = "It is another."
 script = []
 expect = {}
 """
-EXTENSIONS = "executed", "rules", "casebook"
+EXTENSIONS = "examples.directive", "rules.domain", "examples.case_lists"
 
 
 @pytest.fixture(autouse=True)

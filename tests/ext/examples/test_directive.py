@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import executed
-from lifespec.examples import Block
+from lifespec_docs.examples import directive
+from lifespec_docs.examples.runner import Block
 from trial import Trial
 
 __all__: list[str] = []
@@ -39,12 +39,12 @@ asyncio.run(main())
 
 def trial(folder: Path, page: str, **options: Any) -> Trial:
     """Return one page with examples."""
-    return Trial(folder, {"index": f"# A page\n\n{page}"}, "executed", **options)
+    return Trial(folder, {"index": f"# A page\n\n{page}"}, "examples.directive", **options)
 
 
 def only(built: Trial) -> Block:
     """Return the page's one block."""
-    (block,) = executed.blocks(built.app.env)["index"]
+    (block,) = directive.blocks(built.app.env)["index"]
     return block
 
 
@@ -95,11 +95,13 @@ def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path
     look = "```python\nimport os\nprint(os.path.exists('greeting.py'))\n```\n"
     page = f"{show % 1}{{.real .beside}}\n{look}```{{output}}\nTrue\n```\n\n{show % 2}"
     page += f"{{.real}}\n{look}```{{output}}\nFalse\n```\n"
-    with Trial(tmp_path, {"index": f"# A page\n\n{page}"}, "executed", "shown") as built:
-        first, second = executed.blocks(built.app.env)["index"]
+    with Trial(
+        tmp_path, {"index": f"# A page\n\n{page}"}, "examples.directive", "examples.included"
+    ) as built:
+        first, second = directive.blocks(built.app.env)["index"]
         assert [Path(file).name for file in first.beside] == ["greeting.py"]
         assert second.beside == ()
-        assert executed.pages(built.app.env)["index"].run == 2
+        assert directive.pages(built.app.env)["index"].run == 2
         assert not built.warnings
 
 
@@ -110,7 +112,7 @@ def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path
 def test_some_blocks_are_no_examples(tmp_path: Path, text: str) -> None:
     """What is marked, what is a file shown, and what is no Python is not run."""
     with trial(tmp_path, text) as built:
-        assert executed.blocks(built.app.env)["index"] == []
+        assert directive.blocks(built.app.env)["index"] == []
         assert not built.warnings
 
 
@@ -198,7 +200,7 @@ def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
     with trial(tmp_path, page) as built:
         note = built.page().find("p", class_="not-run").string
         assert note == "Not run here, for want of no-such-program. The output was recorded."
-        (page_known,) = executed.pages(built.app.env).values()
+        (page_known,) = directive.pages(built.app.env).values()
         assert page_known.run == 0
         assert page_known.not_run == ["docs/index.md:5 (no-such-program)"]
 
@@ -207,7 +209,11 @@ def test_a_chinese_page_runs_with_its_own_comments(tmp_path: Path) -> None:
     """What is published is what ran; the line is that of the English page."""
     page = "```python\n# one\nx = 1\n```\n"
     built = Trial(
-        tmp_path, {"index": f"# A page\n\n{page}"}, "comments", "executed", language="zh_CN"
+        tmp_path,
+        {"index": f"# A page\n\n{page}"},
+        "i18n.comments",
+        "examples.directive",
+        language="zh_CN",
     )
     built.translate("index", {"# one": "# 一"})
     with built:
@@ -253,7 +259,7 @@ def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
     with trial(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         known = Path(built.app.doctreedir, "examples.json")
         known.unlink()
-        executed.write_programs(built.app, ValueError())
+        directive.write_programs(built.app, ValueError())
         assert not known.exists()
 
 
@@ -262,13 +268,13 @@ def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
     with trial(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         (built.docs / "index.md").write_text("# A page\n")
         built.app.build()
-        assert executed.blocks(built.app.env) == {"index": []}
+        assert directive.blocks(built.app.env) == {"index": []}
 
 
 def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     """Only the pages it read are taken over."""
     with trial(tmp_path, "", builder="dummy") as built:
         other = type(built.app.env).__new__(type(built.app.env))
-        executed.pages(other).update(far=executed.Page([]), near=executed.Page([]))
-        executed.merge(built.app, built.app.env, ["far"], other)
-        assert executed.pages(built.app.env).keys() == {"index", "far"}
+        directive.pages(other).update(far=directive.Page([]), near=directive.Page([]))
+        directive.merge(built.app, built.app.env, ["far"], other)
+        assert directive.pages(built.app.env).keys() == {"index", "far"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lifespec.examples import TRACEBACK, Block, ExampleFailed
-from lifespec.onefile import joined
+from lifespec_docs.examples.download import joined
+from lifespec_docs.examples.runner import TRACEBACK, Block, ExampleFailed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bs4 import Tag
 
-from overviews import NOTHING
+from lifespec_docs.examples.edge_case_tables import NOTHING
 from trial import Trial
 
 __all__: list[str] = []
@@ -47,7 +47,12 @@ def trial(folder: Path, *page: str, language: str = "en") -> Trial:
         for slug, level in {"startup-sent": "must", "answered-once": "must not"}.items()
     )
     pages = {"index": "# A\n" + "".join(page), "rules": f"# B\n{rules}"}
-    extensions = ("executed", "rules", "decisions", "overviews")
+    extensions = (
+        "examples.directive",
+        "rules.domain",
+        "examples.edge_cases",
+        "examples.edge_case_tables",
+    )
     return Trial(folder, pages, *extensions, language=language)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from docutils import nodes
 
-import decisions
-from rulebook import Rule, Source
+from lifespec_docs.examples import edge_cases
+from lifespec_docs.rules.rulebook import Rule, Source
 from trial import Trial
 
 __all__: list[str] = []
@@ -27,12 +27,14 @@ def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":our
 def trial(folder: Path, page: str, **options: Any) -> Trial:
     """Return a page of cases, and one with the rules."""
     pages = {"index": f"# A\n{page}", "rules": f"# B\n{RULES}"}
-    return Trial(folder, pages, "executed", "rules", "decisions", **options)
+    return Trial(
+        folder, pages, "examples.directive", "rules.domain", "examples.edge_cases", **options
+    )
 
 
-def case(built: Trial) -> decisions.case_node:
+def case(built: Trial) -> edge_cases.case_node:
     """Return the page's first case."""
-    (found, *_) = built.app.env.get_doctree("index").findall(decisions.case_node)
+    (found, *_) = built.app.env.get_doctree("index").findall(edge_cases.case_node)
     return found
 
 
@@ -99,7 +101,7 @@ def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
 )
 def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) -> None:
     """PAGI counts where lifespan 2.0 is silent; another text does not."""
-    assert decisions.authority(Rule("x", "server", tuple(sources), 1), str) == said
+    assert edge_cases.authority(Rule("x", "server", tuple(sources), 1), str) == said
 
 
 def test_text_and_words_are_translated(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_facts_are_what_the_programs_print() -> None:
     """Each once, in order; other lines are none, and no outcome is a fact, too."""
     printed = "INFO: a\nERROR: b: c (with a traceback)\nserved: no, outcome: timed out\nouch: 1"
     again = "ERROR: d (with a traceback)\nraises: OSError no such\nserved: yes\noutcome: None"
-    assert decisions.facts_of([printed, again, "way: startup, raise"]) == {
+    assert edge_cases.facts_of([printed, again, "way: startup, raise"]) == {
         "outcome": ["timed out", "None"],
         "served": ["no", "yes"],
         "raises": ["OSError"],

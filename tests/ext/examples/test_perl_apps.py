@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from lifespec import examples_perl
 from lifespec.conformance import perl
-from lifespec.stage import LimitPassed
+from lifespec.limits import LimitPassed
 from lifespec.testing.trace import Entry
+from lifespec_docs.examples import perl_apps
 
 __all__: list[str] = []
 
@@ -53,10 +53,10 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Run a program of Python, which says what a bridge says, as if it were Perl."""
     (tmp_path / "fake.py").write_text(FAKE)
     fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
-    monkeypatch.setattr(examples_perl.perl, "Perl", fake)
+    monkeypatch.setattr(perl_apps.perl, "Perl", fake)
 
     def of(source: str, requests: int = 0, seconds: float = 30.0) -> Any:
-        return examples_perl.served(source, requests, seconds)
+        return perl_apps.served(source, requests, seconds)
 
     return of
 
@@ -145,7 +145,7 @@ def test_it_is_limited(served: Serve, tmp_path: Path) -> None:
 
 def test_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
     """A program is looked for; a perl is asked, too."""
-    assert examples_perl.lacking("sh") == ""
-    assert examples_perl.lacking("no-such-program") == "no-such-program"
-    monkeypatch.setattr(examples_perl.perl, "lacking", lambda: "Future::AsyncAwait")
-    assert examples_perl.lacking("perl") == "Future::AsyncAwait"
+    assert perl_apps.lacking("sh") == ""
+    assert perl_apps.lacking("no-such-program") == "no-such-program"
+    monkeypatch.setattr(perl_apps.perl, "lacking", lambda: "Future::AsyncAwait")
+    assert perl_apps.lacking("perl") == "Future::AsyncAwait"

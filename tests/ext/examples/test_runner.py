@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec import examples, examples_perl
 from lifespec.conformance import perl
 from lifespec.testing.trace import Entry
+from lifespec_docs.examples import perl_apps, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,11 +36,11 @@ async def main():
 """
 
 
-def block(source: str, expected: str | None = None, **fields: object) -> examples.Block:
+def block(source: str, expected: str | None = None, **fields: object) -> runner.Block:
     """Return a block that begins in line 41 of a page."""
     fields = {"language": "python", **fields}
     shown = None if expected is None else dedent(expected).strip("\n")
-    return examples.Block(
+    return runner.Block(
         page="docs/startup.md",
         line=41,
         source=dedent(source).strip("\n"),
@@ -49,31 +49,31 @@ def block(source: str, expected: str | None = None, **fields: object) -> example
     )
 
 
-def pycon(source: str) -> examples.Block:
+def pycon(source: str) -> runner.Block:
     """Return a session."""
     return block(source, language="pycon")
 
 
 @pytest.fixture
-def namespace() -> Iterator[examples.Namespace]:
+def namespace() -> Iterator[runner.Namespace]:
     """Give a page."""
-    page = examples.Namespace()
+    page = runner.Namespace()
     yield page
     page.close()
 
 
-def told(*blocks: examples.Block) -> str:
+def told(*blocks: runner.Block) -> str:
     """Return the sentence about the last of these blocks."""
-    with examples.Session(blocks) as session, pytest.raises(examples.ExampleFailed) as caught:
+    with runner.Session(blocks) as session, pytest.raises(runner.ExampleFailed) as caught:
         session.run(len(blocks) - 1)
     assert caught.value.block == blocks[-1]
     assert str(caught.value).startswith(f"docs/startup.md:{caught.value.line}: ")
     return str(caught.value)
 
 
-def output(*blocks: examples.Block) -> str:
+def output(*blocks: runner.Block) -> str:
     """Return what the last of these blocks prints."""
-    with examples.Session(blocks) as session:
+    with runner.Session(blocks) as session:
         return session.run(len(blocks) - 1).output
 
 
@@ -118,8 +118,8 @@ def test_other_output(source: str, expected: str | None, sentence: str) -> None:
 
 def test_failure_keeps_output() -> None:
     """The failure holds the whole output and the place."""
-    with pytest.raises(examples.ExampleFailed) as caught:
-        examples.run(block("print('a')\nprint('b')", "a"), examples.Namespace())
+    with pytest.raises(runner.ExampleFailed) as caught:
+        runner.run(block("print('a')\nprint('b')", "a"), runner.Namespace())
     assert (caught.value.output, caught.value.line) == ("a\nb\n", 41)
 
 
@@ -253,10 +253,10 @@ def test_system_exit() -> None:
     )
 
 
-def test_interrupt(namespace: examples.Namespace) -> None:
+def test_interrupt(namespace: runner.Namespace) -> None:
     """Ctrl-C ends the run itself."""
     with pytest.raises(KeyboardInterrupt):
-        examples.run(block("raise KeyboardInterrupt"), namespace)
+        runner.run(block("raise KeyboardInterrupt"), namespace)
 
 
 def test_printed_traceback() -> None:
@@ -308,7 +308,7 @@ def test_hang() -> None:
 @pytest.mark.parametrize("language", ["python", "pycon"])
 def test_busy(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that never ends is ended, and told with the line it was at."""
-    monkeypatch.setitem(examples.LIMITS, "virtual", 0.1)
+    monkeypatch.setitem(runner.LIMITS, "virtual", 0.1)
     lines = ["x = 1", "while True: x"]
     source = "\n".join(f">>> {line}" for line in lines) if language == "pycon" else "\n".join(lines)
     assert told(block(source, language=language)) == (
@@ -332,7 +332,7 @@ def test_conversations() -> None:
           ...
         RuntimeError: as shown
     """
-    with examples.Session([block(APP), block(source, shown)]) as session:
+    with runner.Session([block(APP), block(source, shown)]) as session:
         assert session.run(0).conversations == []
         (entries,) = session.run(1).conversations
     assert entries[:3] == [
@@ -355,7 +355,7 @@ def test_continued_conversation() -> None:
         >>> inbox.put_nowait({"type": "lifespan.startup"})
     """
     blocks = [pycon(first), block("x = 1"), pycon(">>> await inbox.put({'type': 'x'})")]
-    with examples.Session(blocks) as session:
+    with runner.Session(blocks) as session:
         runs = [session.run(number) for number in range(3)]
     kinds = [[[entry.kind for entry in spoken] for spoken in run.conversations] for run in runs]
     assert kinds == [
@@ -431,10 +431,10 @@ def test_session_fails(source: str, sentence: str) -> None:
 def test_session_goes_on() -> None:
     """Each block runs once, in order, and one that failed does not keep others from running."""
     blocks = [block("ran = [0]"), block("ran.append(1)\n1 / 0"), block("print(ran)", "[0, 1]")]
-    with examples.Session(blocks) as session:
+    with runner.Session(blocks) as session:
         assert session.run(2).output == "[0, 1]\n"
         for _ in range(2):
-            with pytest.raises(examples.ExampleFailed, match="ZeroDivisionError"):
+            with pytest.raises(runner.ExampleFailed, match="ZeroDivisionError"):
                 session.run(1)
         assert session.run(2).output == "[0, 1]\n"
 
@@ -449,12 +449,12 @@ def test_unknown(fields: dict[str, str]) -> None:
 def test_needs(kind: str) -> None:
     """Where a program is missing the block is not run and its page's output stands."""
     needing = block("1 / 0", "recorded", kind=kind, needs=("no-such-program",))
-    with examples.Session([needing, replace(needing, expected=None)]) as session:
-        assert session.run(0) == examples.Run("recorded", [], ("no-such-program",))
-        assert session.run(1) == examples.Run("", [], ("no-such-program",))
+    with runner.Session([needing, replace(needing, expected=None)]) as session:
+        assert session.run(0) == runner.Run("recorded", [], ("no-such-program",))
+        assert session.run(1) == runner.Run("", [], ("no-such-program",))
 
 
-def real(source: str, expected: str | None = None) -> examples.Block:
+def real(source: str, expected: str | None = None) -> runner.Block:
     """Return a block that runs in a process of its own."""
     return block(source, expected, kind="real")
 
@@ -506,7 +506,7 @@ def test_real_fails(source: str, expected: str | None, sentence: str) -> None:
 
 def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that runs too long is killed and told."""
-    monkeypatch.setitem(examples.LIMITS, "real", 0.1)
+    monkeypatch.setitem(runner.LIMITS, "real", 0.1)
     sentence = told(real("import time\ntime.sleep(600)"))
     assert sentence == "docs/startup.md:41: The example ran for more than 0.1 seconds."
 
@@ -520,15 +520,15 @@ exec(open(sys.argv[-1]).read())
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., examples.Block]:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., runner.Block]:
     """Return a block of Perl that runs as a program of Python, which says what a bridge says."""
     (tmp_path / "fake.py").write_text(FAKE)
     fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
-    monkeypatch.setattr(examples_perl.perl, "Perl", fake)
+    monkeypatch.setattr(perl_apps.perl, "Perl", fake)
     return functools.partial(block, language="perl", kind="real")
 
 
-def test_perl(served: Callable[..., examples.Block]) -> None:
+def test_perl(served: Callable[..., runner.Block]) -> None:
     """An application in Perl is served, and what it prints is compared."""
     source = """
         say(did="ready", loop="IO::Async")
@@ -541,14 +541,14 @@ def test_perl(served: Callable[..., examples.Block]) -> None:
         declines
         INFO: The application declined lifespan: it returned
     """
-    with examples.Session([served(source, shown), served(source, "declined")]) as session:
+    with runner.Session([served(source, shown), served(source, "declined")]) as session:
         run = session.run(0)
         assert run.conversations == [[Entry(0, "called", "lifespan"), Entry(0, "returned")]]
-        with pytest.raises(examples.ExampleFailed, match="41: The example printed 'declines'"):
+        with pytest.raises(runner.ExampleFailed, match="41: The example printed 'declines'"):
             session.run(1)
 
 
-def test_perl_broken(served: Callable[..., examples.Block]) -> None:
+def test_perl_broken(served: Callable[..., runner.Block]) -> None:
     """Perl's complaint is told with the line of the page that it is about."""
     source = "say(did='broken', error='syntax error at ./app.pl line {}, near \"}}\"')"
     sentence = "The example cannot be served: syntax error at ./app.pl line 3"
@@ -557,10 +557,10 @@ def test_perl_broken(served: Callable[..., examples.Block]) -> None:
 
 
 def test_perl_too_long(
-    served: Callable[..., examples.Block], monkeypatch: pytest.MonkeyPatch
+    served: Callable[..., runner.Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has the time of a real block."""
-    monkeypatch.setitem(examples.LIMITS, "real", 0.3)
+    monkeypatch.setitem(runner.LIMITS, "real", 0.3)
     monkeypatch.setattr(perl, "GRACE", 0.1)
     sentence = told(served("import time\ntime.sleep(600)"))
     assert sentence == "docs/startup.md:41: The example ran for more than 0.3 seconds."

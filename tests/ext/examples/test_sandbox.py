@@ -6,9 +6,7 @@ import asyncio
 import logging
 import os
 import re
-import signal
 import sys
-import threading
 import time
 from contextlib import closing, nullcontext
 from textwrap import dedent
@@ -16,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec import server, stage
+from lifespec import server
 from lifespec.testing import clock, trace
+from lifespec_docs.examples import sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -27,9 +26,9 @@ __all__: list[str] = []
 
 
 @pytest.fixture
-def namespace() -> Iterator[stage.Namespace]:
+def namespace() -> Iterator[sandbox.Namespace]:
     """Give a page, and close it."""
-    page = stage.Namespace()
+    page = sandbox.Namespace()
     yield page
     page.close()
 
@@ -41,7 +40,7 @@ async def app(_scope: object, receive: Callable[..., object], send: Callable[...
         await send({"type": f"lifespan.{half}.complete"})
 
 
-def test_output(namespace: stage.Namespace, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output(namespace: sandbox.Namespace, capsys: pytest.CaptureFixture[str]) -> None:
     """What is printed on the stage is kept there, from one time to the next."""
     for number in (1, 2):
         with namespace.staged():
@@ -51,7 +50,7 @@ def test_output(namespace: stage.Namespace, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == "outside\n"
 
 
-def test_main_module(namespace: stage.Namespace) -> None:
+def test_main_module(namespace: sandbox.Namespace) -> None:
     """The names of the page are those of the main module."""
     outside = sys.modules["__main__"]
     namespace.names["answer"] = 42
@@ -73,7 +72,7 @@ def in_loop(main: Coroutine[object, object, object]) -> object:
 
 
 @pytest.mark.parametrize("start", [asyncio.run, in_runner, in_loop])
-def test_virtual_clock(namespace: stage.Namespace, start: Callable[..., object]) -> None:
+def test_virtual_clock(namespace: sandbox.Namespace, start: Callable[..., object]) -> None:
     """Every way to a new event loop leads to a virtual one, on the stage alone."""
 
     async def main() -> type[asyncio.AbstractEventLoop]:
@@ -85,7 +84,7 @@ def test_virtual_clock(namespace: stage.Namespace, start: Callable[..., object])
     assert asyncio.run(main()) is not clock.VirtualLoop
 
 
-def test_recorded(namespace: stage.Namespace) -> None:
+def test_recorded(namespace: sandbox.Namespace) -> None:
     """Every application that meets a Lifespan is recorded, and on the stage alone."""
 
     async def main() -> None:
@@ -104,7 +103,7 @@ def test_recorded(namespace: stage.Namespace) -> None:
     assert len(namespace.conversations) == 2
 
 
-def test_not_callable(namespace: stage.Namespace) -> None:
+def test_not_callable(namespace: sandbox.Namespace) -> None:
     """What is not callable is given to Lifespan as it is."""
     sentences = []
     for place in (namespace.staged(), nullcontext()):
@@ -114,9 +113,9 @@ def test_not_callable(namespace: stage.Namespace) -> None:
     assert sentences[0] == sentences[1]
 
 
-def test_logging(namespace: stage.Namespace) -> None:
+def test_logging(namespace: sandbox.Namespace) -> None:
     """Logging is as in a fresh interpreter, kept for the page, and undone outside."""
-    before = stage._loggers()
+    before = sandbox._loggers()
     logger = logging.getLogger("tests.stage.page")
     with namespace.staged():
         assert not logging.root.handlers
@@ -124,7 +123,7 @@ def test_logging(namespace: stage.Namespace) -> None:
         logger.setLevel(logging.DEBUG)
         logger.addFilter(lambda record: record.msg != "no")
         logger.disabled = False
-    assert stage._loggers() == {**before, logger: stage.FRESH}
+    assert sandbox._loggers() == {**before, logger: sandbox.FRESH}
     with namespace.staged():
         logger.debug("said")
         logger.debug("no")
@@ -132,7 +131,7 @@ def test_logging(namespace: stage.Namespace) -> None:
     assert namespace.stdout.getvalue() == "said\n"
 
 
-def test_logging_unhandled(namespace: stage.Namespace) -> None:
+def test_logging_unhandled(namespace: sandbox.Namespace) -> None:
     """A warning that no handler takes is printed, for a terminal would show it too."""
     with namespace.staged():
         logging.getLogger("tests.stage.page").warning("mind the gap")
@@ -140,7 +139,7 @@ def test_logging_unhandled(namespace: stage.Namespace) -> None:
     assert namespace.stdout.getvalue() == "mind the gap\n"
 
 
-def test_logging_disabled(namespace: stage.Namespace) -> None:
+def test_logging_disabled(namespace: sandbox.Namespace) -> None:
     """That a block disables logging is undone outside, and was so inside."""
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
@@ -154,7 +153,7 @@ def test_logging_disabled(namespace: stage.Namespace) -> None:
     assert (namespace.stdout.getvalue(), outside) == ("heard\n", logging.ERROR)
 
 
-def test_display(namespace: stage.Namespace) -> None:
+def test_display(namespace: sandbox.Namespace) -> None:
     """A value is shown as a session shows it, and is known as `_`."""
     with namespace.staged():
         sys.displayhook("a\nb")
@@ -163,7 +162,7 @@ def test_display(namespace: stage.Namespace) -> None:
     assert namespace.names["_"] == "a\nb"
 
 
-def test_session(namespace: stage.Namespace) -> None:
+def test_session(namespace: sandbox.Namespace) -> None:
     """A session has one loop from its first statement to the end, where its tasks are cancelled."""
 
     async def start() -> asyncio.Task[None]:
@@ -190,115 +189,9 @@ def test_session(namespace: stage.Namespace) -> None:
     assert namespace.stdout.getvalue() == "cancelled\n"
 
 
-def spin() -> None:
-    """Be busy for ever."""
-    while True:
-        pass
-
-
-def elsewhere(target: Callable[[], object]) -> list[BaseException]:
-    """Return what `target` raises in a thread that gets no signals."""
-    raised: list[BaseException] = []
-
-    def called() -> None:
-        try:
-            target()
-        except BaseException as error:  # noqa: BLE001
-            raised.append(error)
-
-    thread = threading.Thread(target=called)
-    thread.start()
-    thread.join()
-    return raised
-
-
-def limited(program: Callable[[], object], seconds: float = 0.1) -> None:
-    """Run a program so long at most."""
-    with stage.limited(seconds):
-        program()
-
-
-def test_limit() -> None:
-    """A busy program is ended."""
-    with pytest.raises(stage.LimitPassed):
-        limited(spin)
-
-
-def test_limit_of_blocking_call() -> None:
-    """So is one that blocks."""
-    with pytest.raises(stage.LimitPassed):
-        limited(lambda: time.sleep(60))
-
-
-def test_limit_in_task() -> None:
-    """So is a task, though asyncio keeps what a task raises."""
-
-    async def main() -> None:
-        async def busy() -> None:
-            spin()
-
-        await asyncio.gather(busy(), return_exceptions=True)
-
-    with pytest.raises(stage.LimitPassed):
-        limited(lambda: clock.run(main()))
-
-
-def stubborn() -> None:
-    """Swallow the first interruption."""
-    try:
-        spin()
-    except KeyboardInterrupt:
-        spin()
-
-
-def test_limit_swallowed() -> None:
-    """A program that swallows the interruption is interrupted again."""
-    with pytest.raises(stage.LimitPassed):
-        limited(stubborn)
-
-
-def test_limit_in_thread() -> None:
-    """All that holds in a thread, too, where no signal arrives."""
-    assert [type(error) for error in elsewhere(lambda: limited(stubborn))] == [stage.LimitPassed]
-
-
-def test_limit_kept() -> None:
-    """A program that ends in time notices nothing, here or in a thread."""
-    limited(int, 5)
-    assert elsewhere(lambda: limited(int, 5)) == []
-
-
-@pytest.mark.parametrize("wait", [0.0, 0.05])
-def test_alarm_of_others(wait: float) -> None:
-    """Who waited for the alarm clock before gets it back, and late is better than never."""
-    rung = threading.Event()
-    old_handler = signal.signal(signal.SIGALRM, lambda *_: rung.set())
-    old_timer = signal.setitimer(signal.ITIMER_REAL, 0.04)
-    try:
-        with stage.limited(10):
-            end = time.monotonic() + wait
-            while time.monotonic() < end:
-                pass
-            assert not rung.is_set()
-        assert rung.wait(5)
-    finally:
-        signal.signal(signal.SIGALRM, old_handler)
-        signal.setitimer(signal.ITIMER_REAL, *old_timer)
-
-
-def test_alarm_of_nobody() -> None:
-    """Where nobody waited for the alarm clock, it stands still afterwards."""
-    old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
-    try:
-        limited(int, 5)
-        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *old_timer)
-
-
 def beside(source: str, limit: float = 30) -> tuple[int | None, str, str]:
     """Run a program beside."""
-    return stage.beside(dedent(source), limit)
+    return sandbox.beside(dedent(source), limit)
 
 
 def test_beside() -> None:
@@ -319,7 +212,7 @@ def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
         print(os.listdir(), __debug__, __file__.rpartition(os.sep)[2], sys.stdin.read())
         print(os.path.dirname(lifespec.server.__file__))
     """
-    expected = f"['example.py'] True example.py \n{os.path.dirname(stage.__file__)}\n"  # noqa: PTH120
+    expected = f"['example.py'] True example.py \n{os.path.dirname(server.__file__)}\n"  # noqa: PTH120
     monkeypatch.setenv("PYTHONOPTIMIZE", "1")
     for path in ("", "relative"):
         monkeypatch.setenv("PYTHONPATH", path)
@@ -336,7 +229,7 @@ def test_beside_files(tmp_path: Path) -> None:
         pathlib.Path("greeting.py").write_text("")
     """
     expected = "hello ['example.py', 'greeting.py']\n"
-    assert stage.beside(dedent(program), 30, [str(file)]) == (0, expected, "")
+    assert sandbox.beside(dedent(program), 30, [str(file)]) == (0, expected, "")
     assert file.read_text()
 
 

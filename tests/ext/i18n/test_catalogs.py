@@ -6,8 +6,8 @@ from pathlib import Path
 import polib
 import pytest
 
-import catalogue
-from catalogue import CatalogError, Fault, Message, Template
+from lifespec_docs.i18n import catalogs
+from lifespec_docs.i18n.catalogs import CatalogError, Fault, Message, Template
 
 __all__: list[str] = []
 
@@ -44,7 +44,7 @@ def read(tmp_path: Path) -> Callable[[str], polib.POFile]:
     def read(text: str) -> polib.POFile:
         path = tmp_path / "page.po"
         path.write_text(text)
-        return catalogue.read(path, "page.po")
+        return catalogs.read(path, "page.po")
 
     return read
 
@@ -57,10 +57,10 @@ def known(catalog: polib.POFile) -> dict[str, polib.POEntry]:
 def test_a_catalog_has_one_form(read: Callable[[str], polib.POFile]) -> None:
     """No dates, no wrapping, no lines; page order; a rule is marked, a translator's note kept."""
     catalog = read(WHOLE)
-    assert catalogue.rendered(PAGE, known(catalog)) == WHOLE
-    assert catalogue.form(WHOLE, PAGE, known(catalog)) is None
+    assert catalogs.rendered(PAGE, known(catalog)) == WHOLE
+    assert catalogs.form(WHOLE, PAGE, known(catalog)) is None
     long = Template("p.md", (Message("word " * 100, 1),))
-    assert f'msgid "{"word " * 100}"' in catalogue.rendered(long, {})
+    assert f'msgid "{"word " * 100}"' in catalogs.rendered(long, {})
 
 
 @pytest.mark.parametrize(
@@ -77,20 +77,20 @@ def test_another_form_is_found_at_its_line(
 ) -> None:
     """Also where it means the same."""
     changed = WHOLE.replace(old, new)
-    assert catalogue.form(changed, PAGE, known(read(changed))) == line
+    assert catalogs.form(changed, PAGE, known(read(changed))) == line
 
 
 def test_entries_in_another_order_are_another_form(read: Callable[[str], polib.POFile]) -> None:
     """The page's order is the catalog's."""
     other = Template(PAGE.file, PAGE.messages[::-1])
-    assert catalogue.form(WHOLE, other, known(read(WHOLE))) == 9
+    assert catalogs.form(WHOLE, other, known(read(WHOLE))) == 9
 
 
 def test_a_whole_catalog_has_no_faults(read: Callable[[str], polib.POFile]) -> None:
     """Every message once, translated."""
     catalog = read(WHOLE)
-    assert list(catalogue.duties(catalog, "page.po")) == []
-    assert list(catalogue.differences(catalog, PAGE, "page.po")) == []
+    assert list(catalogs.duties(catalog, "page.po")) == []
+    assert list(catalogs.differences(catalog, PAGE, "page.po")) == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_each_entry_must_be_translated_and_in_use(
 ) -> None:
     """A fault names the file and the entry's line."""
     assert old in WHOLE
-    found = list(catalogue.duties(read(WHOLE.replace(old, new)), "page.po"))
+    found = list(catalogs.duties(read(WHOLE.replace(old, new)), "page.po"))
     assert found == [Fault("page.po", line, sentence)]
 
 
@@ -114,7 +114,7 @@ def test_a_message_that_is_not_on_the_page_is_a_fault_of_the_catalog(
     read: Callable[[str], polib.POFile],
 ) -> None:
     """And the message that is there instead is a fault at its line of the page."""
-    found = [str(each) for each in catalogue.differences(
+    found = [str(each) for each in catalogs.differences(
         read(WHOLE.replace("A page", "A leaf")), PAGE, "page.po"
     )]  # fmt: skip
     assert found == [
@@ -126,7 +126,7 @@ def test_a_message_that_is_not_on_the_page_is_a_fault_of_the_catalog(
 def test_an_entry_that_stands_twice_is_a_fault(read: Callable[[str], polib.POFile]) -> None:
     """Which of the two would count, nobody could see."""
     twice = read(WHOLE + '\nmsgid "# x"\nmsgstr "# 二"\n')
-    (fault,) = catalogue.differences(twice, PAGE, "page.po")
+    (fault,) = catalogs.differences(twice, PAGE, "page.po")
     assert fault == Fault("page.po", 20, "'# x' stands twice: keep one.")
 
 
@@ -134,7 +134,7 @@ def test_a_long_message_is_quoted_by_its_beginning() -> None:
     """A fault fits a line."""
     catalog = polib.POFile()
     catalog.append(polib.POEntry(msgid="long " * 30))
-    (fault,) = catalogue.duties(catalog, "page.po")
+    (fault,) = catalogs.duties(catalog, "page.po")
     assert fault == Fault("page.po", 1, f"{'long ' * 11 + 'long…'!r} is not translated.")
 
 
@@ -157,11 +157,11 @@ def test_what_is_no_catalog_is_refused_with_its_line(
     path = tmp_path / "page.po"
     path.write_bytes(text)
     with pytest.raises(CatalogError) as raised:
-        catalogue.read(path, "page.po")
+        catalogs.read(path, "page.po")
     assert raised.value.fault == Fault("page.po", line, f"this is no catalog: {why}.")
 
 
 def test_a_file_that_cannot_be_opened_is_no_catalog(tmp_path: Path) -> None:
     """The sentence is the system's."""
     with pytest.raises(CatalogError, match=r"folder\.po:1: this is no catalog: .*Is a directory"):
-        catalogue.read(tmp_path, "folder.po")
+        catalogs.read(tmp_path, "folder.po")

@@ -11,7 +11,7 @@ import polib
 import pytest
 from docutils import nodes
 
-import comments
+from lifespec_docs.i18n import comments
 from trial import Trial
 
 __all__: list[str] = []
@@ -243,7 +243,7 @@ MESSAGES = ["# same", "# one", "# GET /", "# two", "# three"]
 def test_the_gettext_builder_extracts_the_comments_and_no_code(tmp_path: Path) -> None:
     """Each is a message, once, with its page and the line of its block."""
     with Trial(
-        tmp_path, {"index": PAGE}, "comments", builder="gettext", gettext_compact=False
+        tmp_path, {"index": PAGE}, "i18n.comments", builder="gettext", gettext_compact=False
     ) as trial:
         found = polib.pofile(str(trial.app.outdir / "index.pot"))
         assert [entry.msgid for entry in found] == ["A page", *MESSAGES[:4], "item", "# three"]
@@ -257,7 +257,11 @@ def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     """Build the page in Chinese."""
     pages = {"index": PAGE, "broken": "# B\n\n```python\nf(  # x\n```\n"}
     with_comments = Trial(
-        tmp_path_factory.mktemp("zh"), pages, "comments", language="zh_CN", gettext_compact=False
+        tmp_path_factory.mktemp("zh"),
+        pages,
+        "i18n.comments",
+        language="zh_CN",
+        gettext_compact=False,
     )
     translated = {"# same": "# 同", "# one": "# 一", "# two": "make site", "# three": "# noqa"}
     with_comments.translate("index", {"A page": "一页", **translated, "# GET /": "# GET /"})
@@ -314,7 +318,7 @@ def test_types_are_no_messages(tmp_path: Path) -> None:
     (tmp_path / "docs" / "trial_module.py").write_text(
         'def f() -> "dict[str, int]":\n    """Return it."""\n'
     )
-    conf = ["sphinx.ext.autodoc", "sphinx_autodoc_typehints", "comments"]
+    conf = ["sphinx.ext.autodoc", "sphinx_autodoc_typehints", "i18n.comments"]
     pages = {"index.rst": "Page\n====\n\n.. autofunction:: trial_module.f\n\n:field: body\n"}
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -328,7 +332,7 @@ def test_types_are_no_messages(tmp_path: Path) -> None:
 def test_a_refusal_without_a_catalog_names_the_page(tmp_path: Path) -> None:
     """Where only the compiled catalog is there, the page is the place."""
     trial = Trial(
-        tmp_path, {"index": "```python\n1  # x\n```\n"}, "comments", language="zh_CN",
+        tmp_path, {"index": "```python\n1  # x\n```\n"}, "i18n.comments", language="zh_CN",
         gettext_compact=False, builder="dummy",
     )  # fmt: skip
     trial.translate("index", {"# x": "x"})

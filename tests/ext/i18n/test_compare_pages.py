@@ -2,7 +2,7 @@
 
 import pytest
 
-from drift import Piece, faults, pieces
+from lifespec_docs.i18n.compare_pages import Piece, faults, pieces
 
 __all__: list[str] = []
 

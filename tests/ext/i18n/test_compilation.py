@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from compiled import compile_catalogs
+from lifespec_docs.i18n.compilation import compile_catalogs
 
 __all__: list[str] = []
 

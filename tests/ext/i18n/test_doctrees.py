@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from docutils import nodes, utils
 
-import comments
-import trees
-from catalogue import Fault
+from lifespec_docs.i18n import comments, doctrees
+from lifespec_docs.i18n.catalogs import Fault
 from trial import Trial
 
 __all__: list[str] = []
@@ -30,7 +29,7 @@ a = 1  # one
 - an item
 - an item
 """
-EXTENSIONS = ("comments", "executed")
+EXTENSIONS = ("i18n.comments", "examples.directive")
 
 
 def page(*children: nodes.Node) -> nodes.document:
@@ -56,7 +55,7 @@ def paragraph(*children: nodes.Node) -> nodes.paragraph:
 
 def told(english: nodes.document, chinese: nodes.document) -> list[str]:
     """Give the faults of a Chinese page."""
-    return [str(each) for each in trees.faults(english, chinese, "page.md")]
+    return [str(each) for each in doctrees.faults(english, chinese, "page.md")]
 
 
 def test_pages_that_differ_in_language_only_are_alike() -> None:
@@ -157,7 +156,7 @@ def test_a_page_that_sphinx_translated_is_its_english_page(tmp_path: Path) -> No
         trial.translate("two", {both: "[一](other.md#there)与[二](other.md#elsewhere)"})
         with trial:
             Path(trial.app.doctreedir).rename(tmp_path / language)
-    found = list(trees.stored(tmp_path / "en", tmp_path / "zh_CN", tmp_path))
+    found = list(doctrees.stored(tmp_path / "en", tmp_path / "zh_CN", tmp_path))
     assert {fault.file for fault in found} == {"docs/two.md"}
     assert "lacks the pending_xref doc myst other there" in found[0].sentence
 
@@ -167,6 +166,6 @@ def test_a_page_that_was_read_in_one_language_only_is_a_fault(tmp_path: Path) ->
     for language in ("en", "zh"):
         (tmp_path / language).mkdir()
     (tmp_path / "en" / "a.doctree").write_bytes(pickle.dumps(page()))
-    (fault,) = trees.stored(tmp_path / "en", tmp_path / "zh", tmp_path)
+    (fault,) = doctrees.stored(tmp_path / "en", tmp_path / "zh", tmp_path)
     sentence = "the page a was not read in both languages."
     assert fault == Fault(str(tmp_path / "zh" / "a.doctree"), 1, sentence)

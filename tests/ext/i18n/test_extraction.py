@@ -5,10 +5,9 @@ from pathlib import Path
 import polib
 import pytest
 
-import templates
-import words
-from catalogue import Message
-from trial import RULES, Trial
+from lifespec_docs.i18n import extraction, messages
+from lifespec_docs.i18n.catalogs import Message
+from trial import RULES, Trial, named
 
 __all__: list[str] = []
 
@@ -44,7 +43,13 @@ OTHER = (
     "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n\n"
     "| head |\n|---|\n| cell |\n"
 )
-EXTENSIONS = ["sphinx.ext.autodoc", "comments", "executed", "rules", "shown"]
+EXTENSIONS = [
+    "sphinx.ext.autodoc",
+    "i18n.comments",
+    "examples.directive",
+    "rules.domain",
+    "examples.included",
+]
 
 
 @pytest.fixture
@@ -65,8 +70,8 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
 def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> None:
     """Each with its line and its kind; a comment has the line it stands in, if that is here."""
     with trial:
-        found = templates.collected(trial.app.env)
-    assert list(found.by_catalog) == ["code", "deeper/other", "index", words.CATALOG]
+        found = extraction.collected(trial.app.env)
+    assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG]
     index = found.by_catalog["index"]
     assert index.file == "docs/index.md"
     assert index.messages == (
@@ -84,30 +89,30 @@ def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> No
 def test_a_cell_of_a_table_is_known(trial: Trial) -> None:
     """It may show a term in the other language."""
     with trial:
-        messages = templates.collected(trial.app.env).by_catalog["deeper/other"].messages
+        messages = extraction.collected(trial.app.env).by_catalog["deeper/other"].messages
     assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
 
 
 def test_a_docstring_has_the_line_of_the_section_that_shows_it(trial: Trial) -> None:
     """Its own lines are those of another file."""
     with trial:
-        code = templates.collected(trial.app.env).by_catalog["code"]
+        code = extraction.collected(trial.app.env).by_catalog["code"]
     assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
 
 
 def test_the_words_of_the_extensions_are_a_template_too(trial: Trial) -> None:
     """They stand in no page."""
     with trial:
-        own = templates.collected(trial.app.env).by_catalog[words.CATALOG]
-    assert [message.text for message in own.messages] == list(words.messages())
+        own = extraction.collected(trial.app.env).by_catalog[messages.CATALOG]
+    assert [message.text for message in own.messages] == list(messages.messages())
     assert {message.kind for message in own.messages} == {"word"}
-    assert own.file.endswith("docs/_ext/words.py")
+    assert own.file.endswith("docs/_ext/lifespec_docs/i18n/messages.py")
 
 
 def test_the_messages_are_those_of_the_gettext_builder(trial: Trial) -> None:
     """All of them, and in its order."""
     with trial:
-        found = templates.collected(trial.app.env).by_catalog
+        found = extraction.collected(trial.app.env).by_catalog
         for name in ("index", "deeper/other"):
             written = polib.pofile(str(trial.app.outdir / f"{name}.pot"))
             ours = [message.text for message in found[name].messages]
@@ -122,11 +127,11 @@ def test_pages_are_read_afresh_and_no_example_runs(
     docs.mkdir()
     (docs / "rules.toml").write_text(RULES)
     (docs / "conf.py").write_text(
-        f"extensions = ['myst_parser', *{EXTENSIONS}]\n"
+        f"extensions = ['myst_parser', *{list(map(named, EXTENSIONS))}]\n"
         "rules_file = 'rules.toml'\nlanguage = 'zh_CN'\n"
     )
     (docs / "index.md").write_text("# A page\n\n```python\n1 / 0  # x y\n```\n\n```{none}\n```\n")
-    found = templates.fresh(docs).by_catalog
+    found = extraction.fresh(docs).by_catalog
     assert [message.text for message in found["index"].messages] == ["A page", "# x y"]
     assert sorted(path.name for path in docs.iterdir()) == ["conf.py", "index.md", "rules.toml"]
     warning = "docs/index.md:7: WARNING: Unknown directive type: 'none' [myst.directive_unknown]"

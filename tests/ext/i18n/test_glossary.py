@@ -1,22 +1,22 @@
-"""The glossary holds the terms that translations are held to, each in both languages."""
+"""The glossary shows the terms of its table, each in both languages."""
 
 from pathlib import Path
 
 import pytest
 
-from terms import TERMS
+from lifespec_docs.i18n.glossary import TERMS
 from trial import Trial
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ENTRIES = "".join(f"\n{term.name}\n  The meaning of {term.name}.\n" for term in TERMS)
 PAGE = f"# Words\n\n```{{terms}}{ENTRIES}```\n\nA {{term}}`scope`.\n"
 
 
 def test_each_term_has_its_counterpart(tmp_path: Path) -> None:
     """Chinese beside English, marked as Chinese; and the term can be linked to."""
-    with Trial(tmp_path, {"index": PAGE}, "glossary") as trial:
+    with Trial(tmp_path, {"index": PAGE}, "i18n.glossary") as trial:
         assert trial.warnings == []
         found = trial.page().select("dl.glossary dt")
         words = [each.find("span", class_="counterpart") for each in found]
@@ -29,7 +29,7 @@ def test_each_term_has_its_counterpart(tmp_path: Path) -> None:
 def test_in_chinese_the_counterpart_is_english(tmp_path: Path) -> None:
     """The term itself is translated like any text, and the link still finds it."""
     page = "# Words\n\n```{terms}\nscope\n  What is handed over.\n```\n\nA {term}`scope`.\n"
-    trial = Trial(tmp_path, {"index": page}, "glossary", language="zh_CN")
+    trial = Trial(tmp_path, {"index": page}, "i18n.glossary", language="zh_CN")
     chinese = {"scope": "作用域", "A {term}`scope`.": "一个{term}`作用域 <scope>`。"}
     trial.translate("index", chinese)
     with trial:
@@ -43,7 +43,7 @@ def test_in_chinese_the_counterpart_is_english(tmp_path: Path) -> None:
 def test_an_ordinary_glossary_is_left_alone(tmp_path: Path) -> None:
     """It has terms of its own, and no counterparts."""
     page = "# Words\n\n```{glossary}\nscope\n  What is handed over.\n```\n"
-    with Trial(tmp_path, {"index": page}, "glossary") as trial:
+    with Trial(tmp_path, {"index": page}, "i18n.glossary") as trial:
         assert trial.warnings == []
         assert not trial.page().select(".counterpart")
 
@@ -51,13 +51,13 @@ def test_an_ordinary_glossary_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "warning"),
     [
-        (PAGE.replace("\nscope\n", "\nreach\n"), "'reach' is no term of terms.TERMS"),
+        (PAGE.replace("\nscope\n", "\nreach\n"), "'reach' is no term of TERMS"),
         (PAGE.replace("\nscope\n  The meaning of scope.\n", ""), "lacks the term 'scope'"),
     ],
 )
 def test_page_and_table_agree(tmp_path: Path, page: str, warning: str) -> None:
     """A term more or less is told, with the page and its line."""
-    with Trial(tmp_path, {"index": page}, "glossary") as trial:
+    with Trial(tmp_path, {"index": page}, "i18n.glossary") as trial:
         told = [each for each in trial.warnings if warning in each]
         assert len(told) == 1
         assert told[0].startswith("docs/index.md:")
@@ -69,3 +69,9 @@ def test_the_page_of_the_site_uses_it() -> None:
     body = text.partition("```{terms}\n")[2].partition("```")[0]
     names = [line for line in body.splitlines() if line and not line.startswith(" ")]
     assert names == [term.name for term in TERMS]
+
+
+def test_no_term_has_two_translations_and_no_two_terms_have_one() -> None:
+    """Each English name and each Chinese one stands once."""
+    assert len({term.name for term in TERMS}) == len(TERMS)
+    assert len({term.chinese for term in TERMS}) == len(TERMS)

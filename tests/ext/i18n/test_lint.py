@@ -5,8 +5,8 @@
 import polib
 import pytest
 
-from catalogue import Fault, Message, Template
-from parity import Pair, faults, pairs, sentences
+from lifespec_docs.i18n.catalogs import Fault, Message, Template
+from lifespec_docs.i18n.lint import Pair, faults, pairs, sentences
 
 __all__: list[str] = []
 

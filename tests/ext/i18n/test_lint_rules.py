@@ -4,7 +4,7 @@
 
 import pytest
 
-import duties
+from lifespec_docs.i18n import lint_rules
 
 __all__: list[str] = []
 
@@ -12,7 +12,8 @@ __all__: list[str] = []
 def told(english: str, chinese: str) -> list[str]:
     """Give what is said of the translation of a rule."""
     return [
-        each.removeprefix("in the rule runs ") for each in duties.faults(english, chinese, "runs")
+        each.removeprefix("in the rule runs ")
+        for each in lint_rules.faults(english, chinese, "runs")
     ]
 
 
@@ -124,7 +125,7 @@ def test_what_says_something_else_is_a_fault(english: str, chinese: str, sentenc
 def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
     """The party that is named last before it, in its own sentence."""
     chinese = not text.isascii() and "’" not in text
-    found = list(duties.debtors(text, chinese=chinese))
+    found = list(lint_rules.debtors(text, chinese=chinese))
     assert found[: len(owed)] == owed
     assert set(found) == set(owed)
 
@@ -132,11 +133,11 @@ def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
 def test_a_text_owes_what_its_rule_says() -> None:
     """Its level, and perhaps a may; nobody else's."""
     right = "The server must wait. It may read."
-    assert list(duties.owed(right, "must", "server", chinese=False)) == []
-    assert list(duties.owed("服务器必须等待。", "must", "server", chinese=True)) == []
-    assert list(duties.owed(right, "should", "application", chinese=False)) == [
+    assert list(lint_rules.owed(right, "must", "server", chinese=False)) == []
+    assert list(lint_rules.owed("服务器必须等待。", "must", "server", chinese=True)) == []
+    assert list(lint_rules.owed(right, "should", "application", chinese=False)) == [
         "is a “should” by rules.toml; what its text says is: may, must.",
         "is one of the application by rules.toml; its text lays a duty on the server.",
     ]
-    (sentence,) = duties.owed("服务器等待。", "must", "server", chinese=True)
+    (sentence,) = lint_rules.owed("服务器等待。", "must", "server", chinese=True)
     assert sentence.endswith("what its text says is: nothing.")

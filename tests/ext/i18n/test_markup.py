@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from markup import CODE, UNKNOWN, parse
+from lifespec_docs.i18n.markup import CODE, UNKNOWN, parse
 
 __all__: list[str] = []
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from lifespec import diagram
+from lifespec_docs.diagrams import drawing
+from lifespec_docs.i18n.messages import MESSAGES, UnlistedWordError, messages, of_reports, words
 from trial import Trial
-from words import MESSAGES, UnlistedWordError, messages, of_reports, words
 
 __all__: list[str] = []
 
@@ -16,7 +16,7 @@ PAGES = {"index": "# A page\n"}
 def test_the_catalog_holds_our_words_and_the_diagrams(tmp_path: Path) -> None:
     """Each message once, ours first."""
     assert messages()[: len(MESSAGES)] == MESSAGES
-    assert set(diagram.LABELS) <= set(messages())
+    assert set(drawing.LABELS) <= set(messages())
     assert len(set(messages())) == len(messages())
 
 

@@ -27,7 +27,7 @@ FOUND = {
 
 def tried(folder: Path, page: str, **configuration: str) -> Trial:
     """Make a page that shows what was measured."""
-    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "speed", **configuration)
+    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "records.bench", **configuration)
     (trial.docs / "matrix").mkdir()
     (trial.docs / "matrix" / "bench.json").write_text(json.dumps(FOUND))
     return trial

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proof import PLACES
+from lifespec_docs.records.drift_record import PLACES
 from trial import Trial
 
 __all__: list[str] = []
@@ -42,7 +42,7 @@ FOUND: dict[str, Any] = {
 
 def tried(folder: Path, page: str, **found: Any) -> Trial:
     """Make a page that shows what was found."""
-    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "proof")
+    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "records.drift_record")
     (trial.docs / "matrix").mkdir()
     (trial.docs / "matrix" / "drift.json").write_text(json.dumps(FOUND | found))
     return trial
@@ -174,6 +174,6 @@ def test_its_words_are_translated(tmp_path: Path) -> None:
 
 def test_every_place_of_the_record_has_a_name() -> None:
     """What `make drift` changes today is what the page knows."""
-    path = Path(__file__).parents[2] / "docs" / "matrix" / "drift.json"
+    path = Path(__file__).parents[3] / "docs" / "matrix" / "drift.json"
     found = json.loads(path.read_text())["documents"]
     assert {f"{row['language']} {row['place']}" for row in found} <= set(PLACES)

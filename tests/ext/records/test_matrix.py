@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from matrix import SIGNS
+from lifespec_docs.records.matrix import SIGNS
 from trial import Trial
 
 __all__: list[str] = []
 
-EXTENSIONS = ("rules", "executed", "matrix")
+EXTENSIONS = ("rules.domain", "examples.directive", "records.matrix")
 RULE = "```{rule} startup-sent\nThe server must send it.\n```\n\n```python\npass\n```\n"
 
 

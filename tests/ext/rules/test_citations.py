@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rulebook import Rule, read
-from sources import by_text, level_line, names, source_lines
+from lifespec_docs.rules.citations import by_text, level_line, names, source_lines
+from lifespec_docs.rules.rulebook import Rule, read
 
 __all__: list[str] = []
 

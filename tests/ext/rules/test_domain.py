@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import rules
-from rulebook import RulebookError
+from lifespec_docs.rules import domain
+from lifespec_docs.rules.rulebook import RulebookError
 from trial import RULES, Trial
 
 __all__: list[str] = []
@@ -28,7 +28,7 @@ PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + 
 
 def trial(folder: Path, pages: dict[str, str], **options: Any) -> Trial:
     """Return pages with rules."""
-    return Trial(folder, pages, "executed", "rules", **options)
+    return Trial(folder, pages, "examples.directive", "rules.domain", **options)
 
 
 def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
     """Sphinx stores what it read."""
     with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
         again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))  # noqa: S301
-        assert [node["slug"] for node in again.findall(rules.rule_node)] == [
+        assert [node["slug"] for node in again.findall(domain.rule_node)] == [
             "startup-sent",
             "answered-once",
         ]

@@ -21,7 +21,7 @@ A sentence.
 
 def test_the_state_diagram_is_drawn_from_the_transitions(tmp_path: Path) -> None:
     """It is one drawing with a text alternative."""
-    with Trial(tmp_path, {"index": "# A\n\n```{states}\n```\n"}, "tables") as trial:
+    with Trial(tmp_path, {"index": "# A\n\n```{states}\n```\n"}, "rules.rule_tables") as trial:
         (drawing,) = trial.page().select("figure.states svg")
         assert drawing["role"] == "img"
 
@@ -29,7 +29,7 @@ def test_the_state_diagram_is_drawn_from_the_transitions(tmp_path: Path) -> None
 def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
     """Slug, party, level and source, page: only rules that a page has can be linked."""
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    with Trial(tmp_path, pages, "executed", "rules", "tables") as trial:
+    with Trial(tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables") as trial:
         head, row = trial.page().select("table.rules tr")
         assert [cell.get_text(" ", strip=True) for cell in head.find_all("th")] == [
             "Rule",
@@ -55,7 +55,9 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
 def test_the_table_is_translated(tmp_path: Path) -> None:
     """Headings and levels come from our catalog, titles from the pages'."""
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    trial = Trial(tmp_path, pages, "executed", "rules", "tables", language="zh_CN")
+    trial = Trial(
+        tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables", language="zh_CN"
+    )
     trial.translate("lifespec", {"Rule": "规则", "must": "必须"})
     trial.translate("startup", {"Startup": "启动"})
     with trial:
@@ -70,9 +72,9 @@ def test_other_builders_pass_over_the_place(tmp_path: Path) -> None:
     with Trial(
         tmp_path,
         {"index": "# A\n\n```{rules}\n```\n"},
-        "executed",
-        "rules",
-        "tables",
+        "examples.directive",
+        "rules.domain",
+        "rules.rule_tables",
         builder="gettext",
     ) as trial:
         assert not [line for line in trial.warnings if "unknown node" in line]

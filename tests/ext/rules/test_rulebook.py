@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rulebook import Rule, RulebookError, Source, read
+from lifespec_docs.rules.rulebook import Rule, RulebookError, Source, read
 from trial import RULES
 
 __all__: list[str] = []

@@ -71,7 +71,12 @@ It must not.
 def trial(folder: Path, page: str, **options: Any) -> Trial:
     """Return a page, and the one that has the rules."""
     pages = {"index": f"# Home\n\n{page}", "startup": STARTUP}
-    extensions = ("executed", "rules", "dialects", "holds")
+    extensions = (
+        "examples.directive",
+        "rules.domain",
+        "rules.dialect_tables",
+        "rules.rules_of_dialect",
+    )
     return Trial(folder, pages, *extensions, rules=RULES, **options)
 
 

@@ -4,7 +4,7 @@ import pytest
 from pygments.style import Style
 from pygments.token import Comment, Keyword
 
-from ink import Dark, Light
+from lifespec_docs.theme.highlighting import Dark, Light
 
 __all__: list[str] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sphinx.locale import init
 
-from chrome import alternates, translated_chrome
+from lifespec_docs.theme.navigation import alternates, translated_chrome
 from trial import Trial
 
 __all__: list[str] = []
@@ -29,7 +29,14 @@ def trial(folder: Path, **configuration: object) -> Trial:
     templates = folder / "docs" / "templates"
     templates.mkdir(parents=True)
     (templates / "page.html").write_text(TEMPLATE)
-    return Trial(folder, PAGES, "executed", "chrome", templates_path=["templates"], **configuration)
+    return Trial(
+        folder,
+        PAGES,
+        "examples.directive",
+        "theme.navigation",
+        templates_path=["templates"],
+        **configuration,
+    )
 
 
 def links(built: Trial, name: str, kind: str) -> list[str]:
@@ -98,5 +105,5 @@ def test_templates_have_the_filter_and_our_words(tmp_path: Path) -> None:
 
 def test_a_builder_without_templates_is_left_alone(tmp_path: Path) -> None:
     """There is nothing to surround."""
-    with Trial(tmp_path, PAGES, "executed", "chrome", builder="dummy") as built:
+    with Trial(tmp_path, PAGES, "examples.directive", "theme.navigation", builder="dummy") as built:
         assert not built.warnings

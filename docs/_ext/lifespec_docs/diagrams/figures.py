@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec.diagram import DASHED, FAINT, HEADS, MONO, Drawing
-from words import words
+from lifespec_docs.diagrams.drawing import DASHED, FAINT, HEADS, MONO, Drawing
+from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

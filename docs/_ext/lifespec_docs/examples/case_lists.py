@@ -14,8 +14,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases, vocabulary
-from rules import RuleDomain
-from words import words
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -23,8 +23,9 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec import diagram, examples, onefile
-from words import words
+from lifespec_docs.diagrams import drawing
+from lifespec_docs.examples import download, runner
+from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +50,7 @@ MESSAGE_KINDS = ("received", "sent", "refused")
 class Page:
     """The examples of a page, how many of them ran, and where those stand that did not."""
 
-    blocks: list[examples.Block]
+    blocks: list[runner.Block]
     run: int = 0
     not_run: list[str] = field(default_factory=list)
 
@@ -74,7 +75,7 @@ def pages(env: BuildEnvironment) -> dict[str, Page]:
     return env.lifespec_pages  # type: ignore[attr-defined, no-any-return]
 
 
-def blocks(env: BuildEnvironment) -> dict[str, list[examples.Block]]:
+def blocks(env: BuildEnvironment) -> dict[str, list[runner.Block]]:
     """Return the examples of every page by docname, in page order."""
     return {docname: page.blocks for docname, page in pages(env).items()}
 
@@ -88,7 +89,7 @@ def is_example(node: nodes.Node) -> bool:
     )
 
 
-def programs(page_blocks: list[examples.Block]) -> list[examples.Block]:
+def programs(page_blocks: list[runner.Block]) -> list[runner.Block]:
     """Return the blocks that are joined as the one file a page offers.
 
     A real block is a program by itself.
@@ -121,12 +122,10 @@ def _first_line(page: list[str], node: nodes.Element) -> int:
     return start + 1
 
 
-def _block(
-    name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]
-) -> examples.Block:
+def _block(name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]) -> runner.Block:
     shown = _output_of(node)
     classes = node["classes"]
-    return examples.Block(
+    return runner.Block(
         page=name,
         line=_first_line(page, node),
         language=node["language"],
@@ -169,11 +168,11 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 def _run(env: BuildEnvironment, found: Sequence[nodes.Element], page: Page) -> None:
     """Run a page's examples in order, up to the first that fails."""
-    with examples.Session(page.blocks) as session:
+    with runner.Session(page.blocks) as session:
         for number, (node, block) in enumerate(zip(found, page.blocks, strict=True)):
             try:
                 run = session.run(number)
-            except examples.ExampleFailed as failure:
+            except runner.ExampleFailed as failure:
                 where = f"{block.page}:{failure.line}: "
                 logger.warning(
                     "%s", str(failure).removeprefix(where), location=(env.docname, failure.line)
@@ -193,7 +192,7 @@ def _insert(node: nodes.Element, html: str) -> None:
         after.parent.insert(place, nodes.raw("", html, format="html", classes=["no-search"]))
 
 
-def _note(env: BuildEnvironment, run: examples.Run, *, opened: bool) -> str:
+def _note(env: BuildEnvironment, run: runner.Run, *, opened: bool) -> str:
     """Return what is shown below an example."""
     translate = words(env)
     if run.missing:
@@ -211,8 +210,8 @@ def _said(
     for number, entries in enumerate(conversations, 1):
         if len(conversations) > 1:
             parts.append(f"<h6>{escape(translate('Conversation %s') % number)}</h6>")
-        steps = "".join(f"<li>{escape(step)}</li>" for step in diagram.steps(entries, translate))
-        parts += [diagram.sequence(entries, translate), f"<ol>{steps}</ol>"]
+        steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
+        parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
     return "".join(parts) + "</details>"
 
 
@@ -252,7 +251,7 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
         if programs(page.blocks) and app.builder.format == "html":
             target = Path(app.outdir, "_programs", f"{docname}.py")
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(onefile.joined(programs(page.blocks)), encoding="utf-8")
+            target.write_text(download.joined(programs(page.blocks)), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -6,12 +6,12 @@ import ast
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from lifespec.examples import TRACEBACK, compiled
+from lifespec_docs.examples.runner import TRACEBACK, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lifespec.examples import Block
+    from lifespec_docs.examples.runner import Block
 
 __all__ = ["joined"]
 

@@ -13,9 +13,9 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from decisions import case_node
 from lifespec.validate import EVENTS
-from words import words
+from lifespec_docs.examples.edge_cases import case_node
+from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -33,10 +33,10 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from executed import is_example
-from rules import RuleDomain
-from sources import names
-from words import words
+from lifespec_docs.examples.directive import is_example
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.citations import names
+from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from rulebook import Rule
+    from lifespec_docs.rules.rulebook import Rule
 
 __all__ = [
     "FACTS",

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from lifespec import server, validate
 from lifespec.conformance import perl
-from lifespec.stage import limited
+from lifespec.limits import limited
 from lifespec.testing import trace
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from lifespec.conformance.perl import PerlError
-from lifespec.examples_perl import lacking, served
-from lifespec.stage import LimitPassed, Namespace, beside, limited
+from lifespec.limits import LimitPassed, limited
+from lifespec_docs.examples.perl_apps import lacking, served
+from lifespec_docs.examples.sandbox import Namespace, beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Where an example runs: here, in the place of the main program, or beside, in its own process."""
+"""Where an example runs: in this process, in the place of the main program, or in its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
-from ctypes import c_ulong, py_object, pythonapi
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
@@ -26,14 +23,10 @@ from lifespec.testing import clock, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["LimitPassed", "Namespace", "beside", "limited"]
+__all__ = ["Namespace", "beside"]
 
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
-
-
-class LimitPassed(KeyboardInterrupt):
-    """The program ran too long: asyncio lets a KeyboardInterrupt through, whatever task runs."""
 
 
 class Namespace:
@@ -141,58 +134,6 @@ def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
         logger.filters[:] = filters
 
 
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise LimitPassed in what runs longer, and again each second should it be swallowed."""
-    main = threading.current_thread() is threading.main_thread()
-    with _alarm(seconds) if main and hasattr(signal, "setitimer") else _watchdog(seconds):
-        yield
-
-
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    def ring(*_: object) -> None:
-        raise LimitPassed
-
-    began = time.monotonic()
-    handler = signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
-    try:
-        yield
-    finally:
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        finally:  # even if it rang just now
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, handler)
-        if left:  # somebody else, pytest-timeout say, waits for the same bell
-            left -= time.monotonic() - began
-            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), interval)
-
-
-@contextmanager
-def _watchdog(seconds: float) -> Iterator[None]:
-    """Do the same from another thread, where no signal arrives; it cannot end a blocking call."""
-    target, over = c_ulong(threading.get_ident()), threading.Event()
-
-    def watch() -> None:
-        wait = seconds
-        while not over.wait(wait):
-            pythonapi.PyThreadState_SetAsyncExc(target, py_object(LimitPassed))
-            wait = 1.0
-
-    watcher = threading.Thread(target=watch, name="watchdog", daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        try:
-            over.set()
-        finally:  # even if it barked just now
-            over.set()
-            watcher.join()
-
-
 def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int | None, str, str]:
     """Run a program as example.py in a folder of its own; return exit status, output and errors.
 
@@ -221,7 +162,7 @@ def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int 
 
 def _environment() -> dict[str, str]:
     """Return ours, but with asserts, and with this very package."""
-    paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(server.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONOPTIMIZE"}
     set_ = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
     return kept | set_

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 
-import comments
-import parity
-from catalogue import Fault
-from parity import Pair
-from trees import other_code
+from lifespec_docs.i18n import comments, lint
+from lifespec_docs.i18n.catalogs import Fault
+from lifespec_docs.i18n.doctrees import other_code
+from lifespec_docs.i18n.lint import Pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +63,7 @@ def faults(english: str, chinese: str, file: str) -> Iterator[Fault]:
             yield from _code_faults(ours, theirs, file)
         else:
             pair = Pair(file, theirs.line, ours.text, theirs.text, ours.kind)
-            yield from parity.faults(pair)
+            yield from lint.faults(pair)
 
 
 def _code_faults(ours: Piece, theirs: Piece, file: str) -> Iterator[Fault]:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from docutils import nodes
 
-import comments
-from catalogue import Fault
-from executed import is_example
+from lifespec_docs.examples.directive import is_example
+from lifespec_docs.i18n import comments
+from lifespec_docs.i18n.catalogs import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

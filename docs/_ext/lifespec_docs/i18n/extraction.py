@@ -17,10 +17,9 @@ from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from sphinx.util.nodes import extract_messages
 
-import comments
-import rules
-import words
-from catalogue import Message, Template
+from lifespec_docs.i18n import comments, messages
+from lifespec_docs.i18n.catalogs import Message, Template
+from lifespec_docs.rules import domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +66,8 @@ def fresh(source: Path) -> Templates:
 def collected(env: BuildEnvironment) -> Templates:
     """Take the messages from an environment whose English pages were read."""
     found = {docname: _template(env, docname) for docname in sorted(env.found_docs)}
-    own = tuple(Message(text, 1, "word") for text in words.messages())
-    found[words.CATALOG] = Template(_name(env, Path(words.__file__)), own)
+    own = tuple(Message(text, 1, "word") for text in messages.messages())
+    found[messages.CATALOG] = Template(_name(env, Path(messages.__file__)), own)
     return Templates(found, frozenset(env.config.myst_enable_extensions))
 
 
@@ -116,7 +115,7 @@ def _kind(node: Element) -> str:
         return "title"
     parent = node
     while parent is not None:
-        if isinstance(parent, rules.rule_node):
+        if isinstance(parent, domain.rule_node):
             return f"rule {parent['slug']}"
         if isinstance(parent, nodes.entry):
             return "cell"

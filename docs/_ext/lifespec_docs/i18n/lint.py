@@ -11,19 +11,17 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-import comments
-import duties
-import typography
-from catalogue import Fault
-from markup import parse
+from lifespec_docs.i18n import comments, lint_chinese, lint_rules
+from lifespec_docs.i18n.catalogs import Fault
+from lifespec_docs.i18n.markup import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polib
 
-    from catalogue import Template
-    from markup import Parts
+    from lifespec_docs.i18n.catalogs import Template
+    from lifespec_docs.i18n.markup import Parts
 
 __all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 
@@ -83,9 +81,9 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
     yield from _markup(english, chinese)
     yield from _numbers(english.prose, chinese.prose)
     if pair.kind.startswith("rule "):
-        yield from duties.faults(english.prose, chinese.prose, pair.kind.removeprefix("rule "))
-    yield from typography.faults(chinese.prose)
-    if _has_words(english.prose) and not typography.is_chinese(chinese.prose):
+        yield from lint_rules.faults(english.prose, chinese.prose, pair.kind.removeprefix("rule "))
+    yield from lint_chinese.faults(chinese.prose)
+    if _has_words(english.prose) and not lint_chinese.is_chinese(chinese.prose):
         yield "this has no Chinese word: translate it."
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import polib
 
-from lifespec import diagram
 from lifespec.conformance import cases, vocabulary, wording
+from lifespec_docs.diagrams import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,7 +208,7 @@ class UnlistedWordError(LookupError):
 
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
-    return tuple(dict.fromkeys((*MESSAGES, *diagram.LABELS, *_of_the_suite())))
+    return tuple(dict.fromkeys((*MESSAGES, *drawing.LABELS, *_of_the_suite())))
 
 
 def _of_the_suite() -> Iterator[str]:
@@ -245,7 +245,7 @@ def words(env: BuildEnvironment) -> Callable[[str], str]:
 
     def translate(message: str) -> str:
         if message not in known:
-            raise UnlistedWordError(f"{message!r} is not listed in words.MESSAGES.")
+            raise UnlistedWordError(f"{message!r} is not listed in MESSAGES of i18n.messages.")
         return known[message] or message
 
     return translate

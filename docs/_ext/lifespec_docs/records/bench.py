@@ -10,8 +10,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec.diagram import Drawing
-from words import words
+from lifespec_docs.diagrams.drawing import Drawing
+from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

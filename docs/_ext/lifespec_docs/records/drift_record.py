@@ -22,9 +22,9 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
-from dialects import code, said, table
-from lifespec.diagram import Drawing
-from words import words
+from lifespec_docs.diagrams.drawing import Drawing
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.dialect_tables import code, said, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from dialects import Cell
+    from lifespec_docs.rules.dialect_tables import Cell
 
     Record = dict[str, Any]
     Row = dict[str, Any]

@@ -15,8 +15,8 @@ from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
-from rules import RuleDomain
-from words import words
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lifespec.validate import DIALECTS
-from rulebook import MAIN
+from lifespec_docs.rules.rulebook import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from rulebook import Rule, Source
+    from lifespec_docs.rules.rulebook import Rule, Source
 
     Translate = Callable[[str], str]
 

@@ -18,8 +18,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.validate import DIALECTS, EVENTS
-from sources import names
-from words import words
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.citations import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -18,12 +18,10 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-import duties
-import rulebook
-import sources
-import typography
-from executed import is_example
-from words import words
+from lifespec_docs.examples.directive import is_example
+from lifespec_docs.i18n import lint_chinese, lint_rules
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules import citations, rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from rulebook import Rule
+    from lifespec_docs.rules.rulebook import Rule
 
 __all__ = [
     "RuleDirective",
@@ -77,9 +75,9 @@ class RuleDirective(SphinxDirective):
         node["party"], node["level"] = rule.party, rule.levels[0]
         self.state.document.ids.setdefault(slug, node)
         translate = words(self.env)
-        node["head"] = (translate(rule.party), sources.level_line(rule, translate))
-        node["sources"] = tuple(sources.source_lines(rule, translate))
-        node["texts"] = tuple(sources.by_text(rule, translate))
+        node["head"] = (translate(rule.party), citations.level_line(rule, translate))
+        node["sources"] = tuple(citations.source_lines(rule, translate))
+        node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
 
@@ -214,8 +212,8 @@ def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
     for rule in doctree.findall(rule_node):
         texts = (node for node in rule.findall(nodes.Text))
         prose = " ".join(node for node in texts if not isinstance(node.parent, nodes.literal))
-        chinese = typography.is_chinese(prose)
-        for sentence in duties.owed(prose, rule["level"], rule["party"], chinese=chinese):
+        chinese = lint_chinese.is_chinese(prose)
+        for sentence in lint_rules.owed(prose, rule["level"], rule["party"], chinese=chinese):
             logger.warning("The rule %r %s", rule["slug"], sentence, location=rule)
 
 

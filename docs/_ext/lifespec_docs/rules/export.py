@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from rules import rule_node
+from lifespec_docs.rules.domain import rule_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,10 +9,11 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec import diagram, validate
-from rules import RuleDomain
-from sources import level_line, source_lines
-from words import words
+from lifespec import validate
+from lifespec_docs.diagrams import drawing
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.citations import level_line, source_lines
+from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from rulebook import Rule
+    from lifespec_docs.rules.rulebook import Rule
 
 __all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
 
@@ -35,7 +36,7 @@ class StatesDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the drawing."""
-        svg = diagram.states(validate.TRANSITIONS, words(self.env))
+        svg = drawing.states(validate.TRANSITIONS, words(self.env))
         html = f'<figure class="states">{svg}</figure>'
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 

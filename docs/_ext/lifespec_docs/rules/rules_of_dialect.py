@@ -19,13 +19,13 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-import duties
-import rulebook
-from dialects import NONE, OfDialects, groups, said, table
 from lifespec.validate import DIALECTS
-from rules import RuleDomain, rule_node
-from sources import names
-from words import words
+from lifespec_docs.i18n import lint_rules
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules import rulebook
+from lifespec_docs.rules.citations import names
+from lifespec_docs.rules.dialect_tables import NONE, OfDialects, groups, said, table
+from lifespec_docs.rules.domain import RuleDomain, rule_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from rulebook import Rule, Source
+    from lifespec_docs.rules.rulebook import Rule, Source
 
 __all__ = ["READ", "Drawn", "drawn_node", "held_node", "setup"]
 
@@ -165,8 +165,8 @@ class Drawn(SphinxPostTransform):
     def _levelled(self, text: str, stated: str, level: str) -> str:
         """Put the word of this level in the place of the level that is stated."""
         chinese = (self.config.language or "").startswith("zh")
-        pattern = duties.CHINESE_WORDS if chinese else duties.ENGLISH_WORDS
-        word = duties.CHINESE[level] if chinese else level
+        pattern = lint_rules.CHINESE_WORDS if chinese else lint_rules.ENGLISH_WORDS
+        word = lint_rules.CHINESE[level] if chinese else level
         stated = stated.replace(" ", "_")
         return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sphinx.locale import get_translation
 
-import executed
-from words import words
+from lifespec_docs.examples import directive
+from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from typing import Any
@@ -65,7 +65,7 @@ def add_context(
     context["others"] = [page for page in pages if page["language"] != app.config.language]
     context["root_page"] = f"{base}/" if base else root
     context["word"] = words(app.env)
-    if executed.programs(executed.blocks(app.env).get(pagename, [])):
+    if directive.programs(directive.blocks(app.env).get(pagename, [])):
         here = app.builder.get_target_uri(pagename)
         context["program"] = "../" * here.count("/") + f"_programs/{pagename}.py"
 

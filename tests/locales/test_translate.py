@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from docutils import nodes, utils
 
-import catalogs
-import words
+from lifespec_docs import translate
+from lifespec_docs.i18n import messages
 
 __all__: list[str] = []
 
-CONF = "extensions = ['myst_parser', 'comments', 'executed']\n"
+OURS = "lifespec_docs.i18n.comments", "lifespec_docs.examples.directive"
+CONF = f"extensions = {['myst_parser', *OURS]}\n"
 PAGES = {
     "index.md": "# The server\n\n```{toctree}\nother\n```\n\nIt must send `a` 2 times.\n",
     "other.md": "# Another page\n\nIt must send `a` 2 times.\n\n```python\na = 1  # one\n```\n",
@@ -27,7 +28,7 @@ CHINESE = {
     "# one": "# 一",
     "must": "必须",
 }
-INDEX, OTHER, WORDS = (f"{catalogs.CATALOGS}/{name}.po" for name in ("index", "other", "lifespec"))
+INDEX, OTHER, WORDS = (f"{translate.CATALOGS}/{name}.po" for name in ("index", "other", "lifespec"))
 
 
 class Project:
@@ -55,7 +56,7 @@ class Project:
 
     def run(self, *arguments: str) -> tuple[int, list[str]]:
         """Run the command; give its status and what it said."""
-        status = catalogs.main(list(arguments), self.root)
+        status = translate.main(list(arguments), self.root)
         said = self.capsys.readouterr()
         return status, [*said.out.splitlines(), *said.err.splitlines()]
 
@@ -79,7 +80,7 @@ def project(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Project:
     """Make a project without a catalog; our extensions say one word."""
-    monkeypatch.setattr(words, "messages", lambda: ("must",))
+    monkeypatch.setattr(messages, "messages", lambda: ("must",))
     return Project(tmp_path, capsys)
 
 
@@ -87,7 +88,7 @@ def project(
 def whole(project: Project) -> Project:
     """Make a project with whole catalogs."""
     project.run()
-    for path in (project.root / catalogs.CATALOGS).glob("*.po"):
+    for path in (project.root / translate.CATALOGS).glob("*.po"):
         text = path.read_text()
         for english, chinese in CHINESE.items():
             text = text.replace(f'"{english}"\nmsgstr ""', f'"{english}"\nmsgstr "{chinese}"')
@@ -155,7 +156,7 @@ def test_what_is_fuzzy_or_obsolete_is_not_kept(whole: Project, entry: str) -> No
 
 def test_a_catalog_without_a_page_is_a_fault_and_is_deleted(whole: Project) -> None:
     """Only the theme's own catalog has none."""
-    old, chrome = (f"{catalogs.CATALOGS}/{name}.po" for name in ("old", "sphinx"))
+    old, chrome = (f"{translate.CATALOGS}/{name}.po" for name in ("old", "sphinx"))
     for name in (old, chrome):
         whole.write(name, whole.read(INDEX))
     assert whole.checked() == [f"{old}:1: this catalog has no page: run `make translate`."]
@@ -212,7 +213,7 @@ def test_another_form_is_a_fault(whole: Project) -> None:
 @pytest.mark.parametrize("name", ["other", "sphinx"])
 def test_what_is_no_catalog_is_a_fault(whole: Project, name: str) -> None:
     """It is left alone when catalogs are renewed, and so are all others."""
-    broken = f"{catalogs.CATALOGS}/{name}.po"
+    broken = f"{translate.CATALOGS}/{name}.po"
     whole.write(broken, "no catalog\n")
     sentence = f"{broken}:1: this is no catalog: this line is not of one."
     assert whole.checked() == [sentence]
@@ -225,7 +226,7 @@ def test_what_is_no_catalog_is_a_fault(whole: Project, name: str) -> None:
 
 def test_the_theme_words_must_be_translated(whole: Project) -> None:
     """That is all that is asked of them."""
-    chrome = f"{catalogs.CATALOGS}/sphinx.po"
+    chrome = f"{translate.CATALOGS}/sphinx.po"
     whole.write(chrome, whole.read(INDEX).replace("服务器", ""))
     assert whole.checked() == [f"{chrome}:9: 'The server' is not translated."]
 
@@ -262,11 +263,11 @@ def test_the_command_is_understood_or_refused(monkeypatch: pytest.MonkeyPatch) -
     """As a script, too."""
     monkeypatch.setattr(sys, "argv", ["catalogs.py", "--check", "--trees", "a", "b"])
     with pytest.raises(SystemExit, match="2"):
-        runpy.run_path(catalogs.__file__, run_name="__main__")
+        runpy.run_path(translate.ROOT / "docs" / "catalogs.py", run_name="__main__")
 
 
 def test_the_script_finds_its_modules_itself() -> None:
     """Nothing has to be on the path."""
-    command = [sys.executable, "-I", catalogs.__file__, "--help"]
+    command = [sys.executable, "-I", translate.ROOT / "docs" / "catalogs.py", "--help"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "Renews the Chinese catalogs" in said

@@ -9,9 +9,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lifespec import diagram, validate
+from lifespec import validate
 from lifespec.testing.trace import Entry
 from lifespec.validate import Step
+from lifespec_docs.diagrams import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ TALKS = [COMPLETE, REFUSED, DECLINED, CANCELLED, OPEN, []]
 
 def listed(text: str) -> str:
     """Translate as a catalog of LABELS would that knows no word: with KeyError for others."""
-    return {label: label for label in diagram.LABELS}[text]
+    return {label: label for label in drawing.LABELS}[text]
 
 
 def chinese(text: str) -> str:
@@ -69,7 +70,7 @@ def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
     found = []
     for each in drawn(svg).iter(f"{SVG}text"):
         size = float(each.get("font-size", 13))
-        wide = diagram._width(each.text or "", size, 0.61 if each.get("font-family") else 0.54)
+        wide = drawing._width(each.text or "", size, 0.61 if each.get("font-family") else 0.54)
         share = {"start": 0, "middle": 0.5, "end": 1}[each.get("text-anchor", "")]
         left, base = float(each.get("x", "")) - wide * share, float(each.get("y", ""))
         found.append((each.text or "", left, base - size * 0.8, left + wide, base + size * 0.2))
@@ -77,8 +78,8 @@ def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:
 
 
 DRAWINGS: list[Callable[[Any], str]] = [
-    *(lambda translate, talk=talk: diagram.sequence(talk, translate) for talk in TALKS),
-    lambda translate: diagram.states(validate.TRANSITIONS, translate),
+    *(lambda translate, talk=talk: drawing.sequence(talk, translate) for talk in TALKS),
+    lambda translate: drawing.states(validate.TRANSITIONS, translate),
 ]
 
 
@@ -91,7 +92,7 @@ def test_every_drawing(draw: Callable[[Any], str], translate: Callable[[str], st
     assert set(re.findall(r'(?:stroke|fill)="(.*?)"', svg)) <= {"currentColor", "none"}
     assert " id=" not in svg
     assert root.get("role") == "img"
-    assert root.get("aria-label") in {translate(diagram.TALK), translate(diagram.TABLE)}
+    assert root.get("aria-label") in {translate(drawing.TALK), translate(drawing.TABLE)}
     assert root.find(f"{SVG}desc") is not None
     _, _, width, height = (float(number) for number in root.get("viewBox", "").split())
     for text, left, top, right, bottom in boxes(svg):
@@ -117,7 +118,7 @@ def test_width(draw: Callable[[Any], str]) -> None:
 
 def test_sequence() -> None:
     """A conversation shows each event, and each time at which something new happened."""
-    assert texts(diagram.sequence(COMPLETE)) == [
+    assert texts(drawing.sequence(COMPLETE)) == [
         "call",
         "lifespan.startup",
         "2 s",
@@ -133,7 +134,7 @@ def test_sequence() -> None:
 
 def test_details() -> None:
     """Messages, sentences and exceptions stand below their arrows, in lines."""
-    shown = texts(diagram.sequence(REFUSED))
+    shown = texts(drawing.sequence(REFUSED))
     assert shown[3:7] == [
         "This is no event [events-known].",
         "10.25 s",
@@ -145,32 +146,32 @@ def test_details() -> None:
 
 def test_marks() -> None:
     """What the server refused, and an application that did not end by itself, are crossed."""
-    assert [diagram.sequence(talk).count(diagram.CROSS) for talk in TALKS] == [0, 3, 1, 1, 0, 0]
+    assert [drawing.sequence(talk).count(drawing.CROSS) for talk in TALKS] == [0, 3, 1, 1, 0, 0]
 
 
 def test_arrows() -> None:
     """Each arrow points to whom it reaches; what was refused reaches nobody."""
-    svg = diagram.sequence(REFUSED)
-    heads = {side: svg.count(diagram.HEADS[side]) for side in ("left", "right")}
+    svg = drawing.sequence(REFUSED)
+    heads = {side: svg.count(drawing.HEADS[side]) for side in ("left", "right")}
     assert heads == {"left": 3, "right": 2}
 
 
 def test_bar() -> None:
     """The application's bar ends where its call ended, or with the drawing."""
     for talk, height in ((DECLINED, 32), (OPEN, 56)):
-        (bar,) = re.findall(r'd="M\d+ (\d+)h6V(\d+)h-6z"', diagram.sequence(talk))
+        (bar,) = re.findall(r'd="M\d+ (\d+)h6V(\d+)h-6z"', drawing.sequence(talk))
         assert int(bar[1]) - int(bar[0]) == height
 
 
 def test_long_label() -> None:
     """A drawing is as wide as its longest label needs."""
     talk = [CALLED, Entry(0.0, "refused", "事件" * 40)]
-    assert float(drawn(diagram.sequence(talk)).get("viewBox", "").split()[2]) > 80 * 12
+    assert float(drawn(drawing.sequence(talk)).get("viewBox", "").split()[2]) > 80 * 12
 
 
 def test_strange_text() -> None:
     """What an application says is text, whatever it is."""
-    svg = diagram.sequence([Entry(0.0, "refused", "<b>&\x00", "\x1b[1m\n\"'\ud800")])
+    svg = drawing.sequence([Entry(0.0, "refused", "<b>&\x00", "\x1b[1m\n\"'\ud800")])
     assert [text.strip() for text in texts(svg)[:2]] == ["<b>&", "[1m \"'"]
 
 
@@ -186,12 +187,12 @@ def test_strange_text() -> None:
 )
 def test_wrapped(text: str, lines: list[str]) -> None:
     """Text breaks after words or between Chinese characters, and where it must; it may end."""
-    assert diagram._wrapped(text, 45, 10) == lines
+    assert drawing._wrapped(text, 45, 10) == lines
 
 
 def test_steps() -> None:
     """Each entry is a sentence."""
-    assert diagram.steps(COMPLETE, listed) == [
+    assert drawing.steps(COMPLETE, listed) == [
         "The server calls the application with the scope lifespan.",
         "The application receives lifespan.startup.",
         "At 2 s: The application sends lifespan.startup.complete.",
@@ -199,7 +200,7 @@ def test_steps() -> None:
         "At 3602 s: The application sends lifespan.shutdown.complete.",
         "At 3602 s: The application returns.",
     ]
-    assert diagram.steps([*REFUSED[2:4], REFUSED[5], *DECLINED[1:], CANCELLED[2]], listed) == [
+    assert drawing.steps([*REFUSED[2:4], REFUSED[5], *DECLINED[1:], CANCELLED[2]], listed) == [
         "The server refuses lifespan.startup.ready: This is no event [events-known].",
         (
             "At 10.25 s: The application sends lifespan.startup.failed:"
@@ -214,7 +215,7 @@ def test_steps() -> None:
 def test_step_with_percent() -> None:
     """A percent sign in what was said is a percent sign."""
     entry = Entry(0.0, "raised", "ValueError", "100 %s")
-    assert diagram.steps([entry]) == ["The application raises ValueError: 100 %s"]
+    assert drawing.steps([entry]) == ["The application raises ValueError: 100 %s"]
 
 
 def legal(transitions: Any) -> set[str]:
@@ -234,7 +235,7 @@ def marked(svg: str, name: str) -> list[str]:
 
 def test_states() -> None:
     """The state diagram has every state and every step that breaks no rule, and no other."""
-    svg = diagram.states(validate.TRANSITIONS)
+    svg = drawing.states(validate.TRANSITIONS)
     assert sorted(marked(svg, "state")) == sorted(validate.STATES)
     assert sorted(marked(svg, "step")) == sorted(legal(validate.TRANSITIONS))
 
@@ -247,7 +248,7 @@ def test_state_removed(gone: str) -> None:
         for state, row in validate.TRANSITIONS.items()
         if state != gone
     }
-    svg = diagram.states(table)
+    svg = drawing.states(table)
     assert gone not in marked(svg, "state")
     assert sorted(marked(svg, "step")) == sorted(legal(table))
     assert ("wherever marked" in svg) == (gone != "gone")
@@ -255,15 +256,15 @@ def test_state_removed(gone: str) -> None:
 
 def test_labels_of_steps() -> None:
     """A way carries what leads along it."""
-    shown = texts(diagram.states(validate.TRANSITIONS))
+    shown = texts(drawing.states(validate.TRANSITIONS))
     assert shown.count("startup.failed") == 2
     assert "\n".join(shown).count("shutdown.complete\nshutdown.failed") == 1
-    assert shown[-1] == diagram.PREFIX
+    assert shown[-1] == drawing.PREFIX
 
 
 def test_description_of_states() -> None:
     """The description says the same in words, with whole names."""
-    description = drawn(diagram.states(validate.TRANSITIONS)).findtext(f"{SVG}desc") or ""
+    description = drawn(drawing.states(validate.TRANSITIONS)).findtext(f"{SVG}desc") or ""
     assert (
         "stopping → stopped: lifespan.shutdown.complete, lifespan.shutdown.failed." in description
     )
@@ -272,7 +273,7 @@ def test_description_of_states() -> None:
 def test_breaking_steps() -> None:
     """A step that breaks a rule is not drawn, wherever it leads."""
     table = {"called": {"raise": Step("gone", "some-rule")}, "gone": {}}
-    assert marked(diagram.states(table), "step") == []
+    assert marked(drawing.states(table), "step") == []
 
 
 @pytest.mark.parametrize(
@@ -292,10 +293,10 @@ def test_breaking_steps() -> None:
 def test_unknown(table: Any, sentence: str) -> None:
     """A table that the drawing has no room for is refused with a sentence."""
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        diagram.states(table)
+        drawing.states(table)
 
 
 def test_labels() -> None:
     """Every word of a drawing is in LABELS, once."""
-    assert len(diagram.LABELS) == len(set(diagram.LABELS))
-    assert set(validate.STATES) <= set(diagram.LABELS)
+    assert len(drawing.LABELS) == len(set(drawing.LABELS))
+    assert set(validate.STATES) <= set(drawing.LABELS)
