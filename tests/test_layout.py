@@ -1,12 +1,14 @@
 """The plan of the house: who imports whom, what each module exports, how long it may be."""
 
 import ast
+import contextlib
 import importlib
 import io
 import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ MODULES = {
     for path in sorted(SRC.rglob("*.py"))
 }
 EXTENSIONS = sorted((ROOT / "docs" / "_ext").rglob("*.py"))
-EVERY_FILE = [path for path in (*MODULES.values(), *EXTENSIONS) if path.read_text()]
+EVERY_FILE = [path for path in (*MODULES.values(), *EXTENSIONS) if path.read_text(encoding="utf-8")]
 OWNERS = [(file, alone.modules_of(file)) for file in alone.files()]
 COPY_ME = {"server", "application", "validate", "messages"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
@@ -113,7 +115,7 @@ def show(path: Path, line: int = 1) -> str:
 
 def parsed(path: Path) -> ast.Module:
     """Parse a module."""
-    return ast.parse(path.read_text(), str(path))
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def imported(path: Path, within: ast.AST) -> Iterator[tuple[int, str]]:
@@ -159,7 +161,7 @@ def code_lines(path: Path) -> int:
     texts = [node for node in nodes if isinstance(node.value, ast.Constant)]
     prose = {line for node in texts for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     blank = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-    tokens = tokenize.generate_tokens(io.StringIO(path.read_text()).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline)
     held = [token for token in tokens if token.type not in blank and token.string]
     lines = {line for token in held for line in range(token.start[0], token.end[0] + 1)}
     return len(lines - prose)
@@ -214,13 +216,57 @@ def test_the_root_loads_the_standard_library_only() -> None:
     assert ours <= {"lifespec"} | {f"lifespec.{name}" for name in PLAN[""]}
 
 
+def ours(root: Path) -> set[str]:
+    """Name what lies at the top and is the project's: what git tracks, or what it would not ignore.
+
+    git may be missing, may not trust a folder of somebody else's, or track another one around it.
+    """
+    command = ["git", "-C", str(root), "ls-files", "-z"]
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        listed = subprocess.check_output(command, stderr=subprocess.DEVNULL, encoding="utf-8")
+        if names := {name.partition("/")[0] for name in listed.split("\0") if name}:
+            return names
+    lines = (root / ".gitignore").read_text(encoding="utf-8").split()
+    ignored = [*(line.rstrip("/") for line in lines), ".git", "PKG-INFO"]  # this one is an sdist's
+    names = {path.name for path in root.iterdir()}
+    return {name for name in names if not any(fnmatch(name, line) for line in ignored)}
+
+
 def test_nothing_else_lies_at_the_top() -> None:
     """A file that a page's program wrote there, say, is none of the project's."""
-    command = ["git", "ls-files", "-z"]
-    names = subprocess.check_output(command, cwd=SRC.parents[1], text=True).split("\0")
-    top = {name.partition("/")[0] for name in names if name}
     files = {"LICENSE", "Makefile", "README.md", "pyproject.toml", ".gitignore"}
-    assert top == files | {"docs", "locales", "src", "tests", ".ci", ".github"}
+    assert ours(ROOT) == files | {"docs", "locales", "src", "tests", ".ci", ".github"}
+
+
+def git(root: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a git of our own in the place of the machine's."""
+    (root / "build").mkdir()
+    (root / "build/git").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (root / "build/git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(root / "build"))
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("printf 'kept\\0src/a\\0'", {"kept", "src"}),
+        ("", {"src", "stray", ".gitignore"}),
+        ("exit 128", {"src", "stray", ".gitignore"}),
+        (None, {"src", "stray", ".gitignore"}),
+    ],
+    ids=["tracked", "of another folder", "refused", "no git"],
+)
+def test_the_top_is_known_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, found: set[str]
+) -> None:
+    """In an archive, an sdist or somebody else's clone, the folder itself is looked at."""
+    (tmp_path / ".gitignore").write_text("build/\n.cov*\n", encoding="utf-8")
+    for name in "src", "stray", ".coverage", "PKG-INFO":
+        (tmp_path / name).touch()
+    git(tmp_path, monkeypatch, script or "")
+    if script is None:
+        (tmp_path / "build/git").unlink()
+    assert ours(tmp_path) == found
 
 
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
@@ -233,7 +279,7 @@ def test_no_module_asserts(path: Path) -> None:
 @pytest.mark.parametrize("path", EVERY_FILE, ids=show)
 def test_modules_and_functions_are_short(path: Path) -> None:
     """A module has fewer than 300 lines (server.py and validate.py: see below), a function 40."""
-    lines = len(path.read_text().splitlines())
+    lines = len(path.read_text(encoding="utf-8").splitlines())
     longer = {MODULES["lifespec.server"], MODULES["lifespec.validate"]}
     assert lines < 300 or path in longer, show(path, lines)
     functions = (node for node in ast.walk(parsed(path)) if isinstance(node, FUNCTIONS))
@@ -244,7 +290,7 @@ def test_modules_and_functions_are_short(path: Path) -> None:
 def test_the_server_can_be_read_in_one_sitting() -> None:
     """server.py has 430 lines at most, and 275 of code beside its table."""
     path = MODULES["lifespec.server"]
-    lines, code = len(path.read_text().splitlines()), code_lines(path)
+    lines, code = len(path.read_text(encoding="utf-8").splitlines()), code_lines(path)
     table = next(node for node in parsed(path).body if ast.unparse(node).startswith("TABLE"))
     assert lines <= 430, show(path, lines)
     assert code - ((table.end_lineno or 0) - table.lineno) <= 275, show(path, lines)
@@ -253,7 +299,7 @@ def test_the_server_can_be_read_in_one_sitting() -> None:
 def test_the_judge_is_shorter_than_a_server() -> None:
     """validate.py has 610 lines at most, and the judge, which comes after its tables, 310."""
     path = MODULES["lifespec.validate"]
-    lines = path.read_text().splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     judge = next(number for number, line in enumerate(lines) if line.startswith("class Violation"))
     assert len(lines) <= 610, show(path, len(lines))
     assert len(lines) - judge <= 310, show(path, judge)
