@@ -1,6 +1,5 @@
 """Conversations as sequence diagrams in text."""
 
-from lifespec.conformance import report
 from lifespec.conformance.drawn import sequence
 from lifespec.trace import Entry
 
@@ -38,8 +37,3 @@ def test_diagrams() -> None:
         "           |                                               returned X",
         "           |-- cancelled ------------------------------------------>X",
     ]
-
-
-def test_a_report_draws_so() -> None:
-    """Who makes findings takes it from the report."""
-    assert report.sequence is sequence

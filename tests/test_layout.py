@@ -55,7 +55,7 @@ PLAN: dict[str, set[str]] = {
     "conformance.offered": suite("seen") | {"validate"},
     "conformance.phrases": suite("offered", "seen"),
     "conformance.trials": suite("cases", "seen", "subjects"),
-    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen")
+    "conformance.servers": suite("cases", "drawn", "findings", "judging", "phrases", "seen")
     | suite("subjects", "trials")
     | {"trace"},
     "conformance.hosts": set(),
@@ -72,24 +72,25 @@ PLAN: dict[str, set[str]] = {
     "conformance.vocabulary": set(),
     "conformance.drawn": {"trace"},
     "conformance.wording": suite("cases", "explain", "vocabulary") | {"validate"},
-    "conformance.report": suite("cases", "drawn", "explain", "wording") | {"validate"},
-    "conformance.exported": suite("report"),
+    "conformance.findings": suite("cases") | {"validate"},
+    "conformance.report": suite("explain", "findings", "wording"),
+    "conformance.exported": suite("findings"),
     "conformance.serving": {"stage", "trace", "validate"},
     "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
-    "conformance.judging": suite("cases", "report", "serving"),
-    "conformance.applications": suite("cases", "judging", "playing", "report", "serving"),
+    "conformance.judging": suite("cases", "drawn", "findings", "serving"),
+    "conformance.applications": suite("cases", "findings", "judging", "playing", "serving"),
     "conformance.middleware": suite(
-        "applications", "cases", "judging", "playing", "report", "serving"
+        *("applications", "cases", "drawn", "findings"), *("judging", "playing", "serving")
     ),
     "conformance.targets": suite("cases") | {"stage"},
     "conformance.pipe": suite("cases"),
     "conformance.apart": suite(
-        *("applications", "cases", "judging", "middleware", "pipe", "report", "targets"),
+        *("applications", "cases", "findings", "judging", "middleware", "pipe", "targets"),
         "vocabulary",
     ),
     "conformance.checking": suite(
         *("apart", "applications", "brokers", "cases", "drivers", "explain", "exported", "report"),
-        *("seen", "servers", "subjects", "vocabulary", "wording"),
+        *("findings", "seen", "servers", "subjects", "vocabulary", "wording"),
     )
     | {"validate"},
     "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),
