@@ -1,7 +1,7 @@
 """Conversations as sequence diagrams in text."""
 
 from lifespec.conformance.drawn import sequence
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 

@@ -16,7 +16,7 @@ from lifespec.conformance.cases import Case, Unchecked
 from lifespec.conformance.findings import Finding
 from lifespec.conformance.seen import Seen
 from lifespec.conformance.servers import Job
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 from sights import line, saw
 
 __all__: list[str] = []

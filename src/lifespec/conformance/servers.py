@@ -20,7 +20,7 @@ from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
 from lifespec.conformance.subjects import Subject
 from lifespec.conformance.trials import START, Trial
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
