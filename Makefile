@@ -9,7 +9,7 @@ SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
-SRC_TESTS = $(wildcard tests/test_*.py)
+SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
 
 .PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift lock clean
 
@@ -94,9 +94,14 @@ build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --target build/mutmut --requirement .ci/mutation.txt
 	@touch build/mutmut/complete
 
-# a folder that was moved here holds paths of where it was
-ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))
+# a folder that was moved here holds paths of where it was; a Python that was renewed may have left it without one; and
+# it may have another Python than the one that is asked for
+ifneq ($(shell .venv/bin/python -c "import pip" 2>/dev/null && cat .venv/complete 2>/dev/null),$(CURDIR))
 .PHONY: .venv/complete
+else ifneq ($(PYTHON),)
+ifneq ($(shell .venv/bin/python --version),$(shell "$(PYTHON)" --version 2>&1))
+.PHONY: .venv/complete
+endif
 endif
 .venv/complete: .ci/requirements.lock pyproject.toml
 	@sh .ci/venv .venv "$(PYTHON)"
