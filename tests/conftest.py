@@ -8,6 +8,7 @@ Whether the machine asks programs for colours or more warnings makes no differen
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -21,8 +22,16 @@ __all__: list[str] = []
 
 for name in LOUD:
     os.environ.pop(name, None)
+# What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one test more at a time than there are processors: many of them wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

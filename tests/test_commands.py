@@ -47,24 +47,6 @@ def test_every_command_that_is_told_of_exists(path: Path) -> None:
     assert shown <= TARGETS, f"{show(path)}:1: the Makefile has no {shown - TARGETS}"
 
 
-def test_help_lists_the_commands() -> None:
-    """`make help` tells of each command that a reader needs."""
-    listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
-    names = [line.split()[1] for line in listed.splitlines()]
-    assert " ".join(names) == (
-        "help docs test check exhaustive bench translate matrix mutation drift lock clean"
-    )
-
-
-def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
-    """A newcomer finds `make docs` and `make test` within the first thirty lines."""
-    head = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:30]
-    assert [line.split("#")[0].strip() for line in head if line.startswith("make ")] == [
-        "make docs",
-        "make test",
-    ]
-
-
 def lines(lock: Path) -> list[str]:
     """Read a lock, each package with its hashes on one line."""
     return lock.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
