@@ -5,6 +5,7 @@
 import contextlib
 import io
 import os
+import sys
 
 import pytest
 
@@ -179,8 +180,19 @@ def test_a_stream_of_few_characters() -> None:
     assert "violates: startup-answered ---" in text
 
 
-def test_progress(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where standard error is no terminal, no bar is shown."""
+def test_a_long_command_stays_one_line() -> None:
+    """It can be copied, and what follows stands in the second line."""
+    command = "/a/path/" + "x" * 100 + "/python shop.py"
+    lines = shown(Report(command, "asgi 2.0", (finding("conforms"),), "It did.")).splitlines()
+    assert lines[:2] == [f"{command}, by lifespan 2.0 (ASGI)", "It did."]
+
+
+@pytest.mark.parametrize("colours", ["", "1"])
+def test_progress(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], colours: str
+) -> None:
+    """Where standard error is no terminal, no bar is shown, though colours may be wanted there."""
+    monkeypatch.setenv("FORCE_COLOR", colours)
     with report.progress("shop:app", 2) as tell:
         tell()
         tell()
@@ -191,7 +203,7 @@ def test_progress_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In a terminal the bar is on standard error, and goes when all is done."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     with report.progress("shop:app", 1) as tell:
         tell()

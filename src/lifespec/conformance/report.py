@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -38,8 +39,8 @@ WIDTH = 80
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
-    console = Console(stderr=True)
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
     with bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
@@ -109,7 +110,8 @@ class _Told:
     def head(self, report: Report) -> None:
         word = self.wording.word
         title = word("%s, by %s", report.subject, self.wording.title(report.dialect))
-        self.console.print(self.text(title, "bold"))
+        # a command is as long as it is: broken into lines it could not be copied
+        self.console.print(self.text(title, "bold"), soft_wrap=True)
         if report.note:
             self.console.print(self.text(report.note))
         heads = map(word, ("verdict", "rule", "cases"))
