@@ -3,10 +3,12 @@
 `@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
 A perl without the modules that PAGI's applications need is told apart.
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
+Whether the machine asks programs for colours or more warnings makes no difference to a test.
 """
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -14,10 +16,22 @@ import pytest
 
 from lifespec.testing.clock import VirtualLoop
 from lifespec_docs.examples.perl_apps import lacking
+from lifespec_docs.examples.sandbox import LOUD
 
 __all__: list[str] = []
 
+for name in LOUD:
+    os.environ.pop(name, None)
+# What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one test more at a time than there are processors: many of them wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

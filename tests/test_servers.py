@@ -13,7 +13,7 @@ import pytest
 
 from lifespec.conformance import cases, servers, subjects, trials
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.report import Finding
+from lifespec.conformance.findings import Finding
 from lifespec.conformance.seen import Seen
 from lifespec.conformance.servers import Job
 from lifespec.testing.trace import Entry

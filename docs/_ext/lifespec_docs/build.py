@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING
 
 import polib
 
+from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.i18n import doctrees
 from lifespec_docs.i18n.messages import of_reports
 from lifespec_docs.rules.export import as_json, explained
@@ -132,7 +133,9 @@ class Build:
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
-        return subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT)  # noqa: S603 - our own
+        return subprocess.Popen(  # noqa: S603 - our own
+            command, stdout=output, stderr=output, cwd=ROOT, env=plain()
+        )
 
 
 def faults(warnings: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Pictures that are drawn for a page, their words in the page's language: `{picture}` with a name.
 
-What follows from our tables or from a recorded conversation is drawn by `lifespec.diagram`; these
+What follows from our tables or from a recorded conversation is drawn by `drawing`; these
 two show what stands around it.
 """
 

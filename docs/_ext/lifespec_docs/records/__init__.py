@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("bench", "drift_record", "matrix")
+EXTENSIONS = ("bench", "matrix", "verification")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
