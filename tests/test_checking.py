@@ -112,11 +112,11 @@ def test_middleware(ended: Callable[..., tuple[int, str, str]]) -> None:
 @pytest.mark.parametrize(
     ("verdict", "arguments", "status"),
     [
-        ("conforms", [], 0),
-        ("departs", [], 0),
-        ("departs", ["--strict"], 1),
-        ("violates", [], 1),
-        ("not run", [], 2),
+        ("pass", [], 0),
+        ("warn", [], 0),
+        ("warn", ["--strict"], 1),
+        ("fail", [], 1),
+        ("skip", [], 2),
     ],
 )
 def test_exit_status(
@@ -136,7 +136,7 @@ def test_the_job(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
     """What was given is what is done."""
-    given = found("conforms")
+    given = found("pass")
     ended("check", "app", "shop:live")
     ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
     ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
@@ -160,7 +160,7 @@ def test_the_job_of_a_server(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
     """A broker is one more thing to be told; a driver is told by its name."""
-    given = found("conforms")
+    given = found("pass")
     words = ("x", "{app}", "{port}")
     ended("check", "server", "--workers=-w 2", "--limit", "3", "--", *words)
     amgi = ("--dialect", "amgi", "--broker", "mosquitto", "--only", "state")
@@ -185,14 +185,14 @@ def test_all_can_be_shown(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
     """With --verbose, what conforms is shown in full, too."""
-    found("conforms")
+    found("pass")
     assert "requirement" not in ended("check", "app", "shop:live")[1]
     assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
 
 
 def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
     """The report is written as JSON and as JUnit XML, besides."""
-    found("departs")
+    found("warn")
     status, out, _ = ended(
         "check", "app", "shop:live", "--json", "a.json", "--junit", "a.xml", "--strict"
     )
@@ -206,7 +206,7 @@ def test_a_file_that_cannot_be_written(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
     """The report is shown all the same; a sentence says why there is no file."""
-    found("conforms")
+    found("pass")
     status, out, err = ended("check", "app", "shop:live", "--json", "no/a.json")
     assert (status, "Rules: conforms 1." in out) == (2, True)
     wanted = "lifespec: no/a.json cannot be written: No such file or directory; name another\n"
@@ -255,9 +255,9 @@ def test_bad_usage(
 @pytest.mark.parametrize(
     ("locale", "arguments", "wanted"),
     [
-        ("C.UTF-8", [], "violates"),
+        ("C.UTF-8", [], "fail"),
         ("zh_CN.UTF-8", [], "违反"),
-        ("zh_CN.UTF-8", ["--language", "en"], "violates"),
+        ("zh_CN.UTF-8", ["--language", "en"], "fail"),
         ("C.UTF-8", ["--language", "zh"], "违反"),
     ],
 )
@@ -271,8 +271,8 @@ def test_a_report_is_in_the_readers_language(
     """That of the locale, or the one that is asked for; files are in English."""
     monkeypatch.setenv("LC_ALL", locale)
     _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
-    assert {word for word in ("violates", "违反") if word in out} == {wanted}
-    assert '"verdict": "violates"' in Path("found.json").read_text()
+    assert {word for word in ("fail", "违反") if word in out} == {wanted}
+    assert '"verdict": "fail"' in Path("found.json").read_text()
 
 
 @pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
@@ -311,7 +311,7 @@ def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) ->
     assert err == "lifespec: there is no rule 'be-nice': `lifespec cases` names them\n"
 
 
-@pytest.mark.parametrize(("verdict", "status"), [("conforms", 0), ("violates", 1), ("not run", 2)])
+@pytest.mark.parametrize(("verdict", "status"), [("pass", 0), ("fail", 1), ("skip", 2)])
 def test_a_reader_that_has_read_enough(
     verdict: Verdict,
     status: int,

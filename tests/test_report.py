@@ -49,7 +49,7 @@ def test_a_reader_that_has_read_enough() -> None:
     """A pipe that nobody reads any more is its caller's affair, and no exit."""
     reading, writing = os.pipe()
     os.close(reading)
-    found = Report("shop:app", "asgi 2.0", (finding("conforms"),))
+    found = Report("shop:app", "asgi 2.0", (finding("pass"),))
     closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
     with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
         report.show(found, stream)
@@ -59,16 +59,16 @@ def test_a_reader_that_has_read_enough() -> None:
 @pytest.mark.parametrize(
     ("slug", "dialect", "held", "silent", "verdict"),
     [
-        ("startup-answered", "asgi 2.0", True, False, "conforms"),
-        ("startup-answered", "asgi 2.0", True, True, "conforms"),
-        ("startup-answered", "asgi 2.0", False, False, "violates"),
-        ("startup-answered", "asgi 2.0", False, True, "unspecified"),
-        ("state-untouched", "asgi 2.0", False, False, "violates"),  # a must not
-        ("startup-failed-exits", "asgi 2.0", False, False, "departs"),
-        ("extra-keys-ignored", "asgi 2.0", False, False, "departs"),  # a should not
-        ("crash-may-continue", "pagi 0.3", False, False, "unspecified"),  # a may
-        ("startup-answered-once", "asgi 2.0", False, False, "unspecified"),  # ours
-        ("scope-worker", "asgi 2.0", False, False, "unspecified"),  # a text without workers
+        ("startup-answered", "asgi 2.0", True, False, "pass"),
+        ("startup-answered", "asgi 2.0", True, True, "pass"),
+        ("startup-answered", "asgi 2.0", False, False, "fail"),
+        ("startup-answered", "asgi 2.0", False, True, "info"),
+        ("state-untouched", "asgi 2.0", False, False, "fail"),  # a must not
+        ("startup-failed-exits", "asgi 2.0", False, False, "warn"),
+        ("extra-keys-ignored", "asgi 2.0", False, False, "warn"),  # a should not
+        ("crash-may-continue", "pagi 0.3", False, False, "info"),  # a may
+        ("startup-answered-once", "asgi 2.0", False, False, "info"),  # ours
+        ("scope-worker", "asgi 2.0", False, False, "info"),  # a text without workers
     ],
 )
 def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: str) -> None:  # noqa: FBT001
@@ -90,13 +90,13 @@ def test_requirements() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "status", "strict"),
     [
-        (["conforms", "unspecified"], 0, 0),
-        (["not applicable"], 0, 0),
-        (["conforms", "departs"], 0, 1),
-        (["departs", "violates"], 1, 1),
-        (["violates", "not run"], 1, 1),
-        (["conforms", "not run"], 0, 0),
-        (["not run"], 2, 2),
+        (["pass", "info"], 0, 0),
+        (["skip"], 0, 0),
+        (["pass", "warn"], 0, 1),
+        (["warn", "fail"], 1, 1),
+        (["fail", "skip"], 1, 1),
+        (["pass", "skip"], 0, 0),
+        (["skip"], 2, 2),
         ([], 2, 2),
     ],
 )
@@ -110,25 +110,25 @@ def test_exit_status(verdicts: list[Verdict], status: int, strict: int) -> None:
         tuple(finding(verdict, slug) for verdict, slug in zip(verdicts, "abc", strict=False)),
     )
     for found in (one_rule, each_its_own):
-        if found is each_its_own or "not run" not in verdicts or "conforms" not in verdicts:
+        if found is each_its_own or "skip" not in verdicts or "pass" not in verdicts:
             assert (found.status(), found.status(strict=True)) == (status, strict)
 
 
 def test_what_is_shown() -> None:
     """First all rules with their worst verdict, then the faults, then numbers."""
     findings = (
-        finding("conforms"),
-        finding("violates", case="two", conversation="a\nb"),
-        finding("violates", case="three", conversation="c"),
-        finding("violates", case="four", actual="It hung."),
-        finding("conforms", "events-known"),
+        finding("pass"),
+        finding("fail", case="two", conversation="a\nb"),
+        finding("fail", case="three", conversation="c"),
+        finding("fail", case="four", actual="It hung."),
+        finding("pass", "events-known"),
     )
     text = shown(Report("shop:app", "asgi 2.0", findings))
     lines = [line.rstrip() for line in text.splitlines()]
     assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
     assert lines[2].split() == ["verdict", "rule", "cases"]
-    assert lines[3].split(maxsplit=2) == ["violates", "startup-answered", "two and 2 more"]
-    assert lines[4].split() == ["conforms", "events-known", "one"]
+    assert lines[3].split(maxsplit=2) == ["fail", "startup-answered", "two and 2 more"]
+    assert lines[4].split() == ["pass", "events-known", "one"]
     assert lines[6].startswith("violates: startup-answered ")
     assert [line.split(maxsplit=1) for line in lines[7:11]] == [
         ["case", "two, three"],
@@ -145,11 +145,11 @@ def test_what_is_shown() -> None:
 
 def test_why_something_was_not_run() -> None:
     """Once for each reason, with its cases and rules."""
-    why = {"verdict": "not run", "actual": "Not run: the command has no {workers}."}
+    why = {"verdict": "skip", "actual": "Not run: the command has no {workers}."}
     findings = (
         finding(**why, case="two-workers"),
         finding(**why, case="two-workers", slug="same-loop"),
-        finding("not run", actual="The application has not come so far."),
+        finding("skip", actual="The application has not come so far."),
     )
     text = shown(Report("it", "asgi 2.0", findings))
     lines = [line.rstrip() for line in text.splitlines()]
@@ -169,7 +169,7 @@ def test_why_something_was_not_run() -> None:
 def test_a_long_sentence_is_wrapped() -> None:
     """Beside its head, and in lines of its own where it has some."""
     text = shown(
-        Report("it", "asgi 2.0", (finding("violates", actual="It left. " * 20 + "\nEnd"),))
+        Report("it", "asgi 2.0", (finding("fail", actual="It left. " * 20 + "\nEnd"),))
     )
     lines = [line.rstrip() for line in text.splitlines()]
     first = next(line for line in lines if line.startswith("actual"))
@@ -182,7 +182,7 @@ def test_a_long_sentence_is_wrapped() -> None:
 
 def test_another_language() -> None:
     """Verdicts, heads, rules and what is expected are worded in it; names stay."""
-    findings = (finding("violates", case="a"), finding("violates", case="b"), finding("not run"))
+    findings = (finding("fail", case="a"), finding("fail", case="b"), finding("skip"))
     stream = Unicode()
     found = Report("it", "asgi 2.0", findings)
     report.show(found, stream, wording=wording.wording("zh"))
@@ -198,14 +198,14 @@ def test_another_language() -> None:
 
 def test_all_can_be_shown() -> None:
     """What conforms is shown where it is asked for."""
-    found = Report("it", "asgi 2.0", (finding("conforms"),))
+    found = Report("it", "asgi 2.0", (finding("pass"),))
     assert "requirement" not in shown(found)
     assert "requirement" in shown(found, every=True)
 
 
 def test_a_note() -> None:
     """A note stands below the title."""
-    found = Report("it", "asgi 2.0", (finding("conforms"),), "It declined.")
+    found = Report("it", "asgi 2.0", (finding("pass"),), "It declined.")
     assert shown(found).splitlines()[1].rstrip() == "It declined."
 
 
@@ -219,7 +219,7 @@ def test_a_terminal_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    found = Report("it", "asgi 2.0", (finding("violates"),))
+    found = Report("it", "asgi 2.0", (finding("fail"),))
     coloured = shown(found, Terminal())
     assert "\x1b[1;31mviolates" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
@@ -230,7 +230,7 @@ def test_a_stream_of_few_characters() -> None:
     """What the stream's encoding lacks, and what is not to be printed, is written as escapes."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    report.show(Report("it", "asgi 2.0", (finding("violates", actual=ODD),)), stream)
+    report.show(Report("it", "asgi 2.0", (finding("fail", actual=ODD),)), stream)
     stream.flush()
     text = raw.getvalue().decode("ascii")
     assert "no \\u6570\\u636e\\u5e93 \\x1b[31m\\udc80" in text

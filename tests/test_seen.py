@@ -37,7 +37,7 @@ def test_what_did_not_happen_says_how_far_it_came() -> None:
         seen.first("received")
     verdict, sentence = told.value.args
     assert (verdict, sentence) == (
-        "not run",
+        "skip",
         'The application has not come so far: the last of it is "plays receive".',
     )
 

@@ -11,7 +11,7 @@ from journal import ROOT
 
 __all__ = ["noticed"]
 
-FAULTS = ("violates", "departs", "unspecified", "not run")
+FAULTS = ("fail", "warn", "info", "skip")
 REFERENCE = ROOT / "docs" / "programs" / "serve.py"
 
 

@@ -37,8 +37,8 @@ def tried(folder: Path, page: str, *subjects: dict[str, Any], **configuration: s
 
 def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
     """It is readable without colours, says its verdict, and leads to what was observed."""
-    one = subject("quick", finding("conforms"))
-    two = subject("slow", finding("conforms"), finding("violates"))
+    one = subject("quick", finding("pass"))
+    two = subject("slow", finding("pass"), finding("fail"))
     page = "```{matrix} them\n```\n\n```{observed} them\n```"
     with tried(tmp_path, page, one, two) as trial:
         table = trial.page().select_one(".matrix-box table.matrix")
@@ -50,7 +50,7 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         assert "verdict-violates" in cells[2]["class"]
         link = cells[2].find("a")
         assert link
-        assert (link["title"], link["href"]) == ("violates", "#them-startup-sent")
+        assert (link["title"], link["href"]) == ("fail", "#them-startup-sent")
         assert trial.page().find(id="them-startup-sent")
         rule = cells[0].find("a")
         assert rule
@@ -60,11 +60,11 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "sign"),
     [
-        (["conforms", "not run"], "✓"),
-        (["conforms", "unspecified"], "○"),
-        (["unspecified", "departs"], "△"),
-        (["not applicable", "not run"], "?"),
-        (["not applicable"], "·"),
+        (["pass", "skip"], "✓"),
+        (["pass", "info"], "○"),
+        (["info", "warn"], "△"),
+        (["skip", "skip"], "?"),
+        (["skip"], "·"),
     ],
 )
 def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Pa
 
 def test_a_subject_without_a_finding_was_not_run(tmp_path: Path) -> None:
     """Its cell is no hole."""
-    rows = subject("quick", finding("conforms")), subject("slow")
+    rows = subject("quick", finding("pass")), subject("slow")
     with tried(tmp_path, "```{matrix} them\n```", *rows) as trial:
         assert trial.page().select("tbody td")[2].get_text(strip=True) == "?"
 
@@ -84,10 +84,10 @@ def test_a_subject_without_a_finding_was_not_run(tmp_path: Path) -> None:
 def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
     """The worst comes first; what conforms is told in a line."""
     rows = (
-        subject("quick", finding("conforms"), finding("conforms", case="other")),
-        subject("slow", finding("departs", actual="It came late."), finding("conforms")),
-        subject("late", finding("departs", actual="It came late.")),
-        subject("sound", finding("conforms")),
+        subject("quick", finding("pass"), finding("pass", case="other")),
+        subject("slow", finding("warn", actual="It came late."), finding("pass")),
+        subject("late", finding("warn", actual="It came late.")),
+        subject("sound", finding("pass")),
     )
     with tried(tmp_path, "```{observed} them\n```", *rows) as trial:
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
@@ -99,9 +99,9 @@ def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
 
 def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
     """They are named by the case, and no rule's cell counts them."""
-    odd = {**finding("unspecified", case="odd", actual="It came twice."), "silent": True}
+    odd = {**finding("info", case="odd", actual="It came twice."), "silent": True}
     page = "```{matrix} them\n:silent:\n```\n\n```{observed} them\n:silent:\n```"
-    rows = subject("quick", finding("conforms"), odd), subject("slow", finding("violates"))
+    rows = subject("quick", finding("pass"), odd), subject("slow", finding("fail"))
     with tried(tmp_path, page, *rows) as trial:
         cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
         assert cells == ["Case", "quick1.0, extra 2.0", "slow1.0, extra 2.0", "odd", "○", "?"]

@@ -23,6 +23,7 @@ from lifespec.conformance import applications, cases, judging, middleware, repor
 from lifespec.conformance.applications import Trial
 from lifespec.conformance.judging import Usual
 from lifespec.conformance.pipe import Pipe
+from lifespec.conformance.findings import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -154,7 +155,9 @@ def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
     if "unchecked" in last:
         raise cases.Unchecked(last["unchecked"])
     if "findings" in last:
-        found = tuple(report.Finding(**row) for row in last["findings"])
+        found = tuple(
+            report.Finding(**row | {"verdict": Verdict(row["verdict"])}) for row in last["findings"]
+        )
         return Trial(found, Usual(*last["usual"]), last["doubt"])
     return Trial(tuple(_after(case, job.dialect, end)), Usual("exited", ""))
 
@@ -162,7 +165,7 @@ def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
 def _after(case: Case, dialect: str, end: str) -> Iterator[report.Finding]:
     """Yield the findings of a case in which the target ended its process."""
     for each in judging.expected(case, dialect):
-        how: judging.How = "broken" if each.phrase == "no exit" else "not run"
+        how: judging.How = "broken" if each.phrase == "no exit" else "skip"
         told = judging.Told(how, f"T{end[1:]}.")
         yield judging.finding(case, dialect, each, told)
 

@@ -1,0 +1,165 @@
+"""What was found about a subject: the five verdicts, findings, and what becomes of them together.
+
+The process of each case loads this, so it imports nothing heavy: a terminal's report is in report.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+from lifespec.conformance.cases import rules
+from lifespec.validate import DIALECTS, RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+__all__ = [
+    "Finding",
+    "Report",
+    "Verdict",
+    "printable",
+    "requirement",
+    "verdict_for",
+]
+
+
+class Verdict(StrEnum):
+    """What became of a rule in a case: this is the only place that lists the verdicts.
+
+    The members stand in the order in which they count where a rule has several cases: what was not
+    specified, and what was not seen, never hides a pass.
+    """
+
+    sign: str
+    style: str
+    says: str
+
+    def __new__(cls, name: str, sign: str, style: str, says: str) -> Self:
+        """Make a member: its name, its sign in a table, its colour in a terminal, its meaning."""
+        verdict = str.__new__(cls, name)
+        verdict._value_ = name
+        verdict.sign, verdict.style, verdict.says = sign, style, says
+        return verdict
+
+    FAIL = "fail", "✗", "bold red", "a must of the specification under test was broken"
+    WARN = "warn", "△", "yellow", "a should of it was missed"
+    PASS = "pass", "✓", "green", "the message sequence was played to its end, and the rule was kept"
+    INFO = "info", "○", "cyan", "this was seen, and the specification says nothing about it"
+    SKIP = "skip", "·", "dim", "not applicable, or not run: the reason is given"
+
+    @property
+    def word(self) -> str:
+        """The verdict as it is shown, in every language."""
+        return self.upper()
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Verdict:
+        """Return the verdict that counts for a rule, of those in its cases."""
+        return min(verdicts, key=[*cls].index, default=cls.SKIP)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one rule in one case.
+
+    `requirement`, `expected` and `actual` are sentences or phrases for a reader; `conversation` is
+    a diagram in text, or "".  `whose` says whose doing it is, where it is not the subject's.
+    """
+
+    case: str
+    slug: str
+    verdict: Verdict
+    requirement: str
+    expected: str
+    actual: str
+    conversation: str = ""
+    whose: str = ""
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Return whether this fails the check: a must, and where `strict` a should of its own."""
+        missed = self.verdict == Verdict.WARN and not self.whose
+        return self.verdict == Verdict.FAIL or (strict and missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that was found about a subject, by one of DIALECTS.
+
+    `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
+    is "".  `supported` is False for an application that does not support lifespan.
+    """
+
+    subject: str
+    dialect: str
+    findings: tuple[Finding, ...]
+    note: str = ""
+    obstacle: str = ""
+    supported: bool = True
+
+    def by_rule(self) -> dict[str, list[Finding]]:
+        """Return the findings of each rule, the one that counts first."""
+        order = [*Verdict]
+        found: dict[str, list[Finding]] = {}
+        for finding in self.findings:
+            found.setdefault(finding.slug, []).append(finding)
+        for findings in found.values():
+            findings.sort(key=lambda finding: order.index(finding.verdict))
+        return found
+
+    def counts(self) -> Counter[Verdict]:
+        """Count the rules by the verdict that counts."""
+        return Counter(findings[0].verdict for findings in self.by_rule().values())
+
+    def without(self, rules: Collection[str]) -> Report:
+        """Return the report without these rules."""
+        kept = tuple(finding for finding in self.findings if finding.slug not in rules)
+        return replace(self, findings=kept)
+
+    @property
+    def unchecked(self) -> str:
+        """Why it could not be checked, in a sentence; "" where something was."""
+        if self.obstacle or any(each.verdict != Verdict.SKIP for each in self.findings):
+            return self.obstacle
+        reasons = dict.fromkeys(each.actual for each in self.findings)
+        return next(iter(reasons), "There is no case for it.")
+
+    def status(self, *, strict: bool = False) -> int:
+        """Return the exit status: 0 every must was kept, 1 one was not, 2 it could not be checked.
+
+        Where `strict`, every should counts, too, and an application has to support lifespan.
+        """
+        if any(finding.fails(strict=strict) for finding in self.findings):
+            return 1
+        if self.unchecked:
+            return 2
+        return int(strict and not self.supported)
+
+
+def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
+    """Return the verdict on a rule that was kept or broken, by the level that a specification gives it.
+
+    What it does not specify, in general or (`silent`) in just this case, or only allows, fails
+    nobody.
+    """
+    if held:
+        return Verdict.PASS
+    level = "" if silent else rules()[slug].levels.get(dialect, "")
+    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
+
+
+def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
+    """Return the sentence of a rule, with its level; `silent` as in verdict_for."""
+    level, title = rules()[slug].levels.get(dialect), DIALECTS[dialect].title
+    if silent:
+        return f"{RULES[slug]} ({title} does not specify this case)"
+    return f"{RULES[slug]} ({level or 'not specified'}, {title})"
+
+
+def printable(character: str) -> str:
+    """Return a character, or an escape where it is none to print."""
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
