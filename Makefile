@@ -9,8 +9,8 @@ SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
-MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
-SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
+MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py src/lifespec/testing/*.py)
+SRC_TESTS = $(wildcard tests/testing/test_*.py $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
 
 .PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift sample lock clean
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.clock import VirtualLoop
 from lifespec.examples_perl import lacking
+from lifespec.testing.clock import VirtualLoop
 
 __all__: list[str] = []
 

@@ -14,7 +14,7 @@ import pytest
 
 from lifespec import cli
 from lifespec.conformance import apart, brokers, cases, checking, drivers, servers
-from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.conformance.findings import Finding, Report, Verdict
 from lifespec.conformance.subjects import OfPerl
 from lifespec.validate import DIALECTS
 
@@ -66,8 +66,9 @@ def ended(
 def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     """Let the suite find this verdict; return the jobs it was given."""
 
-    def finding(verdict: Verdict) -> list[Any]:
+    def finding(name: str) -> list[Any]:
         given: list[Any] = []
+        verdict = Verdict.named(name)
 
         def check(*job: Any, **options: Any) -> Report:
             given.append((job, options))
@@ -87,7 +88,7 @@ def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].rstrip() == "shop:live, by lifespan 2.0 (ASGI)"
-    assert "conforms        startup-answered " in out
+    assert "PASS     startup-answered " in out
     assert max(map(len, lines)) <= 80
     assert out.isascii()
 
@@ -96,7 +97,7 @@ def test_an_application_that_does_not(ended: Callable[..., tuple[int, str, str]]
     """Status 1; the rule, what was expected, what was seen, and the conversation."""
     status, out, err = ended("check", "app", "shop:leaves")
     assert (status, err) == (1, "")
-    assert "violates: shutdown-answered" in out
+    assert "FAIL: shutdown-answered" in out
     assert "shutdown was not answered: it\n             returned." in out.replace("  \n", "\n")
     assert "|-- lifespan.shutdown ---" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -106,7 +107,7 @@ def test_middleware(ended: Callable[..., tuple[int, str, str]]) -> None:
     """The same for middleware."""
     status, out, err = ended("check", "middleware", "shop:same", "--strict")
     assert (status, err) == (0, "")
-    assert "conforms  middleware-passes-on" in out
+    assert "PASS     middleware-passes-on" in out
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_the_job_of_a_server(
 def test_all_can_be_shown(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
-    """With --verbose, what conforms is shown in full, too."""
+    """With --verbose, what passed is shown in full, too."""
     found("pass")
     assert "requirement" not in ended("check", "app", "shop:live")[1]
     assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
@@ -196,7 +197,7 @@ def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., 
     status, out, _ = ended(
         "check", "app", "shop:live", "--json", "a.json", "--junit", "a.xml", "--strict"
     )
-    assert (status, "Rules: departs 1." in out) == (1, True)
+    assert (status, "WARN 1" in out) == (1, True)
     assert json.loads(Path("a.json").read_text("utf-8"))["subject"] == "shop:live"
     suite = ET.fromstring(Path("a.xml").read_bytes())  # noqa: S314  our own
     assert suite.attrib["failures"] == "1"
@@ -208,7 +209,7 @@ def test_a_file_that_cannot_be_written(
     """The report is shown all the same; a sentence says why there is no file."""
     found("pass")
     status, out, err = ended("check", "app", "shop:live", "--json", "no/a.json")
-    assert (status, "Rules: conforms 1." in out) == (2, True)
+    assert (status, "PASS 1" in out) == (2, True)
     wanted = "lifespec: no/a.json cannot be written: No such file or directory; name another\n"
     assert err == wanted
 
@@ -255,10 +256,10 @@ def test_bad_usage(
 @pytest.mark.parametrize(
     ("locale", "arguments", "wanted"),
     [
-        ("C.UTF-8", [], "fail"),
-        ("zh_CN.UTF-8", [], "违反"),
-        ("zh_CN.UTF-8", ["--language", "en"], "fail"),
-        ("C.UTF-8", ["--language", "zh"], "违反"),
+        ("C.UTF-8", [], "verdict "),
+        ("zh_CN.UTF-8", [], "规则"),
+        ("zh_CN.UTF-8", ["--language", "en"], "verdict "),
+        ("C.UTF-8", ["--language", "zh"], "规则"),
     ],
 )
 def test_a_report_is_in_the_readers_language(
@@ -271,7 +272,7 @@ def test_a_report_is_in_the_readers_language(
     """That of the locale, or the one that is asked for; files are in English."""
     monkeypatch.setenv("LC_ALL", locale)
     _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
-    assert {word for word in ("fail", "违反") if word in out} == {wanted}
+    assert {word for word in ("verdict ", "规则") if word in out} == {wanted}
     assert '"verdict": "fail"' in Path("found.json").read_text()
 
 

@@ -7,7 +7,7 @@ from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.judging import Matter, Told, Usual
 from lifespec.conformance.serving import IDLE, Seen
 from lifespec.conformance.vocabulary import PHRASES
-from lifespec.trace import Conversation, Entry
+from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
 
 __all__: list[str] = []
@@ -113,7 +113,7 @@ def test_kept(slug: str, idle: Seen) -> None:
 
 @pytest.mark.parametrize(
     ("slug", "how"),
-    [("events-known", "silent"), ("startup-answered-once", "broken")],
+    [("events-known", "unspecified"), ("startup-answered-once", "broken")],
 )
 def test_remarks(slug: str, how: str) -> None:
     """A remark on a must says that the text is silent here; else the level says it."""
@@ -142,7 +142,7 @@ def test_keys_at_the_end() -> None:
         ("shutdown-answered", seen("failed", ""), "skip"),
         ("shutdown-answered", seen("raised", "raised", **RAISED), "skip"),
         ("shutdown-answered", seen("complete", "returned"), "broken"),
-        ("shutdown-answered", seen("complete", "raised", **RAISED), "silent"),
+        ("shutdown-answered", seen("complete", "raised", **RAISED), "unspecified"),
         ("shutdown-answered", seen("complete", "silent", doing=IDLE), "broken"),
         ("shutdown-answered", seen("complete", ""), "skip"),
         ("shutdown-answered", seen("complete", "exited", **RAISED), "skip"),
@@ -245,7 +245,7 @@ def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
     expect = Expectation("shutdown-answered", "answered")
     (found,) = judging.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)
     assert found.verdict == verdict
-    assert ("silent on this case" in found.requirement) == bool(silent)
+    assert ("does not specify this case" in found.requirement) == bool(silent)
 
 
 def test_what_a_text_lacks_is_not_judged() -> None:

@@ -40,56 +40,58 @@ PLAN: dict[str, set[str]] = {
     "application": set(),
     "validate": set(),
     "messages": set(),
-    "clock": set(),
-    "trace": set(),
+    "testing.clock": set(),
+    "testing.trace": set(),
+    "testing": {"testing.clock", "testing.trace"},
     "conformance": set(),
     "conformance.probe": set(),
     "conformance.perl": set(),
     "conformance.explain": set(),
     "server_trio": {"server"},
     "composition": {"server", "application"},
-    "diagram": {"trace", "validate"},
+    "diagram": {"testing.trace", "validate"},
     "conformance.cases": {"conformance.vocabulary", "validate"},
     "conformance.seen": suite("cases"),
     "conformance.subjects": suite("cases", "seen"),
     "conformance.offered": suite("seen") | {"validate"},
     "conformance.phrases": suite("offered", "seen"),
     "conformance.trials": suite("cases", "seen", "subjects"),
-    "conformance.servers": suite("cases", "drawn", "judging", "phrases", "report", "seen")
+    "conformance.servers": suite("cases", "drawn", "findings", "judging", "phrases", "seen")
     | suite("subjects", "trials")
-    | {"trace"},
+    | {"testing.trace"},
     "conformance.hosts": set(),
     "conformance.delivered": suite("seen", "subjects"),
     "conformance.drivers": suite("cases", "delivered", "hosts", "seen", "servers", "subjects")
     | {"validate"},
     "conformance.brokers": suite("cases", "delivered", "seen", "servers", "subjects"),
-    "stage": {"clock", "server", "trace"},
-    "examples_perl": {"conformance.perl", "server", "stage", "trace", "validate"},
-    "examples": {"clock", "trace", "stage", "examples_perl", "conformance.perl"},
+    "stage": {"testing.clock", "server", "testing.trace"},
+    "examples_perl": {"conformance.perl", "server", "stage", "testing.trace", "validate"},
+    "examples": {"testing.clock", "testing.trace", "stage", "examples_perl", "conformance.perl"},
     "onefile": {"examples"},
     "conformance.run": {f"conformance.{name}" for name in ("cases", "subjects")}
-    | {"trace", "clock", "validate"},
+    | {"testing.trace", "testing.clock", "validate"},
     "conformance.vocabulary": set(),
-    "conformance.drawn": {"trace"},
+    "conformance.drawn": {"testing.trace"},
     "conformance.wording": suite("cases", "explain", "vocabulary") | {"validate"},
-    "conformance.report": suite("cases", "drawn", "explain", "wording") | {"validate"},
-    "conformance.exported": suite("report"),
-    "conformance.serving": {"stage", "trace", "validate"},
-    "conformance.playing": suite("cases", "serving") | {"clock", "stage", "validate"},
-    "conformance.judging": suite("cases", "report", "serving"),
-    "conformance.applications": suite("cases", "judging", "playing", "report", "serving"),
+    "conformance.findings": suite("cases") | {"validate"},
+    "conformance.report": suite("explain", "findings", "wording"),
+    "conformance.exported": suite("findings"),
+    "conformance.serving": {"stage", "testing.trace", "validate"},
+    "conformance.playing": suite("cases", "serving") | {"testing.clock", "stage", "validate"},
+    "conformance.judging": suite("cases", "drawn", "findings", "serving"),
+    "conformance.applications": suite("cases", "findings", "judging", "playing", "serving"),
     "conformance.middleware": suite(
-        "applications", "cases", "judging", "playing", "report", "serving"
+        *("applications", "cases", "drawn", "findings"), *("judging", "playing", "serving")
     ),
     "conformance.targets": suite("cases") | {"stage"},
     "conformance.pipe": suite("cases"),
     "conformance.apart": suite(
-        *("applications", "cases", "judging", "middleware", "pipe", "report", "targets"),
+        *("applications", "cases", "findings", "judging", "middleware", "pipe", "targets"),
         "vocabulary",
     ),
     "conformance.checking": suite(
         *("apart", "applications", "brokers", "cases", "drivers", "explain", "exported", "report"),
-        *("seen", "servers", "subjects", "vocabulary", "wording"),
+        *("findings", "seen", "servers", "subjects", "vocabulary", "wording"),
     )
     | {"validate"},
     "cli": suite("run", "report", "cases", "subjects", "checking", "explain"),
@@ -277,4 +279,4 @@ def test_each_module_has_its_own_test_file(path: Path) -> None:
     own = [file for file, modules in OWNERS if path.relative_to(ROOT) in modules]
     assert len(own) == 1, f"{show(path)} has {len(own)} test files of its own: {own}"
     if path in MODULES.values():  # `make check` finds them there for -O and the other Pythons
-        assert own[0].parent.name == "tests"
+        assert own[0].parent.name in {"tests", "testing"}

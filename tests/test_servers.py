@@ -13,10 +13,10 @@ import pytest
 
 from lifespec.conformance import cases, servers, subjects, trials
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.report import Finding
+from lifespec.conformance.findings import Finding
 from lifespec.conformance.seen import Seen
 from lifespec.conformance.servers import Job
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 from sights import line, saw
 
 __all__: list[str] = []
@@ -98,9 +98,7 @@ def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     broken = {"shutdown once": lambda *_: (False, "It is so.")}
     monkeypatch.setattr(servers, "PHRASES", {**servers.PHRASES, **broken})
     found = servers.check(job(), servers.chosen(["interrupted"]))
-    assert [(each.verdict, each.actual) for each in found.findings] == [
-        ("info", "It is so.")
-    ]
+    assert [(each.verdict, each.actual) for each in found.findings] == [("info", "It is so.")]
 
 
 def test_what_is_no_affair_of_a_subject_is_left_out() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lifespec.trace import Entry
+    from lifespec.testing.trace import Entry
 
 __all__ = ["sequence"]
 

@@ -1,6 +1,6 @@
-"""What was found about a subject: the five verdicts, findings, and what becomes of them together.
+"""What was found about a subject: verdicts, findings, and what becomes of them together.
 
-The process of each case loads this, so it imports nothing heavy: a terminal's report is in report.py.
+Each case's process loads this, so it imports nothing heavy: the terminal's report is in report.py.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS, RULES
@@ -56,6 +56,11 @@ class Verdict(StrEnum):
         return self.upper()
 
     @classmethod
+    def named(cls, name: str) -> Verdict:
+        """Return the member of that name."""
+        return cls[name.upper()]
+
+    @classmethod
     def of(cls, verdicts: Iterable[Verdict]) -> Verdict:
         """Return the verdict that counts for a rule, of those in its cases."""
         return min(verdicts, key=[*cls].index, default=cls.SKIP)
@@ -77,6 +82,11 @@ class Finding:
     actual: str
     conversation: str = ""
     whose: str = ""
+
+    @classmethod
+    def read(cls, row: dict[str, Any]) -> Self:
+        """Return a finding from its row in JSON."""
+        return cls(**row | {"verdict": Verdict.named(row["verdict"])})
 
     def fails(self, *, strict: bool = False) -> bool:
         """Return whether this fails the check: a must, and where `strict` a should of its own."""
@@ -121,7 +131,8 @@ class Report:
     @property
     def unchecked(self) -> str:
         """Why it could not be checked, in a sentence; "" where something was."""
-        if self.obstacle or any(each.verdict != Verdict.SKIP for each in self.findings):
+        seen = any(each.verdict != Verdict.SKIP for each in self.findings)
+        if self.obstacle or seen or not self.supported:
             return self.obstacle
         reasons = dict.fromkeys(each.actual for each in self.findings)
         return next(iter(reasons), "There is no case for it.")
@@ -139,10 +150,10 @@ class Report:
 
 
 def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
-    """Return the verdict on a rule that was kept or broken, by the level that a specification gives it.
+    """Return the verdict on a rule that was kept or broken, by its level in a specification.
 
-    What it does not specify, in general or (`silent`) in just this case, or only allows, fails
-    nobody.
+    What that does not specify, in general or (`silent`) in just this case, or only allows, is
+    information.
     """
     if held:
         return Verdict.PASS

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
@@ -53,8 +54,8 @@ def show(
     shown = [each for each in report.findings if every or each.verdict in _FOUND]
     for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
         told.finding(alike[0], [each.case for each in alike])
-    told.skipped(() if every else report.findings)
     told.table(report)
+    told.skipped(() if every else report.findings)
 
 
 class _Console(Console):
@@ -110,7 +111,9 @@ class _Told:
         if not report.supported:
             return word("The application does not support lifespan.")
         if missed:
-            return word("It keeps all that %s requires; recommendations missed: %s.", title, str(missed))
+            return word(
+                "It keeps all that %s requires; recommendations missed: %s.", title, str(missed)
+            )
         return word("It keeps all that %s requires and recommends.", title)
 
     def table(self, report: Report) -> None:
@@ -124,7 +127,7 @@ class _Told:
             cases = self.text(same[0] if len(same) == 1 else more)
             table.add_row(self.text(first.word, first.style), self.text(slug), cases)
         if report.findings:
-            self.console.print(table)
+            self.console.print(Padding(table, (0, 0, 1, 0)))
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         named = finding.slug, finding.case, self.dialect
@@ -149,14 +152,9 @@ class _Told:
             if each.slug not in seen:
                 found.setdefault(each.actual, []).append(each)
         for reason, skipped in found.items():
-            comma = self.wording.word(", ")
-            rows = {
-                "case": comma.join(dict.fromkeys(each.case for each in skipped)),
-                "rule": comma.join(dict.fromkeys(each.slug for each in skipped)),
-                "actual": reason,
-            }
-            self.section(Verdict.SKIP.word, Verdict.SKIP, rows)
-            self.console.print()
+            names = self.wording.word(", ").join(dict.fromkeys(each.slug for each in skipped))
+            line = self.wording.word("%s: %s", f"{Verdict.SKIP.word} {names}", reason)
+            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
 
     def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
         self.console.rule(self.text(title, verdict.style), align="left", style="dim")
