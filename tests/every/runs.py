@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from applications import ENDS, MOVES, Actor, Manner, Script, below
+from actors import ENDS, MOVES, Actor, Manner, Script, below
 from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
-from lifespec.conformance.drawn import sequence
 from lifespec.conformance.findings import Finding, Verdict, requirement, verdict_for
+from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

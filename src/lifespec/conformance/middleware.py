@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases, judging, playing, serving
 from lifespec.conformance.applications import LIMIT, Trial
-from lifespec.conformance.drawn import sequence
 from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told, Usual
+from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence

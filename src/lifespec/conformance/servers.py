@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.drawn import sequence
 from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
 from lifespec.conformance.subjects import Subject
 from lifespec.conformance.trials import START, Trial
+from lifespec.testing.ladder import sequence
 from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
