@@ -5,6 +5,7 @@
 import contextlib
 import io
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -162,7 +163,7 @@ def test_another_language() -> None:
     report.show(found, stream, wording=wording.wording("zh"))
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
-    assert lines[1] == "生命周期 2.0（ASGI）要求而未遵守的规则：1。"
+    assert lines[1] == "生命周期 2.0（ASGI） 要求而未遵守的规则：1。"
     assert lines[2] == "FAIL 1、SKIP 1"
     assert lines[4].startswith("FAIL：startup-answered ──")
     assert lines[5] == "用例  a、b"
@@ -213,8 +214,19 @@ def test_a_stream_of_few_characters() -> None:
     assert "FAIL: startup-answered ---" in text
 
 
-def test_progress(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where standard error is no terminal, no bar is shown."""
+def test_a_long_command_stays_one_line() -> None:
+    """It can be copied, and what follows stands in the second line."""
+    command = "/a/path/" + "x" * 100 + "/python shop.py"
+    lines = shown(Report(command, "asgi 2.0", (finding("pass"),), "It did.")).splitlines()
+    assert [lines[0], lines[3]] == [f"{command}, by lifespan 2.0 (ASGI)", "It did."]
+
+
+@pytest.mark.parametrize("colours", ["", "1"])
+def test_progress(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], colours: str
+) -> None:
+    """Where standard error is no terminal, no bar is shown, though colours may be wanted there."""
+    monkeypatch.setenv("FORCE_COLOR", colours)
     with report.progress("shop:app", 2) as tell:
         tell()
         tell()
@@ -225,7 +237,7 @@ def test_progress_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """In a terminal the bar is on standard error, and goes when all is done."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
     with report.progress("shop:app", 1) as tell:
         tell()

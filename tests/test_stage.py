@@ -326,6 +326,18 @@ def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
         assert beside(program) == (0, expected, "")
 
 
+def test_beside_prints_as_it_does_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the machine wants of colours, warnings and width is not what a page shows."""
+    for name in stage.LOUD:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    program = f"""
+        import os
+        print(*set(os.environ) & {set(stage.LOUD)}, os.environ["COLUMNS"])
+    """
+    assert beside(program) == (0, "80\n", "")
+
+
 def test_beside_files(tmp_path: Path) -> None:
     """Copies of the files that are named lie beside it: it can import them."""
     file = tmp_path / "greeting.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -30,8 +31,8 @@ WIDTH = 80
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
-    console = Console(stderr=True)
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
     with bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
@@ -92,7 +93,9 @@ class _Told:
     def head(self, report: Report) -> None:
         word, counts = self.wording.word, report.counts()
         title = self.wording.title(report.dialect)
-        self.console.print(self.text(word("%s, by %s", report.subject, title), "bold"))
+        named = self.text(word("%s, by %s", report.subject, title), "bold")
+        # a command is as long as it is: broken into lines it could not be copied
+        self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
         lines = [self.verdict(report, title), numbers, report.note]
         for line in filter(None, lines):
