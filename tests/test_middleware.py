@@ -16,7 +16,7 @@ __all__: list[str] = []
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
-FAULTS = ("violates", "departs", "unspecified")
+FAULTS = ("fail", "warn", "info")
 
 
 def faults(middleware: Middleware, dialect: str = "asgi 2.0") -> set[str]:
