@@ -99,7 +99,7 @@ def _apart(job: Job, case: Case, usual: Usual | None, *, real: bool) -> Trial:
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "told")
         work = {"case": case.name, "usual": usual, "real": real, **asdict(job)}
-        process = subprocess.Popen(  # noqa: S603  this very module
+        process = subprocess.Popen(
             [sys.executable, *_FLAGS, "-c", _PROGRAM, str(told), json.dumps(work)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -155,7 +155,7 @@ def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
     if "unchecked" in last:
         raise cases.Unchecked(last["unchecked"])
     if "findings" in last:
-        found = tuple(Finding(**row) for row in last["findings"])
+        found = tuple(map(Finding.read, last["findings"]))
         return Trial(found, Usual(*last["usual"]), last["doubt"])
     return Trial(tuple(_after(case, job.dialect, end)), Usual("exited", ""))
 
@@ -163,7 +163,7 @@ def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
 def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
     """Yield the findings of a case in which the target ended its process."""
     for each in judging.expected(case, dialect):
-        how: judging.How = "broken" if each.phrase == "no exit" else "not run"
+        how: judging.How = "broken" if each.phrase == "no exit" else "skip"
         told = judging.Told(how, f"T{end[1:]}.")
         yield judging.finding(case, dialect, each, told)
 
