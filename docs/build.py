@@ -6,7 +6,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "src"), str(HERE / "_ext")]
 
-from lifespec_docs.build import main  # noqa: E402 - found on that path
+from lifespec_docs.build import main
 
 if __name__ == "__main__":
     sys.exit(main())

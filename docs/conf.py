@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
-from lifespec_docs.i18n.compilation import compile_catalogs  # noqa: E402 - found on that path
+from lifespec_docs.i18n.compilation import compile_catalogs
 
 compile_catalogs(_HERE.parent / "locales")
 

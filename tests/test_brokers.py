@@ -157,7 +157,7 @@ def ends() -> tuple[socket.socket, socket.socket]:
 
 
 @pytest.mark.parametrize(("answer", "delivered"), [(b":2\r\n", True), (b":0\r\n", False)])
-def test_redis_says_how_many_have_subscribed(answer: bytes, delivered: bool) -> None:  # noqa: FBT001
+def test_redis_says_how_many_have_subscribed(answer: bytes, delivered: bool) -> None:
     """To nobody nothing was delivered."""
     ours, theirs = ends()
     with ours, theirs:

@@ -32,7 +32,7 @@ def elsewhere(target: Callable[[], object]) -> list[BaseException]:
     def called() -> None:
         try:
             target()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             raised.append(error)
 
     thread = threading.Thread(target=called)

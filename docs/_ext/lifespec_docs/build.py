@@ -133,9 +133,7 @@ class Build:
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
-        return subprocess.Popen(  # noqa: S603 - our own
-            command, stdout=output, stderr=output, cwd=ROOT, env=plain()
-        )
+        return subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT, env=plain())
 
 
 def faults(warnings: str) -> Iterator[str]:

@@ -99,7 +99,7 @@ def _apart(job: Job, case: Case, usual: Usual | None, *, real: bool) -> Trial:
     with tempfile.TemporaryDirectory() as folder:
         told = Path(folder, "told")
         work = {"case": case.name, "usual": usual, "real": real, **asdict(job)}
-        process = subprocess.Popen(  # noqa: S603  this very module
+        process = subprocess.Popen(
             [sys.executable, *_FLAGS, "-c", _PROGRAM, str(told), json.dumps(work)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -52,7 +52,7 @@ class Judged(NamedTuple):
     actual: str
 
 
-class Beside(Exception):  # noqa: N818
+class Beside(Exception):
     """A phrase says nothing of this trial; `str()` says why."""
 
 
