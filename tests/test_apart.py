@@ -90,8 +90,8 @@ async def once(scope, receive, send):
 """
     )
     found = check(Job("application", f"{name}:once"))
-    wrong = [each for each in found.findings if each.verdict not in ("conforms", "not applicable")]
-    assert [(each.case, each.verdict) for each in wrong] == [("two-loops", "unspecified")]
+    wrong = [each for each in found.findings if each.verdict not in ("pass", "skip")]
+    assert [(each.case, each.verdict) for each in wrong] == [("two-loops", "info")]
     assert (
         wrong[0].actual == "It declined lifespan: it raised RuntimeError: run() can be called once."
     )
@@ -134,7 +134,7 @@ def test_who_declines(write: Callable[..., str]) -> None:
     name = write("async def no(scope, receive, send): raise ValueError(scope['type'])")
     found = check(Job("application", f"{name}:no"))
     assert found.status(strict=True) == 0
-    assert verdicts(found)["shutdown-answered"] == "not applicable"
+    assert verdicts(found)["shutdown-answered"] == "skip"
 
 
 def test_who_ends_its_process(write: Callable[..., str]) -> None:
@@ -142,8 +142,8 @@ def test_who_ends_its_process(write: Callable[..., str]) -> None:
     name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
     found = check(Job("application", f"{name}:leaves"))
     (said,) = [each for each in found.findings if each.slug == "failed-to-prevent-start"]
-    assert (said.verdict, said.actual) == ("violates", "The process ended with status 3.")
-    assert {v for slug, v in verdicts(found).items() if slug != said.slug} == {"not run"}
+    assert (said.verdict, said.actual) == ("fail", "The process ended with status 3.")
+    assert {v for slug, v in verdicts(found).items() if slug != said.slug} == {"skip"}
 
 
 def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
@@ -396,10 +396,10 @@ def test_the_work_of_a_process(write: Callable[..., str], tmp_path: Path) -> Non
     first, second = work(tmp_path, "start-and-stop", target=target)
     assert first["found"]
     assert (second["usual"], second["doubt"]) == (["complete", "complete"], "")
-    assert second["findings"][0]["verdict"] == "conforms"
+    assert second["findings"][0]["verdict"] == "pass"
     usual = ["failed", ""]
     _, second = work(tmp_path, "extra-keys", target=target, usual=usual)
-    assert [each["verdict"] for each in second["findings"]] == ["departs"]
+    assert [each["verdict"] for each in second["findings"]] == ["warn"]
 
 
 def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[..., str]) -> None:
@@ -416,7 +416,7 @@ def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> No
     """The same for middleware."""
     target = f"{write('def same(app): return app')}:same"
     _, second = work(tmp_path, "through-returning", target=target)
-    assert [each["verdict"] for each in second["findings"]] == ["conforms"]
+    assert [each["verdict"] for each in second["findings"]] == ["pass"]
 
 
 def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_a_host_with_nothing_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("fails", "status"), [(False, 0), (True, 1)])
 def test_the_process_that_is_forked(
-    fails: bool,  # noqa: FBT001
+    fails: bool,
     status: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -26,7 +26,7 @@ from lifespec.testing import clock, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["LimitPassed", "Namespace", "beside", "limited"]
+__all__ = ["LOUD", "LimitPassed", "Namespace", "beside", "limited", "plain"]
 
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
@@ -155,9 +155,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         raise LimitPassed
 
     began = time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
     handler = signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # on a busy machine it may ring at once
         yield
     finally:
         try:
@@ -219,10 +220,25 @@ def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int 
         return _status(process, seconds), _text(out), _text(err)
 
 
+# What makes Python, pytest, rich and others print something else than they do for a reader: more
+# warnings, colours, other lines.
+LOUD = (
+    *("PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONASYNCIODEBUG", "PYTEST_ADDOPTS"),
+    *("FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHON_COLORS"),
+    *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES"),
+)
+WIDTH = "80"
+
+
+def plain() -> dict[str, str]:
+    """Return our environment without what changes how programs print, so that pages agree."""
+    return {key: value for key, value in os.environ.items() if key not in LOUD} | {"COLUMNS": WIDTH}
+
+
 def _environment() -> dict[str, str]:
-    """Return ours, but with asserts, and with this very package."""
+    """Return ours, but plain, with asserts, and with this very package."""
     paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    kept = {key: value for key, value in os.environ.items() if key != "PYTHONOPTIMIZE"}
+    kept = {key: value for key, value in plain().items() if key != "PYTHONOPTIMIZE"}
     set_ = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"}
     return kept | set_
 

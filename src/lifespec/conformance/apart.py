@@ -136,7 +136,7 @@ class _Bench:
             raise cases.Unchecked(last["unchecked"])
         if "findings" in last:
             self.cost = max(self.cost, last["cost"])
-            found = tuple(Finding(**row) for row in last["findings"])
+            found = tuple(map(Finding.read, last["findings"]))
             return Trial(found, Usual(*last["usual"]), last["doubt"])
         return Trial(tuple(_after(case, job.dialect, ended.how)), Usual("exited", ""))
 
@@ -144,7 +144,7 @@ class _Bench:
 def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
     """Yield the findings of a case in which the target ended its process."""
     for each in judging.expected(case, dialect):
-        how: judging.How = "broken" if each.phrase == "no exit" else "not run"
+        how: judging.How = "broken" if each.phrase == "no exit" else "skip"
         told = judging.Told(how, f"T{end[1:]}.")
         yield judging.finding(case, dialect, each, told)
 

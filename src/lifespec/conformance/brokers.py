@@ -94,7 +94,7 @@ class Brokered(Delivered):
         program = shutil.which(name, path=path)
         if program is None:
             raise Unchecked(f"there is no program {name!r}: install it")
-        self.beneath = subprocess.Popen(  # noqa: S603  it was found on the path
+        self.beneath = subprocess.Popen(
             [program, *self.broker.arguments(self.port)],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

@@ -113,7 +113,7 @@ class Pool:
 
     def _start(self, function: str, *words: str, channel: tuple[int, ...] = ()) -> Any:
         program = _PROGRAM.format(module=self.module, function=function)
-        return subprocess.Popen(  # noqa: S603  the module of whoever made this pool
+        return subprocess.Popen(
             [sys.executable, *_FLAGS, "-c", program, *words],
             env=os.environ | {MARK: str(self.folder)},
             stdin=subprocess.DEVNULL,

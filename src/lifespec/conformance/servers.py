@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.drawn import sequence
 from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
 from lifespec.conformance.subjects import Subject
 from lifespec.conformance.trials import START, Trial
+from lifespec.testing.ladder import sequence
 from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class _Bench:
         try:
             return self.played(case, place)
         except Unchecked as unchecked:
-            return [*judging.without(case, self.dialect, "not run", f"Not run: {unchecked}.")]
+            return [*judging.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
             self.tell()
@@ -147,9 +147,9 @@ class _Bench:
             return []
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
-            return [*judging.without(case, self.dialect, "not applicable", why)]
+            return [*judging.without(case, self.dialect, "skip", why)]
         if self.without:
-            return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
+            return [*judging.without(case, self.dialect, "skip", WITHOUT)]
         return self.judged(case, self.trial(case, place))
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
@@ -161,11 +161,11 @@ class _Bench:
 
     def told(self, expected: Expectation, seen: Seen) -> Told:
         if expected.slug in self.job.beside:
-            return Told("not applicable", self.job.beside[expected.slug])
+            return Told("skip", self.job.beside[expected.slug])
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
         except Beside as beside:
-            return Told("not applicable", WITHOUT) if self.without else Told(*beside.args)
+            return Told("skip", WITHOUT if self.without else str(beside))
         return Told("held" if held else "broken", actual)
 
 

@@ -95,7 +95,7 @@ class Subject:
         places = {**self.places, "log": self.log, "app": self.app.format(application)}
         command = [_fill(word, places) for word in self.command]
         try:
-            self.process = subprocess.Popen(  # noqa: S603  the command is the user's own
+            self.process = subprocess.Popen(
                 command,
                 env=os.environ | own,
                 stdin=subprocess.DEVNULL,

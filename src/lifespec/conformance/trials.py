@@ -39,7 +39,7 @@ class Trial:
     `rests` is called when there is nothing to do but wait, perhaps often.
     """
 
-    def __init__(  # noqa: PLR0913  each is one decision
+    def __init__(
         self,
         command: Sequence[str],
         case: Case,

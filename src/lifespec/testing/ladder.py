@@ -1,4 +1,4 @@
-"""Draws a conversation as a sequence diagram of ASCII characters, for any terminal."""
+"""A message sequence as a diagram of ASCII characters, for any terminal."""
 
 from __future__ import annotations
 
