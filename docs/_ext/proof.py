@@ -119,7 +119,7 @@ def _others(found: Record, translate: Translate) -> nodes.table:
         [said(f"{name} {row['version']}".rstrip()), *_numbers(row[size], *verdicts)]
         for name, row in found["drivers"].items()
     ]
-    titles = ["Driver", "As the texts say", "unspecified", "Otherwise", "Waits for ever"]
+    titles = ["Driver", "As the texts say", "Unspecified", "Otherwise", "Waits for ever"]
     return _table(titles, rows, translate)
 
 

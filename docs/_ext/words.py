@@ -123,6 +123,7 @@ MESSAGES = (
     "Differences",
     "Driver",
     "As the texts say",
+    "Unspecified",
     "Otherwise",
     "Waits for ever",
     "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",

@@ -106,7 +106,7 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> Trial:
             "exhaustive",
             "drivers",
             [
-                ["Driver", "As the texts say", "unspecified", "Otherwise", "Waits for ever"],
+                ["Driver", "As the texts say", "Unspecified", "Otherwise", "Waits for ever"],
                 ["lifespec", "1", "2", "3", "4"],
                 ["uvicorn 0.54", "1", "2", "3", "4"],
             ],
