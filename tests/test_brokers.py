@@ -10,8 +10,8 @@ import pytest
 from lifespec.conformance import brokers, servers, subjects
 from lifespec.conformance.brokers import BROKERS, Broker, Brokered
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import until
 
 __all__: list[str] = []
 

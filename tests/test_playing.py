@@ -147,6 +147,24 @@ def test_work_that_takes_long() -> None:
     assert (seen.startup, seen.doubt) == ("complete", "")
 
 
+def test_nothing_that_could_bring_an_answer() -> None:
+    """An application that waits for what it alone could do is silent in real time, too."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    (seen,) = played(app, *START)
+    assert (seen.startup, seen.doing) == ("silent", "it had not received the event")
+    assert seen.doubt == ""
+
+    async def later(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(1)  # and then perhaps looks at another clock
+        await asyncio.Event().wait()
+
+    (seen,) = played(later, *START)
+    assert seen.doubt == "No answer came, and it had not received the event."
+
+
 def test_threads_that_may_be_waited_for() -> None:
     """A thread that was there before could wake the application in real time."""
     over = threading.Event()

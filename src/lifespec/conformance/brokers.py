@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.delivered import Delivered
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import ENDING, until
+from lifespec.conformance.subjects import ENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

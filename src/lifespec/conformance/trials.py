@@ -14,14 +14,15 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import LIFESPAN, Seen
-from lifespec.conformance.subjects import FLOOD, Subject, until
+from lifespec.conformance.subjects import FLOOD, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
-    from lifespec.conformance.seen import Answer
+from lifespec.conformance.seen import Answer
 
 __all__ = ["START", "Trial"]
 
