@@ -1,6 +1,5 @@
 """Each driver is put behind a port, used as its users use it, and left when SIGTERM comes."""
 
-import os
 import runpy
 import signal
 import socket
@@ -152,14 +151,18 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.syspath_prepend(tmp_path)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     yield "served:app"
-    for thread in threading.enumerate():
-        if thread.name == "SIGTERM":
-            os.kill(os.getpid(), signal.SIGTERM)
-            thread.join(LIMIT)
+    for thread in waiting():
+        signal.pthread_kill(thread.ident or 0, signal.SIGTERM)
+        thread.join(LIMIT)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     for name in ("served", *(Path(name).parts[0].removesuffix(".py") for name in OTHERS)):
         for module in [each for each in sys.modules if each.partition(".")[0] == name]:
             del sys.modules[module]
+
+
+def waiting() -> list[threading.Thread]:
+    """Return the thread that waits for SIGTERM: other threads of a test run do not block it."""
+    return [thread for thread in threading.enumerate() if thread.name == "SIGTERM"]
 
 
 class Client(threading.Thread):
@@ -189,7 +192,9 @@ class Client(threading.Thread):
         """Ask for all."""
         for path in self.paths:
             until(lambda path=path: self.over or self.ask(path), LIMIT)  # type: ignore[misc]
-        os.kill(os.getpid(), signal.SIGTERM)
+        until(lambda: self.over or waiting(), LIMIT)
+        for thread in waiting():
+            signal.pthread_kill(thread.ident or 0, signal.SIGTERM)
 
 
 def hosted(name: str, target: str, *paths: str) -> tuple[list[tuple[int, str]], list[Any]]:
