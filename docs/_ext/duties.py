@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "counted", "debtors", "faults", "owed"]
+__all__ = ["CHINESE", "counted", "debtors", "faults", "levelled", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -87,15 +87,26 @@ def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
 def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
     """Yield a sentence where the text of a rule lays another duty than this one, or on another.
 
-    Beside the word of its level a text can say what is allowed.
+    Beside the word of its level a text can say what is allowed; without a level it says neither.
     """
     pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
     said = set(counted(pattern, prose))
-    if level not in said or said - {level, "may"}:
+    if not level:
+        if said:
+            yield f"has no level by rules.toml; what its text says is: {', '.join(sorted(said))}."
+    elif level not in said or said - {level, "may"}:
         told = ", ".join(sorted(said)) or "nothing"
         yield f"is a “{level}” by rules.toml; what its text says is: {told}."
     for other in {*debtors(prose, chinese=chinese)} - {party}:
         yield f"is one of the {party} by rules.toml; its text lays a duty on the {other}."
+
+
+def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
+    """Put the word of a level in the place of the one that a text states."""
+    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    word = CHINESE[level] if chinese else level
+    stated = stated.replace(" ", "_")
+    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
 
 
 def _times(count: int) -> str:

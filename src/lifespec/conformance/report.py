@@ -17,7 +17,7 @@ from lifespec.conformance.cases import rules
 from lifespec.conformance.drawn import sequence
 from lifespec.conformance.explain import columns, wrapped
 from lifespec.conformance.wording import ENGLISH
-from lifespec.validate import DIALECTS, RULES
+from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -125,12 +125,13 @@ def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) ->
 
 def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
     """Return the sentence of a rule, with its level in this text; `silent` as in verdict_for."""
-    level, title = rules()[slug].levels.get(dialect), DIALECTS[dialect].title
+    rule, title = rules()[slug], DIALECTS[dialect].title
+    level, says = rule.levels[dialect], rule.says[dialect]
+    if not level:
+        return f"{title} does not specify this. {says}"
     if silent:
-        return f"{RULES[slug]} (but {title} is silent on this case)"
-    return (
-        f"{RULES[slug]} ({level}, {title})" if level else f"{RULES[slug]} (ours: {title} is silent)"
-    )
+        return f"{says} (but {title} does not specify this case)"
+    return f"{says} ({level}, {title})"
 
 
 # ---- in a terminal -----------------------------------------------------------------------------

@@ -33,8 +33,8 @@ WORDS = (
     "actual",
     "%s: %s",
     "%s (%s, %s)",
-    "%s (ours: %s is silent)",
-    "%s (but %s is silent on this case)",
+    "%s does not specify this. %s",
+    "%s (but %s does not specify this case)",
     "Rules: %s.",
     ", ",
     "none",
@@ -88,11 +88,11 @@ class _Translated(Wording):
     def requirement(self, _english: str, slug: str, case: str, dialect: str) -> str:
         """Return the rule as its page words it, and which text says so."""
         name, level, _ = self._text(slug, dialect)
-        sentence = self.rules[slug].text.replace("\n", "")
+        sentence = self.rules[slug].said(dialect).replace("\n", "")
+        if not rules()[slug].levels[dialect]:
+            return self.word("%s does not specify this. %s", name, sentence)
         if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
-            return self.word("%s (but %s is silent on this case)", sentence, name)
-        if not rules()[slug].levels.get(dialect):
-            return self.word("%s (ours: %s is silent)", sentence, name)
+            return self.word("%s (but %s does not specify this case)", sentence, name)
         return self.word("%s (%s, %s)", sentence, level, name)
 
     def expected(self, english: str) -> str:
