@@ -9,10 +9,9 @@ SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
-MODULES = $(wildcard src/lifespec/*.py src/lifespec/conformance/*.py)
-SRC_TESTS = $(wildcard $(patsubst %,tests/test_%.py,$(patsubst __%__,%,$(basename $(notdir $(MODULES))))))
+SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift sample lock clean
+.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -20,16 +19,17 @@ help:  ## list the commands
 docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
 	@$(RUN) docs/build.py
 
-test: .venv/complete  ## run each test file alone; each module must be covered in full by its own
-	@$(RUN) tests/alone.py
+test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
+	@$(RUN) -m pytest -q -n auto --dist worksteal --cov --cov-report=term
 
-check: style types package optimized sample pythons  ## style, types, packages, python -O, the other Pythons found here
-	@echo "check: style, types, package, optimized, sample, pythons: all passed"
+check: style types package optimized pythons  ## style, types, packages, python -O, the other Pythons found here
+	@echo "check: style, types, package, optimized, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
 	@$(RUN) -m ruff check --quiet src docs tests
 	@$(RUN) -m ruff format --quiet --diff src docs tests
+	@.venv/bin/lint-imports --no-cache --no-logo
 
 types: .venv/complete
 	@echo "check: types, of all together and of each file to copy alone"
@@ -44,17 +44,13 @@ package: .venv/complete
 
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
-	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -p no:cacheprovider $(SRC_TESTS)
-
-sample: .venv/complete build/mutmut/complete
-	@echo "check: a sample of make drift"
-	@$(RUN) tests/drift/run.py --sample
+	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
 exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
-	@PYTHONPATH=src build/peers/bin/python tests/every/run.py $(N)
+	@PYTHONPATH=src build/peers/bin/python tests/every/exhaustive.py $(N)
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
 	@PYTHONPATH=src build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
@@ -69,8 +65,8 @@ matrix: .venv/complete build/matrix/complete  ## put the current servers on tria
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
 
-drift: .venv/complete build/mutmut/complete  ## change code and pages, one place at a time: what notices? (less than an hour)
-	@$(RUN) tests/drift/run.py
+drift: .venv/complete build/mutmut/complete  ## the same, but: does an example of the pages notice? (twenty minutes)
+	@$(RUN) tests/drift/by_examples.py
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
@@ -98,9 +94,14 @@ build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --target build/mutmut --requirement .ci/mutation.txt
 	@touch build/mutmut/complete
 
-# a folder that was moved here holds paths of where it was
-ifneq ($(shell cat .venv/complete 2>/dev/null),$(CURDIR))
+# a folder that was moved here holds paths of where it was; a Python that was renewed may have left it without one; and
+# it may have another Python than the one that is asked for
+ifneq ($(shell .venv/bin/python -c "import pip" 2>/dev/null && cat .venv/complete 2>/dev/null),$(CURDIR))
 .PHONY: .venv/complete
+else ifneq ($(PYTHON),)
+ifneq ($(shell .venv/bin/python --version),$(shell "$(PYTHON)" --version 2>&1))
+.PHONY: .venv/complete
+endif
 endif
 .venv/complete: .ci/requirements.lock pyproject.toml
 	@sh .ci/venv .venv "$(PYTHON)"

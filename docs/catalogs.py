@@ -17,7 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs" / "_ext")]
 
 import catalogue  # noqa: E402 - stands beside the pages, not in a package
-import pairing  # noqa: E402
 import parity  # noqa: E402
 import templates  # noqa: E402
 import trees  # noqa: E402
@@ -43,7 +42,6 @@ def faults(root: Path, pages: Templates) -> list[Fault]:
 
 
 def _page_faults(root: Path, pages: Templates) -> Iterator[Fault]:
-    translated: list[list[parity.Pair]] = []
     for domain, template in pages.by_catalog.items():
         name = _name(domain)
         if not (root / name).exists():
@@ -56,10 +54,8 @@ def _page_faults(root: Path, pages: Templates) -> Iterator[Fault]:
             continue
         found = [*catalogue.duties(catalog, name), *catalogue.differences(catalog, template, name)]
         yield from found or _form_faults(root, name, template, catalog)
-        translated.append(list(parity.pairs(catalog, template, name)))
-        for pair in translated[-1]:
+        for pair in parity.pairs(catalog, template, name):
             yield from parity.faults(pair, pages.extensions)
-    yield from pairing.exchanged(translated)
 
 
 def _form_faults(

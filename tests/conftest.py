@@ -7,17 +7,27 @@ Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has fa
 
 import asyncio
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 
-from lifespec.clock import VirtualLoop
 from lifespec.examples_perl import lacking
+from lifespec.testing.clock import VirtualLoop
 
 __all__: list[str] = []
 
+# What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one test more at a time than there are processors: many of them wait."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

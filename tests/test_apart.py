@@ -16,7 +16,7 @@ import pytest
 from lifespec.conformance import apart
 from lifespec.conformance.apart import Job, check
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.report import Report
+from lifespec.conformance.findings import Report
 
 __all__: list[str] = []
 

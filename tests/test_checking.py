@@ -14,7 +14,7 @@ import pytest
 
 from lifespec import cli
 from lifespec.conformance import apart, brokers, cases, checking, drivers, servers
-from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.conformance.findings import Finding, Report, Verdict
 from lifespec.conformance.subjects import OfPerl
 from lifespec.validate import DIALECTS
 

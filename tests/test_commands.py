@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -16,19 +17,21 @@ __all__: list[str] = []
 
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
-PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-NAMES = ("peers", "matrix", "matrix-pytest-amgi")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+NAMES = "peers", "matrix", "matrix-pytest-amgi", "mutation"
 OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}
 APART = {"matrix-pytest-amgi": {"amgi-common", "amgi-types"}}  # what a lock is there for
-PINS, *OTHER_PINS = (
-    dict(re.findall(r"^([\w.-]+)==(.+)$", lock.read_text(), re.MULTILINE))
-    for lock in (LOCK, *OTHERS.values())
-)
 GROUPS = PYPROJECT["dependency-groups"]
-MAKEFILE = (ROOT / "Makefile").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
 TOLD = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *(ROOT / ".ci").iterdir()]
 CONFIGURED = [*TOLD, ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / ".github").rglob("*.yml")]
+# The oldest Python that Debian 12 has, this one, and the newest: what markers say of each.
+HERE = {key: str(value) for key, value in default_environment().items()}
+PYTHONS = {
+    version: HERE | {"python_version": version.rpartition(".")[0], "python_full_version": version}
+    for version in ("3.11.2", HERE["python_full_version"], "3.14.0")
+}
 
 
 def show(path: Path) -> str:
@@ -39,70 +42,114 @@ def show(path: Path) -> str:
 @pytest.mark.parametrize("path", TOLD, ids=show)
 def test_every_command_that_is_told_of_exists(path: Path) -> None:
     """Where a text shows `make word`, alone or at the start of a line, there is such a target."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     shown = set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE))
     assert shown <= TARGETS, f"{show(path)}:1: the Makefile has no {shown - TARGETS}"
 
 
-def test_help_lists_the_commands() -> None:
-    """`make help` tells of each command that a reader needs."""
-    listed = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
-    names = [line.split()[1] for line in listed.splitlines()]
-    assert " ".join(names) == (
-        "help docs test check exhaustive bench translate matrix mutation drift lock clean"
-    )
+def lines(lock: Path) -> list[str]:
+    """Read a lock, each package with its hashes on one line."""
+    return lock.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
 
 
-def test_the_two_commands_stand_at_the_head_of_the_readme() -> None:
-    """A newcomer finds `make docs` and `make test` within the first thirty lines."""
-    head = (ROOT / "README.md").read_text().splitlines()[:30]
-    assert [line.split("#")[0].strip() for line in head if line.startswith("make ")] == [
-        "make docs",
-        "make test",
-    ]
+def applies(requirement: Requirement, environment: dict[str, str], extra: str = "") -> bool:
+    """Tell whether a requirement is one on that Python."""
+    marker = requirement.marker
+    return marker is None or marker.evaluate(environment | {"extra": extra})
+
+
+def pins(lock: Path, environment: dict[str, str]) -> dict[str, str]:
+    """Give name and version of each package that a lock installs on that Python."""
+    named = [line.partition("--hash")[0] for line in lines(lock) if not line.startswith("#")]
+    return {
+        canonicalize_name(each.name): str(each.specifier).removeprefix("==")
+        for each in map(Requirement, named)
+        if applies(each, environment)
+    }
+
+
+def lacking(wanted: list[str], found: dict[str, str], environment: dict[str, str]) -> list[str]:
+    """Say what of all that these requirements lead to is not among the packages found.
+
+    What a package requires is what its installed copy says, where it is installed on this Python.
+    """
+    installed, said = pins(LOCK, HERE), list[str]()
+    waiting = [("pyproject.toml", Requirement(each), "") for each in wanted]
+    done = set[tuple[str, str]]()
+    while waiting:
+        origin, requirement, extra = waiting.pop()
+        if not applies(requirement, environment, extra):
+            continue
+        name = canonicalize_name(requirement.name)
+        if found.get(name) is None or found[name] not in requirement.specifier:
+            said.append(f"{origin} needs {requirement}: locked is {found.get(name)}")
+        elif name in installed:
+            for each in {(name, extra) for extra in ("", *requirement.extras)} - done:
+                done.add(each)
+                needed = map(Requirement, metadata.requires(name) or [])
+                waiting += [(f"{name} {found[name]}", need, each[1]) for need in needed]
+    return said
 
 
 @pytest.mark.parametrize("lock", [LOCK, *OTHERS.values()], ids=show)
-def test_the_lock_is_names_and_versions(lock: Path) -> None:
-    """No address, no option, no range: nothing but name==version."""
-    for number, line in enumerate(lock.read_text().splitlines(), 1):
-        plain = re.fullmatch(r"#[^:/]*:[^:/]*|[\w.-]+==[\w.]+", line)
-        assert plain, f"{show(lock)}:{number}: {line}"
+def test_a_lock_is_names_versions_and_hashes(lock: Path) -> None:
+    """No address, no option, no range: name==version, when, and the hashes of what may come."""
+    comment, pin = (
+        r"#[^:/]*:[^:/]*",
+        r"[\w.-]+==[\w.]+( ; [\w.'*<>=!, ()]+)?( +--hash=sha256:[0-9a-f]{64})+",
+    )
+    for line in lines(lock):
+        assert re.fullmatch(f"{comment}|{pin}", line), f"{show(lock)}:1: {line}"
 
 
-def test_the_locks_agree() -> None:
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_locks_agree(version: str) -> None:
     """What several locks have, they have in the same version."""
-    for name, pins in zip(OTHERS, OTHER_PINS, strict=True):
-        both = (PINS.keys() & pins.keys()) - APART.get(name, set())
-        assert {name: PINS[name] for name in both} == {name: pins[name] for name in both}
+    environment = PYTHONS[version]
+    ours = pins(LOCK, environment)
+    for name, lock in OTHERS.items():
+        theirs = pins(lock, environment)
+        both = (ours.keys() & theirs.keys()) - APART.get(name, set())
+        assert {each: theirs[each] for each in both} == {each: ours[each] for each in both}, name
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_the_lock_covers_each_group(group: str) -> None:
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_lock_covers_each_group(version: str, group: str) -> None:
     """Each dependency of pyproject.toml is locked, at a version that it allows."""
-    others = dict(zip(OTHERS, OTHER_PINS, strict=True))
-    lock, found = OTHERS.get(group, LOCK), others.get(group, PINS)
-    pins = {canonicalize_name(name): version for name, version in found.items()}
+    lock, environment = OTHERS.get(group, LOCK), PYTHONS[version]
+    found = pins(lock, environment)
     for requirement in map(Requirement, GROUPS[group]):
-        version = pins.get(canonicalize_name(requirement.name))
-        assert version, f"{show(lock)}:1: {requirement.name} is missing: make lock"
-        assert version in requirement.specifier, f"{show(lock)}:1: {requirement}: make lock"
+        pinned = found.get(canonicalize_name(requirement.name))
+        assert pinned, f"{show(lock)}:1: {requirement.name} is missing: make lock"
+        assert pinned in requirement.specifier, f"{show(lock)}:1: {requirement}: make lock"
 
 
-def test_the_lock_has_what_its_packages_need() -> None:
-    """What a locked package requires here is locked too: nothing else is ever installed."""
-    pins = {canonicalize_name(name) for name in PINS}
-    for name in PINS:
-        for requirement in map(Requirement, metadata.requires(name) or []):
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                assert canonicalize_name(requirement.name) in pins, f"{name} needs {requirement}"
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_lock_has_what_its_packages_need(version: str) -> None:
+    """What a locked package requires is locked, for each Python: nothing else is ever installed."""
+    environment = PYTHONS[version]
+    wanted = [each for group in GROUPS.keys() - OTHERS.keys() for each in GROUPS[group]]
+    assert lacking(wanted, pins(LOCK, environment), environment) == []
+
+
+def test_what_a_lock_lacks_is_told() -> None:
+    """Redis needs async-timeout before Python 3.11.3, and only there; a wrong version is told."""
+    for version, said in ("3.11.2", ["redis"]), ("3.11.3", []):
+        environment = PYTHONS["3.11.2"] | {"python_full_version": version}
+        found = pins(LOCK, environment)
+        found.pop("async-timeout", None)
+        assert [line.split()[0] for line in lacking(["amgi-redis"], found, environment)] == said
+    [line] = lacking(["anyio>=4"], {"anyio": "3.0"}, HERE)
+    assert line == "pyproject.toml needs anyio>=4: locked is 3.0"
 
 
 @pytest.mark.parametrize("path", CONFIGURED, ids=show)
 def test_no_file_names_a_package_index(path: Path) -> None:
     """Where packages come from is the machine's affair."""
-    named = r"(--?(extra-)?(index-url|find-links|trusted-host)|index_url|/simple\b|pypi\.|_proxy)"
-    assert not re.search(named, path.read_text(), re.IGNORECASE), show(path)
+    options = r"(?<![\w-])--?(extra-)?(index-url|find-links|trusted-host)"
+    named = rf"{options}|index_url|/simple\b|pypi\.|_proxy"
+    assert not re.search(named, path.read_text(encoding="utf-8"), re.IGNORECASE), show(path)
 
 
 def test_only_the_command_needs_what_is_installed_with_the_package() -> None:
@@ -142,6 +189,7 @@ def path_of(folder: Path, programs: dict[str, str]) -> dict[str, str]:
         "rm",
         "sed",
         "sh",
+        "tail",
     ):
         (folder / tool).symlink_to(shutil.which(tool) or tool)
     for name, script in programs.items():
@@ -220,6 +268,94 @@ def test_an_environment_that_was_not_finished_is_not_whole(clone: Path) -> None:
     status, _ = ran(clone, {"python3": NO_VENV}, *VENV)
     assert status != 0
     assert not (clone / ".venv").exists()
+
+
+# A Python whose pip does as it is told: {lock} when it installs the lock, {project} the project.
+PRETENDED = """echo "$*" >>calls
+case "$*" in
+    --version) echo Python 3.12.0 ;;
+    "-m venv "*) mkdir -p "$3/bin" "$3/lib/python3.12/site-packages/half.dist-info"
+        cp "$0" "$3/bin/python" ;;
+    *--require-hashes*) {lock} ;;
+    *--editable*) {project} ;;
+esac"""
+WORKS = PRETENDED.format(lock="", project="")
+UNREACHED = PRETENDED.format(
+    lock="echo 'WARNING: Failed to establish a new connection'; echo 'ERROR: nothing'; exit 1",
+    project="",
+)
+REFUSED = PRETENDED.format(lock="echo 'ERROR: No space left on device'; exit 1", project="")
+INTERRUPTED = PRETENDED.format(lock="kill -INT $PPID; exit 1", project="")
+NO_PROJECT = PRETENDED.format(lock="", project="exit 1")
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        (UNREACHED, "no package index answers. Is there a network?"),
+        (REFUSED, "No space left on device"),
+        (INTERRUPTED, ".venv: interrupted; make goes on from here."),
+        (NO_PROJECT, "could not install the project itself: it ended without a word."),
+    ],
+    ids=["unreached", "refused", "interrupted", "project"],
+)
+def test_an_installation_that_ends_early_is_gone_on_with(
+    clone: Path, python: str, sentence: str
+) -> None:
+    """One sentence says why; the next call keeps what is there, but for what was half installed."""
+    status, said = ran(clone, {"python3": python}, *VENV)
+    assert status == 1
+    assert sentence in said
+    assert said.count("\n") == 2, "the first says that it installs"
+    site = clone / ".venv/lib/python3.12/site-packages"
+    assert not (clone / ".venv/complete").exists()
+    (site / "whole.dist-info").mkdir()
+    (site / "whole.dist-info/RECORD").touch()
+    (clone / ".venv/bin/python").write_text(f"#!/bin/sh\n{WORKS}\n")
+    shutil.rmtree(clone / "bin")
+    assert ran(clone, {"python3": TOO_OLD}, *VENV)[0] == 0
+    assert [each.name for each in site.iterdir()] == ["whole.dist-info"]
+    assert (clone / ".venv/complete").read_text(encoding="utf-8") == f"{clone}\n"
+
+
+@pytest.mark.parametrize("change", ["lock", "python", "place", "broken"])
+def test_an_environment_for_something_else_is_made_anew(clone: Path, change: str) -> None:
+    """For another lock, another Python that is asked for, another place; where it does not run."""
+    status, said = ran(clone, {"python3": WORKS}, *VENV)
+    assert status == 0, said
+    (clone / "calls").unlink()
+    if change == "lock":
+        (clone / ".ci/requirements.lock").write_text("other==1\n")
+    if change == "place":
+        for name in "begun", "complete":
+            (clone / ".venv" / name).write_text("/elsewhere\n")
+    if change == "broken":
+        (clone / ".venv/bin/python").unlink()
+    shutil.rmtree(clone / "bin")
+    other = WORKS.replace("3.12.0", "3.13.0")
+    asked = ["python3.13"] if change == "python" else []
+    status, said = ran(clone, {"python3": WORKS, "python3.13": other}, *VENV, *asked)
+    assert status == 0, said
+    assert "-m venv .venv\n" in (clone / "calls").read_text(encoding="utf-8")
+
+
+def test_make_finds_an_environment_that_is_whole(clone: Path) -> None:
+    """Then it does nothing; a Python that is gone, or another that is asked for, is noticed."""
+    programs = {"python3": WORKS, "python3.13": WORKS.replace("3.12.0", "3.13.0")}
+    make = "make", ".venv/complete"
+    for command, made in [
+        (make, True),
+        (make, False),
+        ((*make, "PYTHON=python3"), False),
+        ((*make, "PYTHON=python3.13"), True),
+        (make, False),
+    ]:
+        status, said = ran(clone, programs, *command)
+        assert status == 0, said
+        assert ("installing" in said) == made, command
+        shutil.rmtree(clone / "bin")
+    (clone / ".venv/bin/python").unlink()
+    assert "installing" in ran(clone, programs, *make)[1]
 
 
 def test_make_stops_where_the_environment_cannot_be_built(clone: Path) -> None:

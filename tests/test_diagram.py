@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import diagram, validate
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 from lifespec.validate import Step
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 
 from lifespec import examples, examples_perl
 from lifespec.conformance import perl
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -345,7 +345,7 @@ def test_conversations() -> None:
 def test_continued_conversation() -> None:
     """A conversation that goes on in a later block is told there from its beginning."""
     first = """
-        >>> from lifespec import trace
+        >>> from lifespec.testing import trace
         >>> async def app(scope, receive, send):
         ...     await receive()
         ...     await receive()

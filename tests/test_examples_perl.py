@@ -14,7 +14,7 @@ import pytest
 from lifespec import examples_perl
 from lifespec.conformance import perl
 from lifespec.stage import LimitPassed
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 

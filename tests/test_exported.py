@@ -4,7 +4,7 @@ import json
 from xml.etree import ElementTree as ET
 
 from lifespec.conformance import exported
-from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.conformance.findings import Finding, Report, Verdict
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.judging import Matter, Told, Usual
 from lifespec.conformance.serving import IDLE, Seen
 from lifespec.conformance.vocabulary import PHRASES
-from lifespec.trace import Conversation, Entry
+from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
 
 __all__: list[str] = []

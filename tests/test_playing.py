@@ -15,7 +15,7 @@ from lifespec.conformance import playing
 from lifespec.conformance.cases import Case, action
 from lifespec.conformance.playing import play, scope_of
 from lifespec.conformance.serving import IDLE, Seen
-from lifespec.trace import text
+from lifespec.testing.trace import text
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []

@@ -14,7 +14,6 @@ from typing import Any, TypedDict, get_args
 
 import pytest
 
-from lifespec import clock
 from lifespec.server import (
     TABLE,
     Conversation,
@@ -27,6 +26,7 @@ from lifespec.server import (
     StartupFailed,
     StartupTimeout,
 )
+from lifespec.testing import clock
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
 
 

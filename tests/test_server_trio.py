@@ -14,9 +14,10 @@ import trio
 from trio.testing import MockClock
 
 import scripted
-from lifespec import clock, server
+from lifespec import server
 from lifespec.server import ProtocolError, ShutdownFailed, StartupFailed, StartupTimeout
 from lifespec.server_trio import Lifespan
+from lifespec.testing import clock
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
 HANG = 10**6  # seconds of a clock that jumps

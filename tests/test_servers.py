@@ -13,10 +13,10 @@ import pytest
 
 from lifespec.conformance import cases, servers, subjects, trials
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.report import Finding
+from lifespec.conformance.findings import Finding
 from lifespec.conformance.seen import Seen
 from lifespec.conformance.servers import Job
-from lifespec.trace import Entry
+from lifespec.testing.trace import Entry
 from sights import line, saw
 
 __all__: list[str] = []

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from lifespec import clock, stage, validate
+from lifespec import stage, validate
 from lifespec.conformance.serving import IDLE, Call, NoApplication, Refused, Seen
-from lifespec.trace import text
+from lifespec.testing import clock
+from lifespec.testing.trace import text
 
 __all__: list[str] = []
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec import clock, server, stage, trace
+from lifespec import server, stage
+from lifespec.testing import clock, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator

@@ -17,7 +17,8 @@ from typing import Any
 
 import pytest
 
-from lifespec import clock, validate
+from lifespec import validate
+from lifespec.testing import clock
 from lifespec.validate import (
     DIALECTS,
     EVENTS,

@@ -1,15 +1,17 @@
-"""The words of RFC 2119 in both languages: *must* that became 应 is another protocol."""
+"""The words of a rule box in both languages: *must* that became 应 is another protocol.
+
+Only rule boxes are held to this.  In all other prose both languages write as they like.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "counted", "debtors", "faults", "levelled", "owed"]
+__all__ = ["CHINESE", "debtors", "faults", "levelled", "levels", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -18,9 +20,10 @@ CHINESE = {
     "should not": "不应",
     "may": "可以",
 }
+ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}
 ENGLISH_WORDS = re.compile(
     r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"  # noqa: RUF001
-    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?<!as it )(?P<should>should)"  # noqa: RUF001
+    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"  # noqa: RUF001
     r"|(?P<may>may)(?! \d))\b",
     re.IGNORECASE,
 )
@@ -29,14 +32,21 @@ CHINESE_WORDS = re.compile(
     "应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]|(?P<must>必须)|(?P<must_not>不得)"
     "|(?P<should_not>不应[当该]?)|(?P<should>应[当该]?)|(?P<may>可以)"
 )
-# What English may say instead outside of rules, where Chinese has the word of the duty.
-INSTEAD = {
-    "must": r"(?:has|have|had|having) to|need(?:s|ed)?|requir\w+|necessary|only (?:if|when|after)",
-    "must not": r"cannot|can['’]t|never|forbid\w*|not allowed|may not",  # noqa: RUF001
-    "should": r"ought to|(?:is|are) to|supposed to",
-    "should not": r"ought not|better not",
-}
-POSSIBLY = re.compile("可能|也许|或许")
+# Of what looks like a denial and is none, the pattern has no group.
+ENGLISH_DENIALS = re.compile(
+    r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*"  # noqa: RUF001
+    r"|before it (?:has )?answer(?:ed|s))\b",
+    re.IGNORECASE,
+)
+CHINESE_DENIALS = re.compile(
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关)|(?P<denial>[不没无未勿非]|缺少)"
+)
+# “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
+BEFORE_AND_AFTER = (
+    re.compile(r"(?<!not )\b(?:(?P<before>before)|(?P<after>after))\b", re.IGNORECASE),
+    re.compile("(?P<before>之前)|(?P<after>之后)(?![再才])"),
+)
 # Who is named before a duty owes it; these are named as those to whom something is done.
 ENGLISH_DEBTORS = re.compile(
     r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"  # noqa: RUF001
@@ -47,31 +57,63 @@ CHINESE_DEBTORS = re.compile("(?<!阻止)(?P<server>服务器)|(?<!对)(?P<appli
 SENTENCES = re.compile(r"[.:]\s|[。：；]")  # noqa: RUF001
 
 
-def counted(pattern: re.Pattern[str], text: str) -> Counter[str]:
-    """Count the duties of a text by their English names."""
+def levels(prose: str, *, chinese: bool) -> list[str]:
+    """Return the duties of a text, by their English names, in its order."""
+    return _named(CHINESE_WORDS if chinese else ENGLISH_WORDS, prose)
+
+
+def _named(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Return the names of what is found, in the order of the text."""
     found = (match.lastgroup for match in pattern.finditer(text))
-    return Counter(name.replace("_", " ") for name in found if name)
+    return [name.replace("_", " ") for name in found if name]
 
 
-def faults(english: str, chinese: str, *, rule: str = "") -> Iterator[str]:
-    """Yield a sentence for each duty that is not the same in both texts.
-
-    In a rule every word must have its counterpart.  Elsewhere Chinese may say a word of duty
-    where English says *has to* or *cannot*, and 可能 for *may*; it may never say a weaker one.
-    """
-    ours, theirs = counted(ENGLISH_WORDS, english), counted(CHINESE_WORDS, chinese)
-    for name, word in CHINESE.items():
-        least = most = ours[name]
-        if not rule and name == "may":
-            least, most = least - len(POSSIBLY.findall(chinese)), theirs[name]
-        elif not rule:
-            most += len(re.findall(rf"\b(?:{INSTEAD[name]})\b", english, re.IGNORECASE))
-        if not least <= theirs[name] <= most:
-            where = f"in the rule {rule} " if rule else ""
+def faults(english: str, chinese: str, rule: str) -> Iterator[str]:
+    """Yield a sentence for each way in which the two texts of a rule say different things."""
+    for what, ours, theirs in _compared(english, chinese):
+        if ours != theirs:
             yield (
-                f"{where}the English says “{name}” {_times(ours[name])}, the Chinese {word} "
-                f"{_times(theirs[name])}: a translation keeps every duty."
+                f"in the rule {rule} {what}: the English {_listed(ours)}, "
+                f"the Chinese {_listed(theirs)}."
             )
+
+
+def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield what is compared, and how each text has it."""
+    ours, theirs = levels(english, chinese=False), levels(chinese, chinese=True)
+    yield (
+        "the levels differ",
+        ours,
+        [level if level in ours else f"{level} ({CHINESE[level]})" for level in theirs],
+    )
+    denials = [
+        len(_named(pattern, text))
+        for pattern, text in ((ENGLISH_DENIALS, english), (CHINESE_DENIALS, chinese))
+    ]
+    yield "the number of denials differs", *([str(number)] for number in denials)
+    named = [role for role in ROLES if re.search(rf"(?<![\w-]){role}s?\b", english, re.IGNORECASE)]
+    yield "a role is not named", named, [role for role in named if ROLES[role] in chinese]
+    owe = [sorted({*debtors(text, chinese=text is chinese)}) for text in (english, chinese)]
+    if all(owe):
+        yield "another role owes the duty", *owe
+    order = [
+        sorted({*_named(pattern, text)})
+        for pattern, text in zip(BEFORE_AND_AFTER, (english, chinese), strict=True)
+    ]
+    if all(len(each) == 1 for each in order):
+        yield "the order is another one", *order
+
+
+def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
+    """Put the word of a level in the place of the one that a text states."""
+    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    word = CHINESE[level] if chinese else level
+    stated = stated.replace(" ", "_")
+    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words) or "nothing"
 
 
 def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
@@ -89,8 +131,7 @@ def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
 
     Beside the word of its level a text can say what is allowed; without a level it says neither.
     """
-    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
-    said = set(counted(pattern, prose))
+    said = set(levels(prose, chinese=chinese))
     if not level:
         if said:
             yield f"has no level by rules.toml; what its text says is: {', '.join(sorted(said))}."
@@ -99,15 +140,3 @@ def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
         yield f"is a “{level}” by rules.toml; what its text says is: {told}."
     for other in {*debtors(prose, chinese=chinese)} - {party}:
         yield f"is one of the {party} by rules.toml; its text lays a duty on the {other}."
-
-
-def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
-    """Put the word of a level in the place of the one that a text states."""
-    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
-    word = CHINESE[level] if chinese else level
-    stated = stated.replace(" ", "_")
-    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
-
-
-def _times(count: int) -> str:
-    return {0: "not once", 1: "once"}.get(count, f"{count} times")

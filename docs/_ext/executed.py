@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec.trace import Entry
+    from lifespec.testing.trace import Entry
 
 __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup"]
 

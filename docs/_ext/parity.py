@@ -1,6 +1,7 @@
-"""Says where a Chinese message is not the English one: what it marks up, numbers, duties, terms.
+"""Says where a Chinese message is not the English one: what it marks up, and its numbers.
 
-Sphinx warns of none of this: a lost literal, a lost Markdown link, a *must* that became *should*.
+Sphinx warns of none of this: a lost literal, a lost Markdown link, a number that became another.
+How a sentence is built is the translator's; the words of a rule box alone are compared.
 Everything here takes plain texts and returns sentences, so that it can judge any page.
 """
 
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import comments
 import duties
-import tallies
-import terms
 import typography
 from catalogue import Fault
 from markup import parse
@@ -37,9 +36,6 @@ NAMES = (
 SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
     "first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3",
 }  # fmt: skip
-ENDS = ".?!:;,"
-CHINESE_ENDS = "。？！：；，、…"  # noqa: RUF001 - they are the subject
-CLOSING = "”’）》)\"' "  # noqa: RUF001
 PROPER_NAMES = {
     "amgi", "asgi", "asyncio", "blacksheep", "daphne", "django", "falcon", "fastapi", "granian",
     "gunicorn", "hypercorn", "lifespec", "litestar", "perl", "python", "quart", "sanic",
@@ -50,10 +46,7 @@ KINDS = {"literals": "the literal", "roles": "the role", "links": "the link to",
 
 
 class Pair(NamedTuple):
-    """A message in both languages, and where the Chinese stands; `kind` as in `Message`.
-
-    `note` is what the translator says of the entry.
-    """
+    """A message in both languages, and where the Chinese stands; `kind` as in `Message`."""
 
     file: str
     line: int
@@ -61,7 +54,6 @@ class Pair(NamedTuple):
     chinese: str
     kind: str = "text"
     suffix: str = ".md"
-    note: str = ""
 
 
 def pairs(catalog: polib.POFile, template: Template, name: str) -> Iterator[Pair]:
@@ -70,8 +62,7 @@ def pairs(catalog: polib.POFile, template: Template, name: str) -> Iterator[Pair
     suffix = template.file[template.file.rfind(".") :]
     for entry in catalog.translated_entries():
         kind = kinds.get(entry.msgid, "text")
-        line, note = entry.linenum or 1, entry.tcomment
-        yield Pair(name, line, entry.msgid, entry.msgstr, kind, suffix, note)
+        yield Pair(name, entry.linenum or 1, entry.msgid, entry.msgstr, kind, suffix)
 
 
 def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fault]:
@@ -82,8 +73,6 @@ def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fau
 
 def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[str]:
     """Yield a sentence for each fault of a translation."""
-    if pair.kind == "cell" and pair.english == pair.chinese and terms.is_term(pair.english):
-        return  # the table of the terms, which shows both languages
     english = parse(pair.english, pair.kind, pair.suffix, extensions)
     chinese = parse(pair.chinese, pair.kind, pair.suffix, extensions)
     if pair.kind == "comment" and (why := comments.objection(pair.english, pair.chinese)):
@@ -93,12 +82,11 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
         yield f"the Chinese is read as {blocks}, not as one paragraph: Sphinx would drop it."
     yield from _markup(english, chinese)
     yield from _numbers(english.prose, chinese.prose)
-    rule = pair.kind.removeprefix("rule ") if pair.kind.startswith("rule ") else ""
-    yield from duties.faults(english.prose, chinese.prose, rule=rule)
-    yield from tallies.faults(english.prose, chinese.prose, pair.note, rule)
-    yield from terms.faults(english.prose, chinese.prose)
+    if pair.kind.startswith("rule "):
+        yield from duties.faults(english.prose, chinese.prose, pair.kind.removeprefix("rule "))
     yield from typography.faults(chinese.prose)
-    yield from _reading(english.prose, chinese.prose)
+    if _has_words(english.prose) and not typography.is_chinese(chinese.prose):
+        yield "this has no Chinese word: translate it."
 
 
 def _markup(english: Parts, chinese: Parts) -> Iterator[str]:
@@ -127,20 +115,7 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
         yield f"the Chinese has the number {number}, which the English has not."
 
 
-def _latin(text: str) -> set[str]:
-    """Return the Latin words of a text, one or many, but for short names."""
-    return {word.lower().removesuffix("s") for word in re.findall("[A-Za-z]{4,}", text)}
-
-
-def _reading(english: str, chinese: str) -> Iterator[str]:
-    """Say where a text is not translated, names what it should not, or has no end."""
+def _has_words(english: str) -> bool:
+    """Whether a text has words to translate, beside names and the release of a package."""
     words = {word.lower() for word in re.findall("[A-Za-z]{3,}", english) if not word.isupper()}
-    named = not words - PROPER_NAMES or RELEASE.fullmatch(english)
-    if not named and not typography.is_chinese(chinese):
-        yield "this has no Chinese word: translate it."
-    for word in sorted(_latin(chinese) - _latin(english) - PROPER_NAMES):
-        yield f"the Chinese has the word {word!r}, which the English has not."
-    ours, theirs = english.rstrip(CLOSING)[-1:], chinese.rstrip(CLOSING)[-1:]
-    if ours and theirs and (ours in ENDS) != (theirs in CHINESE_ENDS):
-        verb = "lacks the mark" if ours in ENDS else "has a mark"
-        yield f"the Chinese {verb} at its end: the English ends with {ours!r}."
+    return bool(words - PROPER_NAMES) and not RELEASE.fullmatch(english)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lifespec.trace import Entry
+    from lifespec.testing.trace import Entry
     from lifespec.validate import State, Step
 
     Translate = Callable[[str], str]

@@ -1,6 +1,6 @@
 """Runs the examples of a page: one function, `run`, for the documents' build and for pytest.
 
-A *virtual* block runs here, on the clock of `lifespec.clock`; a *real* one in a process of its
+A *virtual* block runs here, on the clock of `lifespec.testing`; a *real* one in a process of its
 own, in real time. An application in Perl is served. What a block prints is compared with what
 its page shows, line by line; of a traceback only the last lines count: the exception's class and
 text. Lifespans are recorded.
@@ -26,7 +26,7 @@ from lifespec.stage import LimitPassed, Namespace, beside, limited
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lifespec import clock, trace
+    from lifespec.testing import clock, trace
 
 __all__ = [
     "LIMITS",

@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from lifespec import server, trace, validate
+from lifespec import server, validate
 from lifespec.conformance import perl
 from lifespec.stage import limited
+from lifespec.testing import trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
-from lifespec import clock, server, trace
+from lifespec import server
+from lifespec.testing import clock, trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

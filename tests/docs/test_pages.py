@@ -1,7 +1,6 @@
 """The examples of every page, in both languages, and those of the README."""
 
 import re
-import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +14,9 @@ __all__: list[str] = []
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 
 TRACEBACK = "Traceback (most recent call last):"
+COMMENT = re.compile(r"#\s*lifespan\.(startup|shutdown)$", re.MULTILINE)
+FUNCTION = re.compile(r"^.*(?:\bdef\b|\bsub\b).*$", re.MULTILINE)
+RECEIVED = re.compile(r"receive(?:->)?\(\).*$", re.MULTILINE)
 README = of_readme((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
@@ -53,15 +55,6 @@ def test_readme_blocks_know_their_line_and_their_output() -> None:
     ]
 
 
-def test_every_command_of_the_readme_exists() -> None:
-    """What it tells a reader to make, make knows."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    targets = re.findall(r"^\$? ?make ([a-z ]+?)(?: *#.*)?$", text, re.MULTILINE)
-    assert targets
-    for target in targets:
-        subprocess.run(["make", "-n", *target.split()], cwd=ROOT, check=True, capture_output=True)
-
-
 def test_both_languages_have_the_same_examples() -> None:
     """As many on each page, in the same lines."""
     places = {
@@ -72,18 +65,16 @@ def test_both_languages_have_the_same_examples() -> None:
     assert places["en"]
 
 
-def test_every_block_of_a_page_is_an_example_or_says_why_not() -> None:
-    """The blocks that are shown only are few: this is their list."""
-    found = [
-        f"{path.name}:{number}"
-        for path in sorted((ROOT / "docs").glob("*.md"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
-        if re.match(r"\{[^}]*\.not-run", line)
-    ]
-    assert len(found) <= MOST_NOT_RUN
-
-
-MOST_NOT_RUN = 0
+def test_a_comment_names_the_event_that_is_received() -> None:
+    """What an application receives first is startup, and then comes shutdown."""
+    blocks = [*README, *(block for page in published()["en"].values() for block in page)]
+    found = []
+    for function in (part for block in blocks for part in FUNCTION.split(block.source)):
+        received = [COMMENT.search(line) for line in RECEIVED.findall(function)]
+        order = zip(received, ("startup", "shutdown"), strict=False)
+        found += [comment[1] == event for comment, event in order if comment]
+    assert all(found)
+    assert len(found) >= 8
 
 
 def lines(text: str) -> list[str]:

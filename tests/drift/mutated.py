@@ -31,7 +31,6 @@ __all__ = [
     "made",
     "noticed",
     "place",
-    "sampled",
     "tasks",
     "tried",
     "version",
@@ -61,20 +60,18 @@ def source(name: str) -> str:
     return (ROOT / "src" / "lifespec" / f"{name}.py").read_text("utf-8")
 
 
-def made(name: str, *sample: str) -> list[Row]:
-    """Return the mutants of a file, made once for each state of it; or some, by seed and number."""
-    text = source(name) + GENERATOR.read_text("utf-8") + "".join(sample)
+def made(name: str) -> list[Row]:
+    """Return the mutants of a file, made once for each state of it."""
+    text = source(name) + GENERATOR.read_text("utf-8")
     kept = FOLDER / f"mutants-{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         new = kept.with_suffix(".new")
         with new.open("w", encoding="utf-8") as file:
-            command = [sys.executable, GENERATED, name, *sample]
+            command = [sys.executable, GENERATED, name]
             subprocess.run(command, stdout=file, check=True, env=_with_mutmut())
         new.replace(kept)
     found = list(map(json.loads, kept.read_text("utf-8").splitlines()))
-    if sample:
-        kept.unlink()
     return [{"file": name, **row} for row in found]
 
 
@@ -82,11 +79,6 @@ def all_() -> list[Row]:
     """Return all mutants; they are made for all files at the same time, which takes minutes."""
     with ThreadPoolExecutor(WORKERS) as pool:
         return [row for rows in pool.map(made, NAMES) for row in rows]
-
-
-def sampled(seed: str, number: int) -> list[Row]:
-    """Return so many mutants of each file."""
-    return [row for name in NAMES for row in made(name, seed, str(number))]
 
 
 def equivalent() -> set[tuple[str, str, str]]:

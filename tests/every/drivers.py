@@ -15,9 +15,9 @@ from collections.abc import AsyncIterator, Callable
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from applications import ENDS, MOVES, Actor, Said, Script, below
+from actors import ENDS, MOVES, Actor, Said, Script, below
 from lifespec import Lifespan
-from lifespec.clock import Deadlock, VirtualLoop
+from lifespec.testing.clock import Deadlock, VirtualLoop
 from lifespec.validate import TRANSITIONS, State
 
 __all__ = ["DRIVERS", "VERDICTS", "Reader", "Seen", "judge", "run"]

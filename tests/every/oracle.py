@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from logging import ERROR, INFO, WARNING
 from typing import NamedTuple
 
-from applications import MESSAGES, Script
+from actors import MESSAGES, Script
 from lifespec.validate import TRANSITIONS, State
 
 __all__ = ["LIMIT", "Result", "expected"]

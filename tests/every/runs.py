@@ -14,9 +14,9 @@ from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from applications import ENDS, MOVES, Actor, Manner, Script, below
+from actors import ENDS, MOVES, Actor, Manner, Script, below
 from lifespec import Lifespan
-from lifespec.clock import Deadlock, VirtualLoop
+from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
 
 __all__ = ["Job", "Stop", "Tally", "Trials", "explore"]

@@ -1,4 +1,4 @@
-"""A translation is held against its message: what it marks up, numbers, duties, terms, marks."""
+"""A translation is held against its message: what it marks up, its numbers, a rule's words."""
 
 # ruff: noqa: RUF001 - Chinese marks are what is tested
 
@@ -61,25 +61,14 @@ def test_a_good_translation_has_no_faults() -> None:
             "必须",
             "应",
             [
-                (
-                    "in the rule sent the English says “must” once, the Chinese 必须 not once: "
-                    "a translation keeps every duty."
-                ),
-                (
-                    "in the rule sent the English says “should” not once, the Chinese 应 once: "
-                    "a translation keeps every duty."
-                ),
+                ("in the rule sent the levels differ: the English must, the Chinese should (应)."),
             ],
         ),
         (
             "服务器",
             "服务",
             [
-                (
-                    "in the rule sent the English says “server” once, the Chinese 服务器 not once: "
-                    "where both say the same nevertheless, write `# server: -1` above the message."
-                ),
-                "the English says 'server': the Chinese must say 服务器.",
+                ("in the rule sent a role is not named: the English server, the Chinese nothing."),
             ],
         ),
         (
@@ -87,12 +76,6 @@ def test_a_good_translation_has_no_faults() -> None:
             "次,",
             ["the half-width , stands in Chinese: write ， (in “ `…` 2 次,见此处与 `…`”)."],
         ),
-        (
-            "**现在**",
-            "**nowadays**",
-            ["the Chinese has the word 'nowaday', which the English has not."],
-        ),
-        ("。", "", ["the Chinese lacks the mark at its end: the English ends with '.'."]),
     ],
 )
 def test_each_fault_has_its_own_sentence(old: str, new: str, expected: list[str]) -> None:
@@ -127,20 +110,17 @@ def test_what_has_words_must_have_chinese_words(english: str, chinese: str, faul
 
 
 @pytest.mark.parametrize(
-    ("english", "chinese", "fault"),
+    ("english", "chinese"),
     [
-        ("Do it:", "如下：", False),
-        ("Do it:", "这样做。", False),
-        ("Why?", "为何", True),
-        ("A title", "标题。", True),
-        ("(See there.)", "（见彼处。）", False),
-        ("Go on…", "继续……", True),
-        ("the first;", "第一；", False),
+        ("It must not wait.", "它等待。"),
+        ("The server starts before the application.", "先启动它。"),
+        ("It keeps a shallow copy:", "它保留一份浅拷贝（shallow copy）。"),
+        ("It may decline.", "也许不支持 lifespan"),
     ],
 )
-def test_both_end_alike(english: str, chinese: str, fault: bool) -> None:  # noqa: FBT001
-    """With a mark, or without one."""
-    assert bool(told(english, chinese)) == fault
+def test_prose_is_the_translators(english: str, chinese: str) -> None:
+    """Outside of rules nothing that shapes a sentence is compared; in a rule it is."""
+    assert told(english, chinese) == []
 
 
 @pytest.mark.parametrize(
@@ -168,13 +148,6 @@ def test_a_comment_can_be_replaced_by_a_comment_only(chinese: str) -> None:
     """The catalogs' check says so at the entry, before a page is built."""
     assert [each for each in told("# close it", chinese, "comment") if "cannot translate" in each]
     assert told("# close it", "# 关闭它", "comment") == []
-
-
-def test_the_table_of_the_terms_shows_english_in_chinese() -> None:
-    """In a cell of a table a term may stay as it is, and nowhere else."""
-    assert told("lifespan", "lifespan", "cell") == []
-    assert told("lifespan", "lifespan", "title") != []
-    assert told("lifespan events", "lifespan events", "cell") != []
 
 
 def test_a_word_of_ours_keeps_its_placeholders() -> None:

@@ -11,8 +11,8 @@ from contextvars import Context
 from typing import Any, NamedTuple
 
 from lifespec import Lifespan, server
-from lifespec.clock import VirtualLoop
 from lifespec.server import Phase
+from lifespec.testing.clock import VirtualLoop
 
 __all__ = ["Case", "Fact", "Run", "places"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifespec import Lifespan
-from lifespec.clock import VirtualLoop
+from lifespec.testing.clock import VirtualLoop
 
 __all__: list[str] = []
 

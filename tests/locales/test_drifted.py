@@ -13,8 +13,6 @@ __all__: list[str] = []
 
 HERE = Path(__file__).parent
 ENGLISH, FAITHFUL = ((HERE / f"{name}.md").read_text() for name in ("english", "faithful"))
-NOT_ONCE = "3: the English says “must” once, the Chinese 必须 not once"
-INSTEAD = "3: the English says “should” not once, the Chinese 应 once"
 NEXT, LINE = (
     """'    await send({"type": "lifespan.startup.complete"})'""",
     "'    await receive()  #'",
@@ -30,7 +28,6 @@ FAULTS = {
     "half-width": [
         "3: the half-width . stands in Chinese: write 。 (in “必须等待答复.应用程序抛出”)."
     ],
-    "duty": [f"{each}: a translation keeps every duty." for each in (NOT_ONCE, INSTEAD)],
     "program": [f"6: the Chinese page's code has {NEXT} where the English has {LINE}."],
 }
 

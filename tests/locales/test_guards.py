@@ -197,11 +197,11 @@ CATALOG_FAULTS = {
     "(e) another link": ("文](#startup)", "文](#shutdown)", "has the link to #shutdown"),
     "(f) a number": (" 10 秒", "十秒", "lacks the number 10"),
     "(f) another number": ("10 秒", "20 秒", "has the number 20"),
-    "(g) 应": ("服务器必须", "服务器应", "in the rule startup-sent the English says “must” once"),
+    "(g) 应": ("服务器必须", "服务器应", "in the rule startup-sent the levels differ"),
     "(h) untranslated": ('msgstr "启动"', 'msgstr ""', "'Startup' is not translated."),
     "(i) fuzzy": ('msgid "Startup"', '#, fuzzy\nmsgid "Startup"', "'Startup' is fuzzy"),
     "(j) stale": ('msgid "Startup"', 'msgid "Start"', "'Start' does not stand in docs/index.md"),
-    "a term": ("服务器等待", "服务程序等待", "the Chinese must say 服务器"),
+    "a role": ("服务器必须", "应用程序必须", "in the rule startup-sent a role is not named"),
     "a half-width mark": ("，见", ",见", "the half-width , stands in Chinese"),
 }
 

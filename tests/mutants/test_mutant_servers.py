@@ -1,6 +1,6 @@
 """The suite tries itself: each wrong server is named by its rule, and the reference by none.
 
-Here each mutant plays the cases that judge its rule; `python tests/mutants/run.py` plays all.
+Here each mutant plays the cases that judge its rule; `python tests/mutants/play.py` plays all.
 """
 
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from lifespec.conformance import servers
 from lifespec.conformance.servers import Job
-from run import REFERENCE, faults, job, named
+from play import REFERENCE, faults, job, named
 from servers import BEFORE, MUTANTS, written
 
 __all__: list[str] = []

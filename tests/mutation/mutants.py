@@ -4,8 +4,8 @@ import ast
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper
@@ -151,16 +151,12 @@ def counts(where: str, node: ast.stmt, old: str, new: str) -> bool:
     return where != "__all__"
 
 
-def mutants(
-    text: str, *, tables: bool, shuffle: Callable[[list[Any]], None] | None = None
-) -> Iterator[Mutant]:
+def mutants(text: str, *, tables: bool) -> Iterator[Mutant]:
     """Make all mutants of a file's functions, or of what stands beside them; none twice."""
     wrapper = MetadataWrapper(cst.parse_module(text))
     visitor = Visitor(OPERATORS, IgnoredCode(set(), set(), set()))
     module, seen = wrapper.visit(visitor), {text}
     lines, places = text.splitlines(), named(ast.parse(text))
-    if shuffle:
-        shuffle(visitor.mutations)
     for mutation in visitor.mutations:
         if isinstance(mutation.contained_by_top_level_function, cst.FunctionDef) == tables:
             continue

@@ -12,7 +12,8 @@ from amgi_redis import Server
 from redis.asyncio import Redis, from_url
 
 from lifespec import scope as lifespan_scope
-from lifespec import trace, validator
+from lifespec import validator
+from lifespec.testing import trace
 
 __all__: list[str] = []
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from lifespec.conformance import applications, middleware
-from lifespec.conformance.report import Report
+from lifespec.conformance.findings import Report
 
 __all__: list[str] = []
 

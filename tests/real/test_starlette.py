@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from lifespec import Lifespan, ShutdownFailed, StartupFailed, clock
+from lifespec import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.testing import clock
 
 __all__: list[str] = []
 

@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import applications, cases, judging, middleware, report, targets
+from lifespec.conformance import applications, cases, judging, middleware, targets
 from lifespec.conformance.applications import Trial
+from lifespec.conformance.findings import Finding, Report
 from lifespec.conformance.judging import Usual
 from lifespec.conformance.pipe import Pipe
 
@@ -55,7 +56,7 @@ class Job:
         return trials(self.dialect)
 
 
-def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
+def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
     """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
     first, *others = job.cases()
     usual_trial, real = _tried(job, first, None, real=bool(job.pipe))
@@ -82,7 +83,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> report.Report:
     finally:
         pool.shutdown()
     findings = tuple(finding for each in trials for finding in each.findings)
-    return report.Report(job.target, job.dialect, findings, applications.note_on(findings))
+    return Report(job.target, job.dialect, findings, applications.note_on(findings))
 
 
 def _tried(job: Job, case: Case, usual: Usual | None, *, real: bool) -> tuple[Trial, bool]:
@@ -154,12 +155,12 @@ def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
     if "unchecked" in last:
         raise cases.Unchecked(last["unchecked"])
     if "findings" in last:
-        found = tuple(report.Finding(**row) for row in last["findings"])
+        found = tuple(Finding(**row) for row in last["findings"])
         return Trial(found, Usual(*last["usual"]), last["doubt"])
     return Trial(tuple(_after(case, job.dialect, end)), Usual("exited", ""))
 
 
-def _after(case: Case, dialect: str, end: str) -> Iterator[report.Finding]:
+def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
     """Yield the findings of a case in which the target ended its process."""
     for each in judging.expected(case, dialect):
         how: judging.How = "broken" if each.phrase == "no exit" else "not run"

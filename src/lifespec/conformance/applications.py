@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance import cases, judging, playing, report, serving
+from lifespec.conformance import cases, judging, playing, serving
+from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import DECLINED, Usual
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from lifespec.conformance.cases import Case
+    from lifespec.conformance.findings import Finding
     from lifespec.conformance.judging import How
-    from lifespec.conformance.report import Finding, Report
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -55,7 +56,7 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
         usual = usual or tried.usual
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
-    return report.Report(name, dialect, tuple(found), note_on(found))
+    return Report(name, dialect, tuple(found), note_on(found))
 
 
 def note_on(findings: Sequence[Finding]) -> str:

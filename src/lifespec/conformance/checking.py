@@ -33,6 +33,8 @@ from lifespec.validate import DIALECTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lifespec.conformance.findings import Report
+
 __all__ = ["add_cases", "add_check", "add_outputs", "publish"]
 
 BRIDGE = Path(__file__).with_name("bridge.pl")
@@ -240,7 +242,7 @@ def _check(arguments: argparse.Namespace) -> int:
     return publish(found, arguments)
 
 
-def publish(found: report.Report, arguments: argparse.Namespace) -> int:
+def publish(found: Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
     words = wording.wording(arguments.language or explain.language(os.environ))
     with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is

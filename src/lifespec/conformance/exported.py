@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.report import printable
+from lifespec.conformance.findings import printable
 
 if TYPE_CHECKING:
-    from lifespec.conformance.report import Finding, Report
+    from lifespec.conformance.findings import Finding, Report
 
 __all__ = ["as_json", "as_junit"]
 

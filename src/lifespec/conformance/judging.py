@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lifespec.conformance import report
 from lifespec.conformance.cases import rules
+from lifespec.conformance.findings import Finding, requirement, verdict_for
+from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.report import Finding, Verdict
+    from lifespec.conformance.findings import Verdict
     from lifespec.conformance.serving import Seen
 
 __all__ = [
@@ -63,7 +64,7 @@ class Matter(NamedTuple):
 
 def findings(case: Case, dialect: str, seen: Sequence[Seen], usual: Usual) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played to an application."""
-    conversation = "\n\n".join(report.sequence(each.spoken.entries) for each in seen)
+    conversation = "\n\n".join(sequence(each.spoken.entries) for each in seen)
     for each in expected(case, dialect):
         told = JUDGES[each.phrase](Matter(each.slug, dialect, seen, usual))
         yield finding(case, dialect, each, told, conversation)
@@ -85,18 +86,16 @@ def finding(
 ) -> Finding:
     """Return what an expectation came to, with the verdict of the text."""
     silent = case.silent_on(each.slug, dialect)
-    wanted = report.requirement(each.slug, dialect, silent=silent)
+    wanted = requirement(each.slug, dialect, silent=silent)
     verdict = _verdict(each.slug, dialect, told, silent=silent)
-    return report.Finding(
-        case.name, each.slug, verdict, wanted, each.says, told.actual, conversation
-    )
+    return Finding(case.name, each.slug, verdict, wanted, each.says, told.actual, conversation)
 
 
 def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
     if told.how in ("not applicable", "not run"):
         return told.how
     silent = silent or told.how == "silent"
-    return report.verdict_for(slug, dialect, held=told.how == "held", silent=silent)
+    return verdict_for(slug, dialect, held=told.how == "held", silent=silent)
 
 
 # ---- what was seen, in words -------------------------------------------------------------------

@@ -9,15 +9,17 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, judging, playing, report, serving
+from lifespec.conformance import cases, judging, playing, serving
 from lifespec.conformance.applications import LIMIT, Trial
+from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told, Usual
+from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.report import Finding, Report
+    from lifespec.conformance.findings import Finding
     from lifespec.conformance.serving import Seen
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -104,7 +106,7 @@ def check(middleware: Middleware, dialect: str = "asgi 2.0", limit: float = LIMI
             tried = trial(middleware, case, dialect, limit=limit, real=True)
         found += tried.findings
     name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
-    return report.Report(name, dialect, tuple(found))
+    return Report(name, dialect, tuple(found))
 
 
 def trials(dialect: str) -> list[Case]:
@@ -118,7 +120,7 @@ def trial(
     """Play one case with and without the middleware, and compare; raise Unchecked."""
     bare = _played(lambda app: app, case, dialect, limit, real=False)
     wrapped = _played(middleware, case, dialect, limit, real=real)
-    conversation = report.sequence(wrapped.seen.spoken.entries, "server", "middleware")
+    conversation = sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(
         judging.finding(case, dialect, expected, _same(expected, bare, wrapped), conversation)
         for expected in judging.expected(case, dialect)

@@ -8,8 +8,9 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from lifespec import clock, stage, validate
+from lifespec import stage, validate
 from lifespec.conformance.serving import IDLE, Call, Seen
+from lifespec.testing import clock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
-from lifespec.conformance.report import Report, sequence
 from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
 from lifespec.conformance.subjects import Subject
 from lifespec.conformance.trials import START, Trial
-from lifespec.trace import Entry
+from lifespec.testing.ladder import sequence
+from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor, Future
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.report import Finding
+    from lifespec.conformance.findings import Finding
     from lifespec.conformance.seen import Line, Seen
 
 __all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]

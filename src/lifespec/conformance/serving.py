@@ -11,7 +11,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec import stage, trace, validate
+from lifespec import stage, validate
+from lifespec.testing import trace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

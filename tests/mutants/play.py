@@ -1,6 +1,6 @@
 """Plays every case to every wrong server, and ten times to the reference; some minutes.
 
-    python tests/mutants/run.py [RULE...]
+    python tests/mutants/play.py [RULE...]
 
 Exit status 0: the suite has named each mutant's rule, what it implies, and no other; and the
 verdicts on the reference were the same ten times.

@@ -1,8 +1,7 @@
 """Conversations as sequence diagrams in text."""
 
-from lifespec.conformance import report
-from lifespec.conformance.drawn import sequence
-from lifespec.trace import Entry
+from lifespec.testing.ladder import sequence
+from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 
@@ -38,8 +37,3 @@ def test_diagrams() -> None:
         "           |                                               returned X",
         "           |-- cancelled ------------------------------------------>X",
     ]
-
-
-def test_a_report_draws_so() -> None:
-    """Who makes findings takes it from the report."""
-    assert report.sequence is sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lifespec import clock, trace
-from lifespec.trace import Entry
+from lifespec.testing import clock, trace
+from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

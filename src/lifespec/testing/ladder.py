@@ -1,4 +1,4 @@
-"""Draws a conversation as a sequence diagram of ASCII characters, for any terminal."""
+"""A message sequence as a diagram of ASCII characters, for any terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lifespec.trace import Entry
+    from lifespec.testing.trace import Entry
 
 __all__ = ["sequence"]
 

@@ -1,6 +1,6 @@
 """Runs every application, against our server and against others: `make exhaustive`.
 
-    python tests/every/run.py [N]
+    python tests/every/exhaustive.py [N]
 
 Writes docs/matrix/exhaustive.json. Exit status 0: no difference.
 """

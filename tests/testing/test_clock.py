@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec import clock
+from lifespec.testing import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -256,7 +256,7 @@ def test_pytest_asyncio(pytester: pytest.Pytester) -> None:
     """`VirtualLoop` serves as a loop factory of pytest-asyncio."""
     pytester.makeconftest(
         """
-        from lifespec.clock import VirtualLoop
+        from lifespec.testing.clock import VirtualLoop
 
         def pytest_asyncio_loop_factories(config, item):
             return {"virtual": VirtualLoop}

@@ -1,0 +1,154 @@
+"""The command behind `make drift`: an example notices a mutant, and what was tried is kept."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import by_examples
+import journal
+import mutated
+from journal import Journal, Task, side_by_side
+
+__all__: list[str] = []
+
+
+def test_what_was_tried_is_kept(tmp_path: Path) -> None:
+    """Also where the last line was not written to its end."""
+    path = tmp_path / "a.jsonl"
+    Journal(path).add("one", {"noticed": {}})
+    with path.open("a") as file:
+        file.write('{"key": "tw')
+    again = Journal(path)
+    assert list(again.rows) == ["one"]
+    again.add("three", {"noticed": {}})
+    assert list(Journal(path).rows) == ["one", "three"]
+
+
+def two(tmp_path: Path) -> list[Path]:
+    """Make two places."""
+    return [journal.emptied(tmp_path / name) for name in "ab"]
+
+
+def test_tasks_run_side_by_side(tmp_path: Path) -> None:
+    """Each in a process of its own; one that dies is told as stopped."""
+    tasks = [Task(str(n), {"n": n}, "") for n in range(5)]
+
+    def work(task: Task, place: Path) -> dict[str, Any]:
+        if task.told["n"] == 3:
+            os._exit(1)
+        return {"process": os.getpid(), "place": place.name}
+
+    found = {task.key: row for task, row in side_by_side(tasks, two(tmp_path), work)}
+    assert found.pop("3") == {"stopped": True}
+    assert len({row["process"] for row in found.values()}) == 4
+    assert {row["place"] for row in found.values()} == {"a", "b"}
+
+
+def test_a_task_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told as stopped: nothing has noticed it."""
+    monkeypatch.setattr(journal, "LIMIT", 0.2)
+
+    def work(_task: Task, _place: Path) -> dict[str, Any]:
+        time.sleep(60)
+        return {}
+
+    [(_, row)] = side_by_side([Task("1", {}, "")], two(tmp_path), work)
+    assert row == {"stopped": True}
+    assert by_examples.missed(row)
+
+
+def block(source: str, expected: str | None = None, kind: str = "virtual") -> dict[str, Any]:
+    """Return an example of a page."""
+    found = {"page": "docs/a.md", "line": 3, "language": "python", "source": source}
+    more = {"expected": expected, "kind": kind, "needs": (), "requests": 0, "beside": ()}
+    return found | more
+
+
+def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> dict[str, Any]:
+    """Try a mutant in a process of its own, as the command does."""
+    pages = {language: {"a": list(blocks)} for language in mutated.LANGUAGES}
+    task = Task("1", {"file": "application"}, source)
+    place = mutated.place(tmp_path, 0)
+
+    def work(task: Task, place: Path) -> dict[str, Any]:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "lifespec"]:
+            del sys.modules[name]
+        return mutated.tried(task, place, pages)
+
+    [(_, row)] = side_by_side([task], [place], work)
+    file = place / "lifespec" / "application.py"
+    assert file.read_text() == mutated.source("application")
+    return dict(row["noticed"])
+
+
+USE = "from lifespec import single_callable\nprint(single_callable.__name__)\n"
+
+
+def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
+    """In each language; without a change nothing fails."""
+    text = mutated.source("application")
+    example = block(USE, "single_callable")
+    assert tried(text, tmp_path, example) == {"en": ["", ""], "zh": ["", ""]}
+    found = tried(f"{text}\nsingle_callable.__name__ = 'other'\n", tmp_path, example)
+    assert found["en"] == found["zh"]
+    assert found["en"][0] == "docs/a.md:3"
+    assert "printed 'other'" in found["en"][1]
+
+
+def test_a_mutant_that_cannot_be_imported_is_noticed(tmp_path: Path) -> None:
+    """No example would run."""
+    found = tried("raise OSError('gone')\n", tmp_path, block(USE))
+    assert found["en"] == ["its import", "OSError: gone"]
+
+
+def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) -> None:
+    """The virtual clock's, by its name; the end of patience is no guard."""
+    text = mutated.source("application")
+    use = USE + "import asyncio\nasyncio.run(asyncio.Event().wait())\n"
+    assert "Deadlock" in tried(text, tmp_path, block(use, "single_callable"))["en"][1]
+    dead = "import os\nos._exit(7)\n"
+    found = tried(dead, tmp_path, block(USE))
+    assert found["en"][0] == ""
+    assert by_examples.missed({"noticed": found})
+
+
+def test_mutants_that_are_no_other_program_are_left_out() -> None:
+    """By the list of `make mutation`."""
+    name, old, new = min(mutated.equivalent())
+    row = {"file": name, "where": "", "line": 1, "old": old, "new": new, "source": "x"}
+    assert mutated.tasks("", [row]) == []
+    assert len(mutated.tasks("", [{**row, "new": "else"}])) == 1
+
+
+def test_what_is_listed_stands_in_the_sources() -> None:
+    """A mutant of a line that is gone is no exception any more."""
+    for row in by_examples.listed():
+        assert row["old"] in mutated.source(row["file"])
+        assert row["reason"].endswith(".")
+        assert (row["file"], row["old"], row["new"]) not in mutated.equivalent()
+
+
+def test_a_mutant_counts_as_noticed_listed_or_alive() -> None:
+    """What one language alone notices is alive, unless it is listed."""
+    first = by_examples.listed()[0]
+    mutant = {"file": "server", "line": 1, "where": "f", "old": "a", "new": "b"}
+    both, one = (
+        {"en": ["a.md:1", "no"], "zh": ["a.md:1", "no"]},
+        {"en": ["a.md:1", "no"], "zh": ["", ""]},
+    )
+    rows = [
+        {**mutant, "noticed": both},
+        {**mutant, "noticed": one},
+        {**mutant, **first, "noticed": one},
+    ]
+    found = by_examples.counted(rows, 1.0)
+    assert found["code"]["server"] == {"mutants": 2, "listed": 0, "en": 2, "zh": 1}
+    assert found["code"]["validate"] == {"mutants": 1, "listed": 1, "en": 1, "zh": 0}
+    assert [row["reason"] for row in found["listed"]] == [first["reason"]]
+    assert found["survivors"] == ["server:1: f\n    - a\n    + b"]
