@@ -35,12 +35,11 @@ CHINESE_WORDS = re.compile(
 # Of what looks like a denial and is none, the pattern has no group.
 ENGLISH_DENIALS = re.compile(
     r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
-    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*"  # noqa: RUF001
-    r"|before it (?:has )?answer(?:ed|s))\b",
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",  # noqa: RUF001
     re.IGNORECASE,
 )
 CHINESE_DENIALS = re.compile(
-    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关)|(?P<denial>[不没无未勿非]|缺少)"
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
 )
 # “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
 BEFORE_AND_AFTER = (

@@ -124,7 +124,9 @@ def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
     """Name the box: the first one of a rule has the name of the rule."""
     if group == rule.boxes[0]:
         return rule.slug
-    return "-".join([rule.slug, *(["behaviour"] if group == rule.silent else group)]).replace(" ", "-")
+    return "-".join([rule.slug, *(["behaviour"] if group == rule.silent else group)]).replace(
+        " ", "-"
+    )
 
 
 def _level(rule: Rule, group: tuple[str, ...]) -> str:

@@ -49,7 +49,7 @@ __all__ = [
 State = Literal["called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"]
 
 
-# What ASGI only recommends, in its core text, and what none of its texts says.
+# What ASGI's main specification only recommends, and what ASGI does not specify.
 _OPEN = frozenset(
     {
         "extra-keys-ignored",
@@ -72,8 +72,8 @@ class Dialect(NamedTuple):
     """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
-    events; `open` are the rules of RULES on which this text is silent, which it does not know, or
-    which it only recommends.
+    events, `needs_message` whether they must have a message; `open` are the rules that are no
+    must of this text: it does not state them, or only recommends them.
     """
 
     title: str
@@ -83,6 +83,7 @@ class Dialect(NamedTuple):
     workers: bool = False
     optional: tuple[str, ...] = ("spec_version",)
     failures: bool = True
+    needs_message: bool = False
     open: frozenset[str] = _OPEN
 
 
@@ -102,8 +103,14 @@ def _versions(version: str) -> Mapping[str, str]:
 
 
 def _amgi(version: str) -> Dialect:
-    title, versions = f"AMGI {version}", _versions(version)
-    return Dialect(title, "amgi", versions, optional=(), open=_OPEN | {"shutdown-after-serving"})
+    return Dialect(
+        f"AMGI {version}",
+        "amgi",
+        _versions(version),
+        optional=(),
+        needs_message=True,
+        open=_OPEN | {"shutdown-after-serving"},
+    )
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -134,7 +141,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             _NONE,
             state=False,
             failures=False,
-            open=_OPEN | _STATE | _FAILURES,
+            open=_OPEN | _STATE | _FAILURES | {"once-per-loop"},
         ),
         "asgi 2.0": Dialect(
             "lifespan 2.0 (ASGI)",
@@ -149,7 +156,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             "pagi",
             _versions("0.3"),
             workers=True,
-            open=frozenset({"state-starts-empty"}),
+            open=frozenset({"once-per-loop", "send-after-end-does-nothing", "state-starts-empty"}),
         ),
     }
 )
@@ -193,6 +200,7 @@ def _steps(state: State) -> Mapping[str, Step]:
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = MappingProxyType(
     {state: _steps(state) for state in STATES}
 )
+
 
 def scope(
     dialect: str, version: str, *, state: bool = True, worker: int | None = None
@@ -454,7 +462,8 @@ class _Conversation:
             self.found("events-known", "application", f"sent {_shown(message)}")
             return False
         texts = EVENTS[kind].defaults
-        sound = all(isinstance(message.get(key, text), str) for key, text in texts.items())
+        without = None if self._text.needs_message else ""
+        sound = all(isinstance(message.get(key, without), str) for key in texts)
         if not sound:
             self.found("message-is-text", "application", f"sent {_shown(message)}")
         if texts and not self._text.failures:

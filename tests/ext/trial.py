@@ -15,6 +15,7 @@ __all__ = ["RULES", "Trial"]
 RULES = """\
 [startup-sent]
 party = "server"
+says = "It must be sent."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"
@@ -22,10 +23,9 @@ section = "Startup"
 
 [answered-once]
 party = "application"
-[[answered-once.source]]
+[answered-once.ours]
 dialects = ["asgi 2.0"]
-level = "must not"
-ours = true
+says = "`Lifespan` refuses the second answer."
 """
 
 # Each builder would compile the theme's templates anew, which takes longer than all else.

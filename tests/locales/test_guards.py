@@ -34,6 +34,7 @@ RULES = """\
 [startup-sent]
 party = "server"
 observable = "application"
+says = "The server must send `lifespan.startup` before it serves requests."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"

@@ -167,9 +167,8 @@ def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
 
 
 def _levelled(sentence: str, level: str) -> str:
-    """Put the word of this level in the place of the first one: so a sentence says its own."""
-    stated = _LEVEL.search(sentence)
-    return sentence.replace(stated[0], level) if stated else sentence
+    """Put the word of this level in the place of another: a sentence is worded once."""
+    return sentence if level in _LEVEL.findall(sentence) else _LEVEL.sub(level, sentence, count=1)
 
 
 def text(name: str) -> str:
