@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import functools
+import inspect
 import pickle
 import re
 import tomllib
@@ -526,7 +527,7 @@ def test_no_application() -> None:
 
 def test_servers_see_an_application_of_one_callable() -> None:
     """Servers that look whether the call is a coroutine function see that it is one."""
-    assert asyncio.iscoroutinefunction(validator(Talk().app).__call__)
+    assert inspect.iscoroutinefunction(validator(Talk().app).__call__)
 
 
 def test_raising() -> None:
@@ -1112,7 +1113,8 @@ def test_what_has_no_repr() -> None:
     (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
     assert "<Odd instance at 0x" in str(found)
     (found,) = Talk(ALL[0], {"type": 10**5000}).run().judge.violations
-    assert "sent <dict object at 0x" in str(found)
+    # Python 3.14 says of a number too long to be written what it is, as of what has no repr
+    assert re.search("sent (<dict object|{'type': <int instance .*) at 0x", str(found))
 
 
 def refused(*happenings: Any, text: str) -> Talk:
