@@ -34,10 +34,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "src"), str(HERE / "_ext")]
 
-import trees  # noqa: E402 - stands beside the pages, not in a package
-from explained import as_json, explained  # noqa: E402 - the same
-from lifespec.stage import plain  # noqa: E402 - from beside the pages, installed or not
-from words import of_reports  # noqa: E402 - the same
+import trees
+from explained import as_json, explained
+from lifespec.stage import plain
+from words import of_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,9 +135,7 @@ class Build:
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
-        return subprocess.Popen(  # noqa: S603 - our own
-            command, stdout=output, stderr=output, cwd=ROOT, env=plain()
-        )
+        return subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT, env=plain())
 
 
 def faults(warnings: str) -> Iterator[str]:

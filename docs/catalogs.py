@@ -16,11 +16,11 @@ from sphinx.errors import SphinxError
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs" / "_ext")]
 
-import catalogue  # noqa: E402 - stands beside the pages, not in a package
-import parity  # noqa: E402
-import templates  # noqa: E402
-import trees  # noqa: E402
-from catalogue import CatalogError, Fault  # noqa: E402
+import catalogue
+import parity
+import templates
+import trees
+from catalogue import CatalogError, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

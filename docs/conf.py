@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
-from compiled import compile_catalogs  # noqa: E402 - stands beside the pages, not in a package
+from compiled import compile_catalogs
 
 compile_catalogs(_HERE.parent / "locales")
 

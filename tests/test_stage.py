@@ -203,7 +203,7 @@ def elsewhere(target: Callable[[], object]) -> list[BaseException]:
     def called() -> None:
         try:
             target()
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             raised.append(error)
 
     thread = threading.Thread(target=called)
@@ -294,6 +294,26 @@ def test_alarm_of_nobody() -> None:
         assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, *old_timer)
+
+
+def test_alarm_that_rings_before_anything_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the limit can pass in the call that sets it: it does not ring again."""
+    old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    setitimer, handler = signal.setitimer, signal.getsignal(signal.SIGALRM)
+
+    def slow(which: int, seconds: float, interval: float = 0) -> tuple[float, float]:
+        left = setitimer(which, seconds, interval)
+        time.sleep(0.05 if seconds else 0)
+        return left
+
+    monkeypatch.setattr(signal, "setitimer", slow)
+    try:
+        with pytest.raises(stage.LimitPassed):
+            limited(int, 0.01)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+        assert signal.getsignal(signal.SIGALRM) is handler
+    finally:
+        setitimer(signal.ITIMER_REAL, *old_timer)
 
 
 def beside(source: str, limit: float = 30) -> tuple[int | None, str, str]:

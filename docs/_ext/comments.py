@@ -176,7 +176,7 @@ def _highlighted(source: str, language: str) -> Iterator[Comment]:
             yield Comment(start, value.rstrip("\n"))
 
 
-class literal_block(nodes.literal_block, addnodes.translatable):  # noqa: N801
+class literal_block(nodes.literal_block, addnodes.translatable):
     """A code block whose comments are messages; writers and Pygments know it by this name.
 
     Its state is in its attributes, since doctrees are pickled: `untranslated` (the source),

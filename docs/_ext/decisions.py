@@ -71,7 +71,7 @@ NEEDED = {"decision": ("outcome", "served"), "conversation": ("outcome", "served
 ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # whose word counts, in this order
 
 
-class case_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+class case_node(nodes.General, nodes.Element):
     """A case: `kind`, `name`, and when its page was read `facts`; its children are its text."""
 
 

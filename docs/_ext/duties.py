@@ -22,8 +22,8 @@ CHINESE = {
 }
 ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}
 ENGLISH_WORDS = re.compile(
-    r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"  # noqa: RUF001
-    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"  # noqa: RUF001
+    r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"
+    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"
     r"|(?P<may>may)(?! \d))\b",
     re.IGNORECASE,
 )
@@ -35,7 +35,7 @@ CHINESE_WORDS = re.compile(
 # Of what looks like a denial and is none, the pattern has no group.
 ENGLISH_DENIALS = re.compile(
     r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
-    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*"  # noqa: RUF001
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*"
     r"|before it (?:has )?answer(?:ed|s))\b",
     re.IGNORECASE,
 )
@@ -49,12 +49,12 @@ BEFORE_AND_AFTER = (
 )
 # Who is named before a duty owes it; these are named as those to whom something is done.
 ENGLISH_DEBTORS = re.compile(
-    r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"  # noqa: RUF001
-    r"|(?<!call the )(?<!keep the )\b(?P<application>applications?)\b(?!’s)",  # noqa: RUF001
+    r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"
+    r"|(?<!call the )(?<!keep the )\b(?P<application>applications?)\b(?!’s)",
     re.IGNORECASE,
 )
 CHINESE_DEBTORS = re.compile("(?<!阻止)(?P<server>服务器)|(?<!对)(?P<application>应用程序)")
-SENTENCES = re.compile(r"[.:]\s|[。：；]")  # noqa: RUF001
+SENTENCES = re.compile(r"[.:]\s|[。：；]")
 
 
 def levels(prose: str, *, chinese: bool) -> list[str]:

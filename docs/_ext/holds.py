@@ -47,11 +47,11 @@ READ = (
 logger = logging.getLogger(__name__)
 
 
-class drawn_node(nodes.General, nodes.Element):  # noqa: N801  docutils names nodes so
+class drawn_node(nodes.General, nodes.Element):
     """Stands for what is drawn from the rules, until every page has been read."""
 
 
-class held_node(nodes.General, nodes.Element):  # noqa: N801  the same
+class held_node(nodes.General, nodes.Element):
     """One rule as it holds in a dialect: a line, and the text."""
 
 

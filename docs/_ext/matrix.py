@@ -15,11 +15,13 @@ from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance import cases
+from lifespec.conformance.findings import Verdict
 from rules import RuleDomain
 from words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -31,15 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGNS", "Legend", "Matrix", "Observed", "RecordedWhen", "setup"]
 
-SIGNS = {  # the worst first
-    "violates": "✗",
-    "departs": "△",
-    "unspecified": "○",
-    "conforms": "✓",
-    "not run": "?",
-    "not applicable": "·",
-}
-FAULTS = ("violates", "departs", "unspecified", "not run")  # which are told case by case
+LATER = "not yet measured"  # a record may be older than a case
+SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
+FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
 
 
 class _OfRecord(SphinxDirective):
@@ -64,8 +60,12 @@ class _OfRecord(SphinxDirective):
     def rows(self) -> dict[str, dict[str, list[Seen]]]:
         """The findings by rule, or by case, and by subject; in the order of the cases."""
         silent = "silent" in self.options
+        record = self.record
         found: dict[str, dict[str, list[Seen]]] = {}
-        for subject in self.record["subjects"]:
+        for case, slug, apart in _of_the_cases(record.get("text", "")):
+            if apart == silent:
+                found[case if silent else slug] = {}
+        for subject in record["subjects"]:
             for finding in subject["findings"]:
                 if finding.get("silent", False) == silent:
                     of = found.setdefault(finding["case" if silent else "slug"], {})
@@ -83,6 +83,15 @@ class _OfRecord(SphinxDirective):
             return text
         place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": row}
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+
+def _of_the_cases(dialect: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield case and rule of each expectation, and whether it stands apart."""
+    for case in cases.load():
+        if case.party == "server" and dialect in case.dialects:
+            for each in case.expect:
+                if dialect in cases.rules()[each.slug].levels:
+                    yield case.name, each.slug, case.silent_on(each.slug, dialect)
 
 
 class Matrix(_OfRecord):
@@ -143,7 +152,9 @@ class Legend(SphinxDirective):
         translate = words(self.env)
         parts = [
             nodes.inline(
-                "", f"{sign}\N{NO-BREAK SPACE}{translate(verdict)}", classes=[_class(verdict)]
+                "",
+                f"{sign}\N{NO-BREAK SPACE}{_word(verdict, translate)}",
+                classes=[_class(verdict)],
             )
             for verdict, sign in SIGNS.items()
         ]
@@ -151,8 +162,9 @@ class Legend(SphinxDirective):
 
 
 def _worst(findings: Iterable[Seen]) -> str:
-    """Return the verdict that counts, of several cases."""
-    return min((each["verdict"] for each in findings), key=[*SIGNS].index, default="not run")
+    """Return the verdict that counts, of several cases; LATER where there is none."""
+    verdicts = [Verdict.named(each["verdict"]) for each in findings]
+    return Verdict.of(verdicts).value if verdicts else LATER
 
 
 def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]]:
@@ -169,7 +181,9 @@ def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]
 
 def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> nodes.list_item:
     verdict, case, actual = key
-    sign = nodes.inline("", f"{SIGNS[verdict]} {translate(verdict)}", classes=[_class(verdict)])
+    sign = nodes.inline(
+        "", f"{SIGNS[verdict]} {_word(verdict, translate)}", classes=[_class(verdict)]
+    )
     colon = translate("%s: %s").split("%s")[1]
     line = nodes.paragraph("", "", sign, nodes.Text(colon + translate("; ").join(names)))
     if case:
@@ -180,7 +194,7 @@ def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> 
 
 def _sign(place: str, findings: list[Seen], translate: Translate) -> nodes.entry:
     verdict = _worst(findings)
-    link = nodes.reference("", SIGNS[verdict], refid=place, reftitle=translate(verdict))
+    link = nodes.reference("", SIGNS[verdict], refid=place, reftitle=_word(verdict, translate))
     entry = _entry(link)
     entry["classes"].append(_class(verdict))
     return entry
@@ -194,6 +208,11 @@ def _title(subject: Record) -> nodes.Element:
 
 def _entry(*content: nodes.Node) -> nodes.entry:
     return nodes.entry("", nodes.paragraph("", "", *content))
+
+
+def _word(verdict: str, translate: Translate) -> str:
+    """Return a verdict as it is written in every language; LATER in the page's."""
+    return translate(LATER) if verdict == LATER else verdict.upper()
 
 
 def _class(verdict: str) -> str:

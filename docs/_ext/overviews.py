@@ -40,7 +40,7 @@ NOTHING = "\N{EN DASH}"
 Facts = dict[str, list[str]]
 
 
-class overview_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+class overview_node(nodes.General, nodes.Element):
     """Stands for the tables of a page's cases until it has been read."""
 
 

@@ -53,7 +53,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 
-class rule_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+class rule_node(nodes.General, nodes.Element):
     """A rule: `slug`, `party`, `level`, `head`, `sources`, `texts`, its children the body."""
 
 
@@ -146,7 +146,7 @@ class RuleDomain(Domain):
         """Take over the rules of pages that another process read."""
         self.rules.update({s: home for s, home in otherdata["rules"].items() if home in docnames})
 
-    def resolve_xref(  # noqa: PLR0913, PLR0917 - Sphinx's signature
+    def resolve_xref(
         self,
         env: BuildEnvironment,  # noqa: ARG002
         fromdocname: str,
@@ -162,7 +162,7 @@ class RuleDomain(Domain):
         place = f"example-{target}" if typ == "example" else target
         return make_refnode(builder, fromdocname, self.rules[target], place, contnode, target)
 
-    def resolve_any_xref(  # noqa: PLR0913, PLR0917 - Sphinx's signature
+    def resolve_any_xref(
         self,
         env: BuildEnvironment,
         fromdocname: str,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
 
 
-class rules_node(nodes.General, nodes.Element):  # noqa: N801 - docutils names nodes so
+class rules_node(nodes.General, nodes.Element):
     """Stands for the table of all rules until every page has been read."""
 
 

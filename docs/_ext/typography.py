@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "faults", "is_chinese"]
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff"
-MARKS = "，。；：？！、（）“”‘’《》…—"  # noqa: RUF001 - they are the subject
+MARKS = "，。；：？！、（）“”‘’《》…—"
 PAUSES = MARKS[:7]
 WORD = "A-Za-z0-9"
 LATIN = f"{WORD}%{CODE}"
-FULL = str.maketrans(",;:?!().", "，；：？！（）。")  # noqa: RUF001
+FULL = str.maketrans(",;:?!().", "，；：？！（）。")
 
 # In a sentence, {0} is what was found, {1} the same in full width, {2} what stands twice.
 RULES = (
@@ -26,7 +26,7 @@ RULES = (
         "the half-width {0} stands in Chinese: write {1}",
     ),
     (
-        rf"(?<=[{HAN}”）])\.|(?<=[{LATIN}])\.(?=[ ]?[{HAN}]|$)",  # noqa: RUF001
+        rf"(?<=[{HAN}”）])\.|(?<=[{LATIN}])\.(?=[ ]?[{HAN}]|$)",
         "the half-width {0} stands in Chinese: write {1}",
     ),
     (r"\.\.\.", "three dots stand in Chinese: write ……"),

@@ -73,7 +73,7 @@ class Run:
     missing: tuple[str, ...] = ()
 
 
-class ExampleFailed(Exception):  # noqa: N818  named as what happened
+class ExampleFailed(Exception):
     """An example did not do what its page shows; `output` is what it printed."""
 
     def __init__(self, block: Block, line: int, sentence: str, output: str = "") -> None:
@@ -162,7 +162,7 @@ def _raised_by(block: Block, code: CodeType, namespace: Namespace) -> BaseExcept
             exec(code, namespace.names)  # noqa: S102  a page's own program
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  a page may show any
+    except BaseException as error:
         return error
     return None
 

@@ -155,9 +155,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         raise LimitPassed
 
     began = time.monotonic()
+    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
     handler = signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # on a busy machine it may ring at once
         yield
     finally:
         try:

@@ -197,7 +197,7 @@ def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.Monke
     assert [row for row in rows if row not in met] == []
 
 
-def ways(silence: bool, state: State = "called", before: Way = ()) -> Iterator[Way]:  # noqa: FBT001
+def ways(silence: bool, state: State = "called", before: Way = ()) -> Iterator[Way]:
     """Give every complete conversation: without a mark, or also those the texts are silent on."""
     if state == "gone":
         yield before

@@ -202,7 +202,7 @@ def test_the_node_survives_a_pickle_and_a_copy() -> None:
     """Sphinx keeps doctrees as pickles; writers know the node by its name."""
     node = block("a  # x\n")
     node.apply_translated_message("# x", "# 一")
-    for copy in (pickle.loads(pickle.dumps(node)), node.deepcopy()):  # noqa: S301 - ours
+    for copy in (pickle.loads(pickle.dumps(node)), node.deepcopy()):
         assert copy.extract_original_messages() == ["# x"]
         assert copy.astext() == "a  # 一\n"
     assert node.__class__.__name__ == "literal_block"

@@ -1,7 +1,5 @@
 """The words of a rule box: levels, denials, roles and order are the same in both languages."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 import pytest
 
 import duties

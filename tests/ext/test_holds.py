@@ -227,7 +227,7 @@ def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> Non
                 "PAGI 0.3",
             ],
             ["once", "may · ours", "should", "should not", "should not", "must"],
-            ["answered", "–", "must not", "must not", "–", "–"],  # noqa: RUF001
+            ["answered", "–", "must not", "must not", "–", "–"],
         ]
         assert built.page().select_one("table.levels a")["href"] == "startup.html#once"
 

@@ -1,7 +1,5 @@
 """A message, taken apart as Sphinx will: what it marks up, and the prose a reader sees."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 from collections import Counter
 
 import pytest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from matrix import SIGNS
+from lifespec.conformance.findings import Verdict
 from trial import Trial
 
 __all__: list[str] = []
@@ -25,20 +25,20 @@ def subject(name: str, *findings: dict[str, str]) -> dict[str, Any]:
     return {"name": name, "versions": {name: "1.0", "extra": "2.0"}, "findings": [*findings]}
 
 
-def tried(folder: Path, page: str, *subjects: dict[str, Any], **configuration: str) -> Trial:
+def tried(folder: Path, page: str, *subjects: dict[str, Any], text: str = "") -> Trial:
     """Make a page that shows a record."""
-    trial = Trial(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS, **configuration)
+    trial = Trial(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS)
     record = {"date": "2026-01-02", "python": "CPython 3.11.2", "system": "Linux"}
     (trial.docs / "matrix").mkdir()
-    text = json.dumps({**record, "subjects": subjects})
-    (trial.docs / "matrix" / "them.json").write_text(text)
+    row = json.dumps({**record, "text": text, "subjects": subjects})
+    (trial.docs / "matrix" / "them.json").write_text(row)
     return trial
 
 
 def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
     """It is readable without colours, says its verdict, and leads to what was observed."""
-    one = subject("quick", finding("conforms"))
-    two = subject("slow", finding("conforms"), finding("violates"))
+    one = subject("quick", finding("pass"))
+    two = subject("slow", finding("pass"), finding("fail"))
     page = "```{matrix} them\n```\n\n```{observed} them\n```"
     with tried(tmp_path, page, one, two) as trial:
         table = trial.page().select_one(".matrix-box table.matrix")
@@ -47,10 +47,10 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         assert heads == ["Rule", "quick 1.0, extra 2.0", "slow 1.0, extra 2.0"]
         cells = table.select("tbody td")
         assert [cell.get_text(strip=True) for cell in cells] == ["startup-sent", "✓", "✗"]
-        assert "verdict-violates" in cells[2]["class"]
+        assert "verdict-fail" in cells[2]["class"]
         link = cells[2].find("a")
         assert link
-        assert (link["title"], link["href"]) == ("violates", "#them-startup-sent")
+        assert (link["title"], link["href"]) == ("FAIL", "#them-startup-sent")
         assert trial.page().find(id="them-startup-sent")
         rule = cells[0].find("a")
         assert rule
@@ -60,11 +60,12 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "sign"),
     [
-        (["conforms", "not run"], "✓"),
-        (["conforms", "unspecified"], "○"),
-        (["unspecified", "departs"], "△"),
-        (["not applicable", "not run"], "?"),
-        (["not applicable"], "·"),
+        (["pass", "skip"], "✓"),
+        (["pass", "info"], "✓"),
+        (["info", "skip"], "○"),
+        (["info", "warn"], "△"),
+        (["skip", "skip"], "·"),
+        (["skip"], "·"),
     ],
 )
 def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Path) -> None:
@@ -74,40 +75,52 @@ def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Pa
         assert trial.page().select("tbody td")[1].get_text(strip=True) == sign
 
 
-def test_a_subject_without_a_finding_was_not_run(tmp_path: Path) -> None:
+def test_a_subject_without_a_finding_is_not_yet_measured(tmp_path: Path) -> None:
     """Its cell is no hole."""
-    rows = subject("quick", finding("conforms")), subject("slow")
+    rows = subject("quick", finding("pass")), subject("slow")
     with tried(tmp_path, "```{matrix} them\n```", *rows) as trial:
         assert trial.page().select("tbody td")[2].get_text(strip=True) == "?"
 
 
+def test_a_case_that_is_newer_than_the_record_has_a_row(tmp_path: Path) -> None:
+    """It says that it was not yet measured, and the page says no more about it."""
+    page = "```{matrix} them\n```\n\n```{observed} them\n:silent:\n```"
+    with tried(tmp_path, page, subject("quick", finding("pass")), text="asgi 2.0") as trial:
+        rows = {row.code.get_text(): row for row in trial.page().select("tbody tr") if row.code}
+        assert rows["startup-sent"].select("td")[1].get_text(strip=True) == "✓"
+        link = rows["wait-for-startup"].select("td")[1].find("a")
+        assert link
+        assert (link.get_text(), link["title"]) == ("?", "not yet measured")
+        assert trial.page().find(id="them-hangs-at-startup")
+
+
 def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
-    """The worst comes first; what conforms is told in a line."""
+    """The worst comes first; what passed is told in a line."""
     rows = (
-        subject("quick", finding("conforms"), finding("conforms", case="other")),
-        subject("slow", finding("departs", actual="It came late."), finding("conforms")),
-        subject("late", finding("departs", actual="It came late.")),
-        subject("sound", finding("conforms")),
+        subject("quick", finding("pass"), finding("pass", case="other")),
+        subject("slow", finding("warn", actual="It came late."), finding("pass")),
+        subject("late", finding("warn", actual="It came late.")),
+        subject("sound", finding("pass")),
     )
     with tried(tmp_path, "```{observed} them\n```", *rows) as trial:
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
     assert lines == [
-        "△ departs: slow; late · plain It came late.",
-        "✓ conforms: quick; sound",
+        "△ WARN: slow; late · plain It came late.",
+        "✓ PASS: quick; sound",
     ]
 
 
 def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
     """They are named by the case, and no rule's cell counts them."""
-    odd = {**finding("unspecified", case="odd", actual="It came twice."), "silent": True}
+    odd = {**finding("info", case="odd", actual="It came twice."), "silent": True}
     page = "```{matrix} them\n:silent:\n```\n\n```{observed} them\n:silent:\n```"
-    rows = subject("quick", finding("conforms"), odd), subject("slow", finding("violates"))
+    rows = subject("quick", finding("pass"), odd), subject("slow", finding("fail"))
     with tried(tmp_path, page, *rows) as trial:
         cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
         assert cells == ["Case", "quick1.0, extra 2.0", "slow1.0, extra 2.0", "odd", "○", "?"]
         assert trial.page().find(id="them-odd")
         lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
-        assert lines == ["○ unspecified: quick · odd It came twice."]
+        assert lines == ["○ INFO: quick · odd It came twice."]
 
 
 def test_the_signs_are_explained(tmp_path: Path) -> None:
@@ -116,7 +129,9 @@ def test_the_signs_are_explained(tmp_path: Path) -> None:
         legend = trial.page().select_one("p.matrix-legend")
         assert legend
         told = [part.get_text() for part in legend.select("span")]
-        assert told == [f"{sign}\N{NO-BREAK SPACE}{verdict}" for verdict, sign in SIGNS.items()]
+        assert told == [f"{each.sign}\N{NO-BREAK SPACE}{each.word}" for each in Verdict] + [
+            "?\N{NO-BREAK SPACE}not yet measured"
+        ]
 
 
 def test_the_page_says_when(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """A translation is held against its message: what it marks up, its numbers, a rule's words."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 import polib
 import pytest
 
@@ -104,7 +102,7 @@ def test_a_number_that_is_spelled_in_english_may_be_a_figure_in_chinese() -> Non
         ("Contributing", "参与", False),
     ],
 )
-def test_what_has_words_must_have_chinese_words(english: str, chinese: str, fault: bool) -> None:  # noqa: FBT001
+def test_what_has_words_must_have_chinese_words(english: str, chinese: str, fault: bool) -> None:
     """Names stay."""
     assert told(english, chinese) == ["this has no Chinese word: translate it."] * fault
 

@@ -1,4 +1,4 @@
-"""What `make drift` found, on a page."""
+"""What long commands measured, on a page."""
 
 import json
 from pathlib import Path
@@ -6,174 +6,157 @@ from typing import Any
 
 import pytest
 
-from proof import PLACES
 from trial import Trial
 
 __all__: list[str] = []
 
-CODE = {"mutants": 1000, "listed": 1, "en": 999, "zh": 998}
-FOUND: dict[str, Any] = {
-    "date": "2026-01-02",
-    "python": "CPython 3.11.2",
-    "sphinx": "9.0.4",
-    "mutmut": "3.8.1",
-    "machine": "one that is quick",
-    "seconds": {"code": 600, "documents": 1230},
-    "code": {"server": CODE},
-    "documents": [
-        {"language": "both", "place": "rules.toml", "token": "level", "made": 3, "copy": 3},
-        {"language": "en", "place": "rule", "token": "event", "made": 5, "run": 3, "other": 2},
-        {"language": "en", "place": "rule", "token": "level", "made": 4, "held": 3, "none": 1},
-        {"language": "zh", "place": "text", "token": "party", "made": 2, "listed": 2},
-    ],
-    "listed": [
-        {"language": "zh", "place": "text", "token": "party", "reason": "None.", "number": 2},
-        {
-            "language": "both",
-            "place": "rules.toml",
-            "token": "level",
-            "reason": "None.",
-            "number": 1,
+MUTANT = {"file": "validate", "old": "a", "new": "b", "reason": "None."}
+FOUND: dict[str, dict[str, Any]] = {
+    "drift": {
+        "python": "CPython 3.11.2",
+        "mutmut": "3.8.1",
+        "code": {"server": {"mutants": 1000, "listed": 1, "en": 999, "zh": 998}},
+        "listed": [MUTANT, MUTANT, {**MUTANT, "file": "server"}],
+        "survivors": [],
+    },
+    "mutation": {
+        "python": "3.11.2",
+        "mutmut": "3.8.1",
+        "parts": {
+            "server": {"mutants": 1000, "noticed": 999, "equivalent": 1, "survived": 0},
+            "server tables": {"mutants": 2, "noticed": 1, "equivalent": 0, "survived": 1},
         },
-    ],
-    "survivors": [],
+    },
+    "exhaustive": {
+        "python": "3.11.2",
+        "actions": {"drivers": 4, "server": 5},
+        "server": {
+            "5": {
+                "applications": 18306,
+                "told apart": 9,
+                "stop points of one": 2,
+                "runs": 7,
+                "differences": 0,
+            }
+        },
+        "drivers": {
+            name: {
+                "version": version,
+                "4": {"as the texts say": 1, "unspecified": 2, "otherwise": 3, "waits for ever": 4},
+            }
+            for name, version in (("lifespec", ""), ("uvicorn", "0.54"))
+        },
+    },
 }
 
 
-def tried(folder: Path, page: str, **found: Any) -> Trial:
-    """Make a page that shows what was found."""
-    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "proof")
+def tried(folder: Path, record: str, part: str, **found: Any) -> Trial:
+    """Make a page that shows part of a record."""
+    trial = Trial(folder, {"index": f"# A\n\n```{{{record}}} {part}\n```\n"}, "proof")
     (trial.docs / "matrix").mkdir()
-    (trial.docs / "matrix" / "drift.json").write_text(json.dumps(FOUND | found))
+    (trial.docs / "matrix" / f"{record}.json").write_text(json.dumps(FOUND[record] | found))
     return trial
 
 
-def rows(trial: Trial) -> list[list[str]]:
-    """Return the texts of the page's table."""
-    found = trial.page().select("table tr")
-    return [[cell.get_text(strip=True) for cell in row.find_all(["th", "td"])] for row in found]
-
-
-def test_the_scores(tmp_path: Path) -> None:
-    """Of each language; what is listed is neither noticed nor asked for."""
-    with tried(tmp_path, "```{drift} scores\n```") as trial:
-        head, *found = rows(trial)
-        assert head == ["", "Score", "Tried", "Noticed", "Only a copy", "Listed", "Nothing"]
-        assert [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in found] == [
-            ["Mutants, English", "100 %", "1,000", "999", "0", "1", "0"],
-            ["Mutants, Chinese", "99.9 %", "1,000", "998", "0", "1", "1"],
-            ["Changes, English", "88.89 %", "9", "8", "0", "0", "1"],
-            ["Changes, Chinese", "100 %", "2", "0", "0", "2", "0"],
-            ["Changes, both at once", "100 %", "3", "3", "3", "0", "0"],
-        ]
-
-
-def test_what_is_listed(tmp_path: Path) -> None:
-    """By place and token, with the reason and how often."""
-    with tried(tmp_path, "```{drift} listed\n```") as trial:
-        assert rows(trial) == [
-            ["Place", "Token", "Changes", "Reason"],
-            ["Other prose, Chinese", "party", "2", "None."],
-            ["rules.toml", "level", "1", "None."],
-        ]
-
-
-def test_the_mutants_by_file(tmp_path: Path) -> None:
-    """How many there are, and in which language they were noticed."""
-    with tried(tmp_path, "```{drift} code\n```") as trial:
-        assert rows(trial) == [
-            ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"],
-            ["server.py", "1,000", "1", "999", "998"],
-        ]
-
-
-def test_the_changes_by_place(tmp_path: Path) -> None:
-    """In one order, whatever the record's; what is listed counts as what it is."""
-    with tried(tmp_path, "```{drift} documents\n```") as trial:
-        head, *found = rows(trial)
-        guards = ["An example", "A table or a test", "The other language", "Only a copy"]
-        assert head == ["Place", "Changes", *guards, "Nothing"]
-        assert found == [
-            ["Rules, English", "9", "3", "3", "2", "0", "1"],
-            ["rules.toml", "3", "0", "0", "0", "3", "0"],
-            ["Other prose, Chinese", "2", "0", "0", "0", "0", "2"],
-        ]
-        assert not trial.page().select("svg")
-
-
-def test_the_changes_by_token(tmp_path: Path) -> None:
-    """A row for each, by the alphabet."""
-    with tried(tmp_path, "```{drift} tokens\n```") as trial:
-        assert [row[:2] for row in rows(trial)] == [
-            ["Token", "Changes"],
-            ["event", "5"],
-            ["level", "7"],
-            ["party", "2"],
-        ]
-
-
-def test_a_chart_can_be_read_without_being_seen(tmp_path: Path) -> None:
-    """Its description has each share; none is 100 % where something is missing."""
-    many = {"language": "en", "place": "case", "token": "event", "made": 9999, "run": 9998}
-    with tried(
-        tmp_path, "```{drift} documents\n:chart:\n```", documents=[*FOUND["documents"], many]
-    ) as trial:
-        (drawing,) = trial.page().select("figure svg")
-        assert drawing["role"] == "img"
-        assert drawing.find("desc").get_text().replace("\N{NO-BREAK SPACE}", " ") == (
-            "Rules, English: 88.89 %; Decisions, English: 99.9 %; rules.toml: 0 %; "
-            "Other prose, Chinese: 0 %"
-        )
-        assert len(drawing.select("path")) == 8
-
-
-def test_all_is_100_percent(tmp_path: Path) -> None:
-    """Where nothing is missing."""
-    row = {"language": "en", "place": "case", "token": "event", "made": 7, "run": 7}
-    page = "```{drift} documents\n:chart:\n```"
-    with tried(tmp_path, page, documents=[row]) as trial:
-        told = trial.page().select("figure desc")[0].get_text()
-        assert told.replace("\N{NO-BREAK SPACE}", " ") == "Decisions, English: 100 %"
+@pytest.mark.parametrize(
+    ("record", "part", "rows"),
+    [
+        (
+            "mutation",
+            "code",
+            [
+                ["File", "Mutants", "Noticed", "Equivalent", "Survived"],
+                ["server.py", "1,000", "999", "1", "0"],
+                ["server.py (tables)", "2", "1", "0", "1"],
+            ],
+        ),
+        (
+            "drift",
+            "code",
+            [
+                ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"],
+                ["server.py", "1,000", "1", "999", "998"],
+            ],
+        ),
+        (
+            "drift",
+            "listed",
+            [
+                ["File", "Before", "After", "Mutants", "Reason"],
+                ["validate.py", "a", "b", "2", "None."],
+                ["server.py", "a", "b", "1", "None."],
+            ],
+        ),
+        (
+            "exhaustive",
+            "server",
+            [
+                [
+                    "Actions",
+                    "Applications",
+                    "Told apart",
+                    "Stop points of one, at most",
+                    "Runs",
+                    "Differences",
+                ],
+                ["5", "18,306", "9", "2", "7", "0"],
+            ],
+        ),
+        (
+            "exhaustive",
+            "drivers",
+            [
+                ["Driver", "As the texts say", "unspecified", "Otherwise", "Waits for ever"],
+                ["lifespec", "1", "2", "3", "4"],
+                ["uvicorn 0.54", "1", "2", "3", "4"],
+            ],
+        ),
+    ],
+)
+def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_path: Path) -> None:
+    """With the numbers of the record."""
+    with tried(tmp_path, record, part) as trial:
+        found = trial.page().select("table tr")
+        assert [[cell.get_text().strip() for cell in row.select("th, td")] for row in found] == rows
 
 
 @pytest.mark.parametrize(
-    ("survivors", "shown"), [([], "None."), (["a.md:1: one", "b.md:2: two"], "a.md:1: one\nb.md")]
+    ("survivors", "shown"), [([], "None."), (["a.py:1: one", "b.py:2: two"], "a.py:1: one\nb.py")]
 )
 def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -> None:
     """Or it is said that there are none."""
-    with tried(tmp_path, "```{drift} survivors\n```", survivors=survivors) as trial:
+    with tried(tmp_path, "drift", "survivors", survivors=survivors) as trial:
         assert shown in trial.page().find(class_="body").get_text()
 
 
-def test_when_it_was_measured(tmp_path: Path) -> None:
-    """How much, how long, with what and where."""
-    with tried(tmp_path, "```{drift} when\n```") as trial:
-        text = trial.page().get_text()
-        assert "1,000 mutants and 14 changes, tried in 30 minutes of a processor" in text
-        versions = "CPython 3.11.2, Sphinx 9.0.4, mutmut 3.8.1"
-        assert f"Measured on 2026-01-02: {versions}; one that is quick." in text
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        ("drift", "Measured with CPython 3.11.2, mutmut 3.8.1."),
+        ("mutation", "Measured with CPython 3.11.2, mutmut 3.8.1."),
+        ("exhaustive", "Measured with CPython 3.11.2."),
+    ],
+)
+def test_the_versions_are_named(record: str, text: str, tmp_path: Path) -> None:
+    """Those of the record, whichever run now."""
+    with tried(tmp_path, record, "when") as trial:
+        assert text in trial.page().get_text()
 
 
 def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     """It is a fault of the page, with its line."""
-    with tried(tmp_path, "```{drift} luck\n```") as trial:
+    with tried(tmp_path, "drift", "luck") as trial:
         (first, *_) = trial.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
-        assert "There is no part 'luck'" in first
+        assert "There is no part 'luck', only code, listed, survivors, when." in first
 
 
 def test_its_words_are_translated(tmp_path: Path) -> None:
     """Names of files are not."""
-    built = tried(tmp_path, "```{drift} documents\n```")
+    built = tried(tmp_path, "mutation", "code")
     built.configuration["language"] = "zh_CN"
-    built.translate("lifespec", {"Place": "位置", "Rules, English": "规则（英文）"})  # noqa: RUF001
+    built.translate("lifespec", {"File": "文件", "tables": "表"})
     with built:
-        first = [row[0] for row in rows(built)]
-        assert first == ["位置", "规则（英文）", "rules.toml", "Other prose, Chinese"]  # noqa: RUF001
-
-
-def test_every_place_of_the_record_has_a_name() -> None:
-    """What `make drift` changes today is what the page knows."""
-    path = Path(__file__).parents[2] / "docs" / "matrix" / "drift.json"
-    found = json.loads(path.read_text())["documents"]
-    assert {f"{row['language']} {row['place']}" for row in found} <= set(PLACES)
+        first = [row.select_one("th, td") for row in built.page().select("table tr")]
+        texts = [cell.get_text().strip() for cell in first if cell]
+        assert texts == ["文件", "server.py", "server.py (表)"]

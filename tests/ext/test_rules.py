@@ -218,7 +218,7 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
 def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
     """Sphinx stores what it read."""
     with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
-        again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))  # noqa: S301
+        again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))
         assert [node["slug"] for node in again.findall(rules.rule_node)] == [
             "startup-sent",
             "answered-once",

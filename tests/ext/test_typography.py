@@ -1,7 +1,5 @@
 """How Chinese is set."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 import pytest
 
 import typography

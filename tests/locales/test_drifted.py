@@ -1,7 +1,5 @@
 """Short pages that have drifted from the English one, each by one fault, and what is said."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 from difflib import SequenceMatcher
 from pathlib import Path
 

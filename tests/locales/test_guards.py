@@ -3,8 +3,6 @@
 A small project of its own, with the true configuration, is whole; then one thing is broken.
 """
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 import io
 import re
 import shutil

@@ -68,7 +68,7 @@ def _module(name: str) -> ModuleType:
         raise Unchecked(_raised(f"import {name}", error)) from None
     except stage.LimitPassed:
         raise
-    except BaseException as error:  # noqa: BLE001  a module may raise any, SystemExit too
+    except BaseException as error:
         raise Unchecked(_raised(f"import {name}", error)) from None
 
 
@@ -78,7 +78,7 @@ def _called(target: str, found: Any) -> Callable[[], Any]:
             return found()
         except stage.LimitPassed:
             raise
-        except BaseException as error:  # noqa: BLE001  the same
+        except BaseException as error:
             raise Unchecked(_raised(f"{target}()", error)) from None
 
     return call

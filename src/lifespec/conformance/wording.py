@@ -31,19 +31,18 @@ WORDS = (
     "requirement",
     "expected",
     "actual",
+    "origin",
+    "more",
     "%s: %s",
     "%s (%s, %s)",
-    "%s (ours: %s is silent)",
-    "%s (but %s is silent on this case)",
-    "Rules: %s.",
+    "not specified",
+    "%s (%s does not specify this case)",
+    "Rules that %s requires and that were not kept: %s.",
+    "It could not be checked: %s",
+    "The application does not support lifespan.",
+    "It keeps all that %s requires; recommendations missed: %s.",
+    "It keeps all that %s requires and recommends.",
     ", ",
-    "none",
-    "conforms",
-    "violates",
-    "departs",
-    "unspecified",
-    "not applicable",
-    "not run",
     *(phrase.says for phrase in PHRASES.values()),
 )
 
@@ -90,9 +89,9 @@ class _Translated(Wording):
         name, level, _ = self._text(slug, dialect)
         sentence = self.rules[slug].text.replace("\n", "")
         if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
-            return self.word("%s (but %s is silent on this case)", sentence, name)
+            return self.word("%s (%s does not specify this case)", sentence, name)
         if not rules()[slug].levels.get(dialect):
-            return self.word("%s (ours: %s is silent)", sentence, name)
+            level = self.word("not specified")
         return self.word("%s (%s, %s)", sentence, level, name)
 
     def expected(self, english: str) -> str:
