@@ -34,7 +34,7 @@ class LifespanWarning(UserWarning):
     """What a test should know of an application although no rule was broken."""
 
 
-class ViolationsFound(AssertionError):  # noqa: N818  named as what happened
+class ViolationsFound(AssertionError):
     """The application, or who gave it requests, broke rules: `violations` has them all."""
 
     def __init__(self, sentence: str, violations: Sequence[Violation]) -> None:
