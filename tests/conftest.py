@@ -3,6 +3,7 @@
 `@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
 A perl without the modules that PAGI's applications need is told apart.
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
+Whether the machine asks programs for colours or more warnings makes no difference to a test.
 """
 
 import asyncio
@@ -13,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.examples_perl import lacking
 from lifespec.testing.clock import VirtualLoop
+from lifespec_docs.examples.perl_apps import lacking
+from lifespec_docs.examples.sandbox import LOUD
 
 __all__: list[str] = []
 
+for name in LOUD:
+    os.environ.pop(name, None)
 # What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

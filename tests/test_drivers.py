@@ -25,23 +25,23 @@ def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
 def test_the_test_client_of_starlette() -> None:
     """It raises what a server lives with, and goes on where the start has failed in silence."""
     verdicts = found("starlette")
-    assert verdicts["well-behaved", "startup-sent"][0] == "conforms"
+    assert verdicts["well-behaved", "startup-sent"][0] == "pass"
     assert verdicts["well-behaved", "scope-versions"] == (
-        "violates",
+        "fail",
         "The scope has the asgi None.",
     )
-    assert verdicts["raises-on-the-scope", "decline-by-raising"][0] == "violates"
-    assert verdicts["failed-with-message", "startup-failed-never-serves"][0] == "violates"
+    assert verdicts["raises-on-the-scope", "decline-by-raising"][0] == "fail"
+    assert verdicts["failed-with-message", "startup-failed-never-serves"][0] == "fail"
     assert verdicts["state", "state-shallow-copy"] == (
-        "conforms",
+        "pass",
         "Each request had a shallow copy.",
     )
     assert verdicts["well-behaved", "shutdown-after-serving"] == (
-        "not applicable",
+        "skip",
         "Who uses a driver makes the requests, and decides when they end.",
     )
     assert verdicts["port-in-use", "shutdown-sent"] == (
-        "not applicable",
+        "skip",
         "A driver listens on no port.",
     )
 
@@ -50,25 +50,25 @@ def test_the_lifespan_of_amgi() -> None:
     """It gives messages, raises where the start has failed, and leaves the state to others."""
     verdicts = found("amgi-common")
     assert verdicts["well-behaved", "scope-versions"] == (
-        "conforms",
+        "pass",
         "amgi is {'version': '2.0', 'spec_version': '2.0'}.",
     )
-    assert verdicts["well-behaved", "same-loop"][0] == "conforms"
+    assert verdicts["well-behaved", "same-loop"][0] == "pass"
     assert verdicts["failed-with-message", "startup-failed-shown"] == (
-        "conforms",
+        "pass",
         "The output says: amgi_common.LifespanFailureError: no database at db-1",
     )
-    assert verdicts["raises-on-the-scope", "decline-by-raising"] == ("conforms", "It was served.")
-    assert verdicts["state", "state-shallow-copy"][0] == "not applicable"
-    assert verdicts["state", "state-untouched"][0] == "conforms"
+    assert verdicts["raises-on-the-scope", "decline-by-raising"] == ("pass", "It was served.")
+    assert verdicts["state", "state-shallow-copy"][0] == "skip"
+    assert verdicts["state", "state-untouched"][0] == "pass"
 
 
 def test_the_reference_conforms() -> None:
     """Everywhere."""
     assert {verdict for verdict, _ in found("lifespec").values()} <= {
-        "conforms",
-        "not applicable",
-        "unspecified",
+        "pass",
+        "skip",
+        "info",
     }
 
 

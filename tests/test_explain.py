@@ -1,7 +1,5 @@
 """The rules as a terminal shows them."""
 
-# ruff: noqa: RUF001 - Chinese has marks of its own
-
 import json
 import tomllib
 from importlib import resources
@@ -10,8 +8,8 @@ from unicodedata import east_asian_width
 import pytest
 
 from lifespec.conformance import explain
-from lifespec.conformance.explain import Explanation
 from lifespec.conformance.cases import rules
+from lifespec.conformance.explain import Explanation
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []

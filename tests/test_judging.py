@@ -99,21 +99,21 @@ def test_courses(what: Seen, course: str) -> None:
 )
 def test_kept(slug: str, idle: Seen) -> None:
     """A rule is kept where the judge found nothing, and does not apply without an occasion."""
-    assert told("kept", slug, idle)[0] == "not applicable"
+    assert told("kept", slug, idle)[0] == "skip"
     rich = seen(sent=["x"], state={"pool": 1})
     if slug == "message-is-text":
         rich = seen("failed", "", sent=["x"])
     assert told("kept", slug, rich)[0] == "held"
     other = seen(sent=["x"], state={"a": 1}, violations=[violation(slug, "server")])
     other.violations.append(violation("scope-type"))
-    assert told("kept", slug, other)[0] in ("held", "not applicable")
+    assert told("kept", slug, other)[0] in ("held", "skip")
     broken = seen(violations=[violation(slug)])
     assert told("kept", slug, broken) == ("broken", "It was so.")
 
 
 @pytest.mark.parametrize(
     ("slug", "how"),
-    [("events-known", "silent"), ("startup-answered-once", "broken")],
+    [("events-known", "unspecified"), ("startup-answered-once", "broken")],
 )
 def test_remarks(slug: str, how: str) -> None:
     """A remark on a must says that the text is silent here; else the level says it."""
@@ -134,19 +134,19 @@ def test_keys_at_the_end() -> None:
         ("startup-answered", seen("failed", ""), "held"),
         ("startup-answered", seen("raised", "", **RAISED), "held"),
         ("startup-answered", seen("returned", ""), "held"),
-        ("startup-answered", seen("raised", "", **RAISED, refused=["No."]), "not applicable"),
+        ("startup-answered", seen("raised", "", **RAISED, refused=["No."]), "skip"),
         ("startup-answered", seen("silent", "", doing=IDLE), "broken"),
-        ("startup-answered", seen("exited", ""), "not applicable"),
+        ("startup-answered", seen("exited", ""), "skip"),
         ("shutdown-answered", seen(), "held"),
         ("shutdown-answered", seen("complete", "failed"), "held"),
-        ("shutdown-answered", seen("failed", ""), "not applicable"),
-        ("shutdown-answered", seen("raised", "raised", **RAISED), "not applicable"),
+        ("shutdown-answered", seen("failed", ""), "skip"),
+        ("shutdown-answered", seen("raised", "raised", **RAISED), "skip"),
         ("shutdown-answered", seen("complete", "returned"), "broken"),
-        ("shutdown-answered", seen("complete", "raised", **RAISED), "silent"),
+        ("shutdown-answered", seen("complete", "raised", **RAISED), "unspecified"),
         ("shutdown-answered", seen("complete", "silent", doing=IDLE), "broken"),
-        ("shutdown-answered", seen("complete", ""), "not applicable"),
-        ("shutdown-answered", seen("complete", "exited", **RAISED), "not applicable"),
-        ("shutdown-answered", seen("complete", "returned", refused=["No."]), "not applicable"),
+        ("shutdown-answered", seen("complete", ""), "skip"),
+        ("shutdown-answered", seen("complete", "exited", **RAISED), "skip"),
+        ("shutdown-answered", seen("complete", "returned", refused=["No."]), "skip"),
     ],
 )
 def test_answered(slug: str, what: Seen, how: str) -> None:
@@ -161,7 +161,7 @@ def test_answered(slug: str, what: Seen, how: str) -> None:
         ("answers too", seen("failed", ""), USUAL, "held"),
         ("answers too", seen("raised", "", **RAISED), USUAL, "broken"),
         ("answers too", seen("silent", "", doing=IDLE), USUAL, "broken"),
-        ("answers too", seen("raised", "", **RAISED), Usual("raised", ""), "not applicable"),
+        ("answers too", seen("raised", "", **RAISED), Usual("raised", ""), "skip"),
         ("as usual", seen(), USUAL, "held"),
         ("as usual", seen("failed", ""), USUAL, "broken"),
         ("as usual", seen("complete", "returned"), USUAL, "broken"),
@@ -180,14 +180,14 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
 @pytest.mark.parametrize(
     ("what", "wanted"),
     [
-        (seen("failed", ""), ("not applicable", "Startup was answered with failed.")),
+        (seen("failed", ""), ("skip", "Startup was answered with failed.")),
         (
             seen("raised", "", reaction="raised", received=True, **RAISED),
             ("held", "It raised ValueError: http only."),
         ),
         (
             seen("raised", "", reaction="raised", **RAISED),
-            ("not applicable", "It declined lifespan: it raised ValueError: http only."),
+            ("skip", "It declined lifespan: it raised ValueError: http only."),
         ),
         (seen(reaction="received"), ("broken", "It called receive.")),
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
@@ -223,7 +223,7 @@ def test_findings() -> None:
     """Each expectation has a finding, with the verdict of the text and the conversation."""
     expect = Expectation("shutdown-answered", "answered")
     (found,) = judging.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
-    assert (found.case, found.slug, found.verdict) == ("quick", "shutdown-answered", "violates")
+    assert (found.case, found.slug, found.verdict) == ("quick", "shutdown-answered", "fail")
     assert found.requirement.endswith("(must, lifespan 2.0 (ASGI))")
     assert found.expected == PHRASES["answered"].says
     assert found.actual == judging.course(BROKEN)
@@ -233,11 +233,11 @@ def test_findings() -> None:
 @pytest.mark.parametrize(
     ("silent", "what", "verdict"),
     [
-        ((), BROKEN, "violates"),
-        (("shutdown-answered",), BROKEN, "unspecified"),
-        ((), seen("complete", "raised", **RAISED), "unspecified"),
-        ((), seen("failed", ""), "not applicable"),
-        ((), seen(), "conforms"),
+        ((), BROKEN, "fail"),
+        (("shutdown-answered",), BROKEN, "info"),
+        ((), seen("complete", "raised", **RAISED), "info"),
+        ((), seen("failed", ""), "skip"),
+        ((), seen(), "pass"),
     ],
 )
 def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
@@ -252,14 +252,14 @@ def test_what_a_text_lacks_is_not_judged() -> None:
     """Lifespan 1.0 has no state, and so no rule about it."""
     expect = Expectation("state-keys-text", "kept")
     assert not [*judging.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
-    assert not [*judging.without(case(expect), "asgi 1.0", "not run", "No.")]
+    assert not [*judging.without(case(expect), "asgi 1.0", "skip", "No.")]
 
 
 def test_cases_that_are_not_played() -> None:
     """Their findings say why."""
     expect = Expectation("shutdown-answered", "answered")
-    (found,) = judging.without(case(expect), "asgi 2.0", "not applicable", "It declines.")
-    assert (found.verdict, found.actual) == ("not applicable", "It declines.")
+    (found,) = judging.without(case(expect), "asgi 2.0", "skip", "It declines.")
+    assert (found.verdict, found.actual) == ("skip", "It declines.")
     assert found.conversation == ""
-    same = judging.finding(case(expect), "asgi 2.0", expect, Told("not run", "No."))
-    assert (same.verdict, same.actual) == ("not run", "No.")
+    same = judging.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
+    assert (same.verdict, same.actual) == ("skip", "No.")

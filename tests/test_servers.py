@@ -67,11 +67,11 @@ def test_a_server_is_judged_case_by_case() -> None:
     assert found.subject == f"{sys.executable} {SERVE} {{app}} --port {{port}}"
     assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
-        ("sends-no-type", "send-refuses-unknown", "conforms"),
-        ("sends-no-type", "refusal-survived", "conforms"),
-        ("well-behaved-loop", "startup-sent", "conforms"),
-        ("well-behaved-loop", "shutdown-sent", "conforms"),
-        ("well-behaved-loop", "wait-for-shutdown", "conforms"),
+        ("sends-no-type", "send-refuses-unknown", "pass"),
+        ("sends-no-type", "refusal-survived", "pass"),
+        ("well-behaved-loop", "startup-sent", "pass"),
+        ("well-behaved-loop", "shutdown-sent", "pass"),
+        ("well-behaved-loop", "wait-for-shutdown", "pass"),
     ]
     assert "X------" in found.findings[0].conversation
     assert "ProtocolError" in found.findings[0].conversation
@@ -82,7 +82,7 @@ def test_the_first_case_is_judged_too() -> None:
     """It is not only there to see whether a server can be put on trial."""
     found = servers.check(job(), servers.chosen(["well-behaved"]))
     assert {each.case for each in found.findings} == {"well-behaved"}
-    assert {each.verdict for each in found.findings} == {"conforms"}
+    assert {each.verdict for each in found.findings} == {"pass"}
 
 
 def test_a_text_judges_by_its_own_rules() -> None:
@@ -98,9 +98,7 @@ def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     broken = {"shutdown once": lambda *_: (False, "It is so.")}
     monkeypatch.setattr(servers, "PHRASES", {**servers.PHRASES, **broken})
     found = servers.check(job(), servers.chosen(["interrupted"]))
-    assert [(each.verdict, each.actual) for each in found.findings] == [
-        ("unspecified", "It is so.")
-    ]
+    assert [(each.verdict, each.actual) for each in found.findings] == [("info", "It is so.")]
 
 
 def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
@@ -111,10 +109,10 @@ def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
     )
     assert found.subject == "a thing"
     assert [(each.slug, each.verdict, each.actual) for each in found.findings][:2] == [
-        ("shutdown-sent", "not applicable", "It hears no signals."),
-        ("startup-sent", "not applicable", "It sends nothing."),
+        ("shutdown-sent", "skip", "It hears no signals."),
+        ("startup-sent", "skip", "It sends nothing."),
     ]
-    assert {each.verdict for each in found.findings[2:]} == {"conforms"}
+    assert {each.verdict for each in found.findings[2:]} == {"pass"}
 
 
 def test_unknown_cases_are_refused() -> None:
@@ -144,7 +142,7 @@ def test_workers_have_a_place() -> None:
     assert job("x", workers="--workers 2").arguments(two) == ["x", "--workers", "2"]
     assert job("x", workers="--workers 2").arguments(one) == ["x"]
     found = servers.check(job(), [two])
-    assert {each.verdict for each in found.findings} == {"not run"}
+    assert {each.verdict for each in found.findings} == {"skip"}
     assert found.findings[0].actual == (
         "Not run: the command has no {workers}, and --workers was not given."
     )
@@ -156,8 +154,8 @@ def test_a_server_without_lifespan_is_told_as_that() -> None:
     only = servers.chosen(["well-behaved", "state"])
     found = servers.check(program(HTTP_ALONE, limit=1.0), only)
     verdicts = {each.slug: each.verdict for each in found.findings}
-    assert verdicts.pop("once-per-loop") == "departs"
-    assert set(verdicts.values()) == {"not applicable"}
+    assert verdicts.pop("once-per-loop") == "warn"
+    assert set(verdicts.values()) == {"skip"}
     assert found.findings[0].actual == "The server calls the application with no lifespan scope."
     assert found.status() == 0
 
@@ -186,7 +184,7 @@ class Tried:
 
 @pytest.mark.parametrize(("rest", "most"), [(True, 3), (False, 1)])
 def test_a_case_begins_when_another_only_waits(
-    rest: bool,  # noqa: FBT001
+    rest: bool,
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -259,7 +257,7 @@ def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(subjects.Subject, "complete", cut)
     found = servers.check(job(), servers.chosen(["interrupted"]))
     assert [(each.verdict, each.actual) for each in found.findings] == [
-        ("not run", "Not run: the probe's log is cut short: its last line has no end.")
+        ("skip", "Not run: the probe's log is cut short: its last line has no end.")
     ]
 
 

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import functools
+import inspect
 import pickle
 import re
 import tomllib
@@ -424,7 +425,7 @@ def test_a_violation_says_who_what_when_and_which_rule() -> None:
     assert found.sentence == "The application returned while stopping"
     assert str(found) == "The application returned while stopping [shutdown-answered]"
     assert found.args == (found.slug, found.party, found.sentence)
-    assert vars(pickle.loads(pickle.dumps(found))) == vars(found)  # noqa: S301
+    assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
 MOMENTS: dict[State, str] = {
@@ -464,7 +465,7 @@ def test_an_exception_that_is_none_of_the_application(error: BaseException) -> N
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
-def test_after_a_cancellation(raises: bool) -> None:  # noqa: FBT001
+def test_after_a_cancellation(raises: bool) -> None:
     """What a call does that the server has cancelled, the texts leave open."""
     talk = Talk()
 
@@ -542,7 +543,7 @@ def test_no_application() -> None:
 
 def test_servers_see_an_application_of_one_callable() -> None:
     """Servers that look whether the call is a coroutine function see that it is one."""
-    assert asyncio.iscoroutinefunction(validator(Talk().app).__call__)
+    assert inspect.iscoroutinefunction(validator(Talk().app).__call__)
 
 
 def test_raising() -> None:
@@ -573,7 +574,7 @@ def test_a_lifespan_that_was_broken_off_is_over() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("state", [True, False])
-def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:  # noqa: FBT001
+def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:
     """The scopes that scope() makes have no fault; nor have those with a worker."""
     workers = [None, 1, 12] if DIALECTS[text].workers else [None]
     for worker in workers:
@@ -1129,7 +1130,8 @@ def test_what_has_no_repr() -> None:
     (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
     assert "<Odd instance at 0x" in str(found)
     (found,) = Talk(ALL[0], {"type": 10**5000}).run().judge.violations
-    assert "sent <dict object at 0x" in str(found)
+    # Python 3.14 says of a number too long to be written what it is, as of what has no repr
+    assert re.search("sent (<dict object|{'type': <int instance .*) at 0x", str(found))
 
 
 def refused(*happenings: Any, text: str) -> Talk:

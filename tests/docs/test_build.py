@@ -1,6 +1,7 @@
 """The command that builds the site: what it says, and what it leaves alone."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-from build import counted, faults, main, root_page, swap
+from lifespec_docs.build import counted, faults, main, root_page, swap
 
 __all__: list[str] = []
 
@@ -55,13 +56,21 @@ def project(whole: Path, tmp_path: Path) -> Path:
 def built(
     project: Path, program: str = "build.py", *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of the project's documents."""
+    """Run a command of the project's documents, on a machine that wants warnings and colours."""
     command = [sys.executable, project / "docs" / program, *options]
-    return subprocess.run(command, check=False, capture_output=True, text=True, cwd=project)
+    loud = os.environ | {"PYTHONWARNINGS": "error", "FORCE_COLOR": "1", "COLUMNS": "30"}
+    return subprocess.run(
+        command, check=False, capture_output=True, encoding="utf-8", cwd=project, env=loud
+    )
 
 
 def test_a_site_is_built_and_told(project: Path) -> None:
-    """It says pages, examples in each language, rules, messages, and what to open."""
+    """It says pages, examples in each language, rules, messages, and what to open.
+
+    Examples see nothing of the machine's wishes for warnings and colours.
+    """
+    wishes = 'import os\nprint(1 + len({"FORCE_COLOR", "PYTHONWARNINGS"} & {*os.environ}))'
+    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", wishes), encoding="utf-8")
     done = built(project)
     assert done.stderr == ""
     assert done.returncode == 0
@@ -171,7 +180,7 @@ def test_a_new_site_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stood", [True, False])
-def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:
     """Nothing is half done."""
     (tmp_path / "work").mkdir()
     if stood:

@@ -20,7 +20,7 @@ from servers import BEFORE, MUTANTS
 __all__ = ["REFERENCE", "faults", "job", "named"]
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
-FAULTS = ("violates", "departs", "unspecified")
+FAULTS = ("fail", "warn", "info")
 LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 

@@ -12,7 +12,7 @@ from middlewares import MUTANTS
 
 __all__: list[str] = []
 
-FAULTS = ("violates", "departs", "unspecified")
+FAULTS = ("fail", "warn", "info")
 PAIRS = [(slug, each) for slug, mutants in MUTANTS.items() for each in mutants]
 
 

@@ -76,13 +76,13 @@ def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
     if usual is None or "type" in case.script[0].keys:
         return None
     if usual.startup in DECLINED:
-        return "not applicable", "It declines lifespan."
+        return "skip", "It declines lifespan."
     if usual.startup in ("silent", "exited"):
-        return "not run", f"It does not answer startup: see {USUAL}."
+        return "skip", f"It does not answer startup: see {USUAL}."
     return None
 
 
-def trial(  # noqa: PLR0913  each is one decision
+def trial(
     app: Application,
     case: Case,
     dialect: str,

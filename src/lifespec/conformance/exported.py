@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.findings import printable
+from lifespec.conformance.findings import Verdict, printable
 
 if TYPE_CHECKING:
     from lifespec.conformance.findings import Finding, Report
@@ -24,8 +24,8 @@ def as_json(report: Report) -> str:
 def as_junit(report: Report, *, strict: bool = False) -> str:
     """Return the report as JUnit XML, a test case for each finding.
 
-    A failure is what violates, or with `strict` departs; skipped is what does not apply or did
-    not run; the rest has passed, and says what was seen.
+    A failure is a must that was broken, or with `strict` a should that was missed; the rest that
+    was not skipped has passed, and says what was seen.
     """
     counted = Counter(_outcome(finding, strict=strict) for finding in report.findings)
     numbers: dict[str, str] = {
@@ -43,16 +43,16 @@ def as_junit(report: Report, *, strict: bool = False) -> str:
 
 
 def _outcome(finding: Finding, *, strict: bool) -> str:
-    if finding.verdict == "violates" or (strict and finding.verdict == "departs"):
+    if finding.fails(strict=strict):
         return "failure"
-    return "skipped" if finding.verdict in ("not applicable", "not run") else "system-out"
+    return "skipped" if finding.verdict == Verdict.SKIP else "system-out"
 
 
 def _add(case: ET.Element, finding: Finding, *, strict: bool) -> None:
     outcome = _outcome(finding, strict=strict)
     said: dict[str, Any] = {}
     if outcome != "system-out":
-        said = {"message": _xml(f"{finding.verdict}: {finding.actual}")}
+        said = {"message": _xml(f"{finding.verdict.word}: {finding.actual}")}
     body = f"{finding.requirement}\nexpected: {finding.expected}\nactual: {finding.actual}\n"
     ET.SubElement(case, outcome, said).text = _xml(f"{body}\n{finding.conversation}")
 

@@ -1,20 +1,22 @@
-"""What was found about a subject: verdicts, and what becomes of them together.
+"""What was found about a subject: verdicts, findings, and what becomes of them together.
 
-The process of each case loads this, so it imports nothing heavy: the report for a terminal is in
-report.py.
+Each case's process loads this, so it imports nothing heavy: the terminal's report is in report.py.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
 
 from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
 __all__ = [
-    "VERDICTS",
     "Finding",
     "Report",
     "Verdict",
@@ -23,16 +25,45 @@ __all__ = [
     "verdict_for",
 ]
 
-Verdict = Literal["conforms", "violates", "departs", "unspecified", "not applicable", "not run"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-_WORST: tuple[Verdict, ...] = (
-    "violates",
-    "departs",
-    "unspecified",
-    "not run",
-    "conforms",
-    "not applicable",
-)
+
+class Verdict(StrEnum):
+    """What became of a rule in a case: this is the only place that lists the verdicts.
+
+    The members stand in the order in which they count where a rule has several cases: what was not
+    specified, and what was not seen, never hides a pass.
+    """
+
+    sign: str
+    style: str
+    says: str
+
+    def __new__(cls, name: str, sign: str, style: str, says: str) -> Self:
+        """Make a member: its name, its sign in a table, its colour in a terminal, its meaning."""
+        verdict = str.__new__(cls, name)
+        verdict._value_ = name
+        verdict.sign, verdict.style, verdict.says = sign, style, says
+        return verdict
+
+    FAIL = "fail", "✗", "bold red", "a must of the specification under test was broken"
+    WARN = "warn", "△", "yellow", "a should of it was missed"
+    PASS = "pass", "✓", "green", "the message sequence was played to its end, and the rule was kept"
+    INFO = "info", "○", "cyan", "this was seen, and the specification says nothing about it"
+    SKIP = "skip", "·", "dim", "not applicable, or not run: the reason is given"
+
+    @property
+    def word(self) -> str:
+        """The verdict as it is shown, in every language."""
+        return self.upper()
+
+    @classmethod
+    def named(cls, name: str) -> Verdict:
+        """Return the member of that name."""
+        return cls[name.upper()]
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Verdict:
+        """Return the verdict that counts for a rule, of those in its cases."""
+        return min(verdicts, key=[*cls].index, default=cls.SKIP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +71,7 @@ class Finding:
     """What became of one rule in one case.
 
     `requirement`, `expected` and `actual` are sentences or phrases for a reader; `conversation` is
-    a diagram in text, or "".
+    a diagram in text, or "".  `whose` says whose doing it is, where it is not the subject's.
     """
 
     case: str
@@ -50,65 +81,93 @@ class Finding:
     expected: str
     actual: str
     conversation: str = ""
+    whose: str = ""
+
+    @classmethod
+    def read(cls, row: dict[str, Any]) -> Self:
+        """Return a finding from its row in JSON."""
+        return cls(**row | {"verdict": Verdict.named(row["verdict"])})
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Return whether this fails the check: a must, and where `strict` a should of its own."""
+        missed = self.verdict == Verdict.WARN and not self.whose
+        return self.verdict == Verdict.FAIL or (strict and missed)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a subject, on trial by one of DIALECTS.
+    """All that was found about a subject, by one of DIALECTS.
 
-    `note` is a sentence about all of it, or "".
+    `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
+    is "".  `supported` is False for an application that does not support lifespan.
     """
 
     subject: str
     dialect: str
     findings: tuple[Finding, ...]
     note: str = ""
+    obstacle: str = ""
+    supported: bool = True
 
     def by_rule(self) -> dict[str, list[Finding]]:
-        """Return the findings of each rule, the worst first."""
+        """Return the findings of each rule, the one that counts first."""
+        order = [*Verdict]
         found: dict[str, list[Finding]] = {}
         for finding in self.findings:
             found.setdefault(finding.slug, []).append(finding)
         for findings in found.values():
-            findings.sort(key=lambda finding: _WORST.index(finding.verdict))
+            findings.sort(key=lambda finding: order.index(finding.verdict))
         return found
 
     def counts(self) -> Counter[Verdict]:
-        """Count the rules by their worst verdict."""
+        """Count the rules by the verdict that counts."""
         return Counter(findings[0].verdict for findings in self.by_rule().values())
 
-    def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 conforms, 1 does not, 2 nothing of it could be checked.
+    def without(self, rules: Collection[str]) -> Report:
+        """Return the report without these rules."""
+        kept = tuple(finding for finding in self.findings if finding.slug not in rules)
+        return replace(self, findings=kept)
 
-        What departs from a should does not conform where `strict`.
+    @property
+    def unchecked(self) -> str:
+        """Why it could not be checked, in a sentence; "" where something was."""
+        seen = any(each.verdict != Verdict.SKIP for each in self.findings)
+        if self.obstacle or seen or not self.supported:
+            return self.obstacle
+        reasons = dict.fromkeys(each.actual for each in self.findings)
+        return next(iter(reasons), "There is no case for it.")
+
+    def status(self, *, strict: bool = False) -> int:
+        """Return the exit status: 0 every must was kept, 1 one was not, 2 it could not be checked.
+
+        Where `strict`, every should counts, too, and an application has to support lifespan.
         """
-        counts = self.counts()
-        if counts["violates"] or (strict and counts["departs"]):
+        if any(finding.fails(strict=strict) for finding in self.findings):
             return 1
-        return 2 if set(counts) <= {"not run"} else 0
+        if self.unchecked:
+            return 2
+        return int(strict and not self.supported)
 
 
 def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
-    """Return the verdict on a rule that was held or broken, by the level that the text gives it.
+    """Return the verdict on a rule that was kept or broken, by its level in a specification.
 
-    Where the text is silent, in general or (`silent`) in just this case, or says no more than
-    "may", nobody is at fault.
+    What that does not specify, in general or (`silent`) in just this case, or only allows, is
+    information.
     """
     if held:
-        return "conforms"
+        return Verdict.PASS
     level = "" if silent else rules()[slug].levels.get(dialect, "")
-    return "violates" if "must" in level else "departs" if "should" in level else "unspecified"
+    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 
 def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
-    """Return the sentence of a rule, with its level in this text; `silent` as in verdict_for."""
+    """Return the sentence of a rule, with its level; `silent` as in verdict_for."""
     rule, title = rules()[slug], DIALECTS[dialect].title
     level, says = rule.levels[dialect], rule.says[dialect]
-    if not level:
-        return f"{title} does not specify this. {says}"
-    if silent:
-        return f"{says} (but {title} does not specify this case)"
-    return f"{says} ({level}, {title})"
+    if level and silent:
+        return f"{says} ({title} does not specify this case)"
+    return f"{says} ({level or 'not specified'}, {title})"
 
 
 def printable(character: str) -> str:

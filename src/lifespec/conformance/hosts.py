@@ -167,7 +167,7 @@ def _listening(port: int, asked: Asked) -> Iterator[None]:
             """Answer with what the application said, or with status 500."""
             try:
                 status, body = 200, asked(self.path).result()
-            except Exception as error:  # noqa: BLE001  it is shown to who asked
+            except Exception as error:
                 status, body = 500, repr(error).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(body)))

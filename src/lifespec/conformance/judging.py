@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
-from lifespec.conformance.findings import Finding, requirement, verdict_for
+from lifespec.conformance.findings import Finding, Verdict, requirement, verdict_for
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import Verdict
     from lifespec.conformance.serving import Seen
 
 __all__ = [
@@ -31,7 +30,7 @@ __all__ = [
 
 DECLINED = ("raised", "returned")
 _ANSWERED = ("complete", "failed")
-How = Literal["held", "broken", "silent", "not applicable", "not run"]
+How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
 
 class Usual(NamedTuple):
@@ -42,7 +41,11 @@ class Usual(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What became of an expectation, and a sentence; "silent" is broken, but no text is."""
+    """What became of an expectation, and a sentence.
+
+    "missed" is broken where no specification goes beyond a should, "unspecified" where none says
+    anything.
+    """
 
     how: How
     actual: str
@@ -92,9 +95,11 @@ def finding(
 
 
 def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
-    if told.how in ("not applicable", "not run"):
-        return told.how
-    silent = silent or told.how == "silent"
+    if told.how == "skip":
+        return Verdict.SKIP
+    if told.how == "missed":
+        return Verdict.WARN
+    silent = silent or told.how == "unspecified"
     return verdict_for(slug, dialect, held=told.how == "held", silent=silent)
 
 
@@ -162,33 +167,33 @@ def _kept(matter: Matter) -> Told:
         return Told("broken", f"{violations[0].sentence}.")
     if remarks:
         only_silent = "must" in rules()[matter.slug].levels.get(matter.dialect, "")
-        return Told("silent" if only_silent else "broken", f"{remarks[0].sentence}.")
+        return Told("unspecified" if only_silent else "broken", f"{remarks[0].sentence}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
     if keys and matter.slug == "state-keys-text":
         return Told("broken", f"At the end the state had the key {keys[0]!r}.")
     none, sentence = _NO_OCCASION[matter.slug]
-    return Told("not applicable", sentence) if none(seen) else Told("held", course(seen))
+    return Told("skip", sentence) if none(seen) else Told("held", course(seen))
 
 
 def _answered(matter: Matter) -> Told:
     seen, phase = matter.last, matter.slug.partition("-")[0]
     answer = getattr(seen, phase)
     if phase == "shutdown" and seen.startup != "complete":
-        return Told("not applicable", course(seen))
+        return Told("skip", course(seen))
     if answer in _ANSWERED:
         return Told("held", course(seen))
     if seen.refused and answer in DECLINED:
-        return Told("not applicable", f"The server had refused what it sent: {seen.refused[0]}")
+        return Told("skip", f"The server had refused what it sent: {seen.refused[0]}")
     if answer in ("silent", "exited") or not answer:
-        return Told("broken" if answer == "silent" else "not applicable", course(seen))
+        return Told("broken" if answer == "silent" else "skip", course(seen))
     if phase == "startup":
         return Told("held", course(seen))
-    return Told("broken" if answer == "returned" else "silent", course(seen))
+    return Told("broken" if answer == "returned" else "unspecified", course(seen))
 
 
 def _answers_too(matter: Matter) -> Told:
     if matter.usual.startup not in _ANSWERED:
-        return Told("not applicable", course(matter.last))
+        return Told("skip", course(matter.last))
     return Told("held" if matter.last.startup in _ANSWERED else "broken", course(matter.last))
 
 
@@ -200,10 +205,10 @@ def _as_usual(matter: Matter) -> Told:
 def _raises(matter: Matter) -> Told:
     seen = matter.last
     if not seen.reaction:
-        return Told("not applicable", course(seen))
+        return Told("skip", course(seen))
     if seen.reaction == "raised":
         if matter.slug == "receive-refuses-unknown" and not seen.received:
-            return Told("not applicable", course(seen))
+            return Told("skip", course(seen))
         return Told("held", f"It {_end(seen)}.")
     did = {
         "received": "It called receive.",

@@ -43,7 +43,7 @@ def _versions(seen: Seen, _: str) -> Judged:
 def _worker_numbers(seen: Seen, _: str) -> Judged:
     boxes = [call["scope"].get("pagi") for call in seen.lifespans]
     if not all(isinstance(box, dict) for box in boxes):
-        raise Beside("not applicable", "The scope is none of PAGI.")
+        raise Beside("The scope is none of PAGI.")
     told = [(box.get("is_worker"), box.get("worker_num")) for box in boxes]
     numbers = [number for _, number in told if number is not None]
     right = all(_of_worker(*each) or _of_nobody(*each, seen.case.workers) for each in told)
@@ -64,7 +64,7 @@ def _offered(seen: Seen) -> Any:
     """Return the state that the first lifespan was offered."""
     scope = seen.lifespans[0]["scope"]
     if "state" not in scope:
-        raise Beside("not applicable", "The server offers no state.")
+        raise Beside("The server offers no state.")
     return scope["state"]
 
 
@@ -77,7 +77,7 @@ def _name_space(seen: Seen, _: str) -> Judged:
 def _empty_state(seen: Seen, _: str) -> Judged:
     state = _offered(seen)
     if not isinstance(state, dict):
-        raise Beside("not run", f"The state was {state}, no namespace.")
+        raise Beside(f"The state was {state}, no namespace.")
     return Judged(not state.get("holds", state), f"The state was {state}.")
 
 
@@ -96,7 +96,7 @@ def _same_loop(seen: Seen, _: str) -> Judged:
     loops = {loop(line) for line in seen.lifespans}
     elsewhere = [line for line in seen.requests if loop(line) not in loops]
     if not seen.requests:
-        raise Beside("not run", "No request reached the application.")
+        raise Beside("No request reached the application.")
     if elsewhere:
         what = _differs(elsewhere[0], seen.lifespans[0])
         return Judged(held=False, actual=f"A request came in another {what}.")
@@ -131,7 +131,7 @@ def _copies(seen: Seen, _: str) -> Judged:
     begun = clock(seen.first("sends", "lifespan.startup.complete"))
     bodies = [each.body for each in seen.answers if each.asked > begun and each.body is not None]
     if not bodies:
-        raise Beside("not run", "No request was answered.")
+        raise Beside("No request was answered.")
     faults = [fault for body in bodies for fault in _of_copy(body, seen)]
     changed = any(each.path.startswith("/append") for each in seen.answers if each.body)
     if changed and not faults and bodies[-1]["state"].get("visitors") != ["Ada"]:
@@ -158,7 +158,7 @@ def _late_key(seen: Seen, _: str) -> Judged:
         seen.beside()
     bodies = [answer.body for answer in seen.answers if answer.path == "/late" and answer.body]
     if not bodies:
-        raise Beside("not run", "No request was answered afterwards.")
+        raise Beside("No request was answered afterwards.")
     held = "late" in bodies[-1].get("state", {})
     return Judged(held, "It came with later requests." if held else "It did not come.")
 
@@ -167,9 +167,9 @@ def _untouched(seen: Seen, _: str) -> Judged:
     kept = _namespace(seen)
     found = own(seen.all("received", "lifespan.shutdown"), kept)
     if not found:
-        raise Beside("not run", "Shutdown was not received.")
+        raise Beside("Shutdown was not received.")
     if any(each.body and each.body.get("state_id") == kept["state_id"] for each in seen.answers):
-        raise Beside("not run", "Requests had the state itself, and have changed it.")
+        raise Beside("Requests had the state itself, and have changed it.")
     same = among(found[0], "ids", "state_id") == among(kept, "ids", "state_id")
     return Judged(same, f"At shutdown the state was {found[0]['state']}.")
 

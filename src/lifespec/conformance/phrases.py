@@ -79,7 +79,7 @@ def _not_blocked(seen: Seen, _: str) -> Judged:
 
 def _survives(seen: Seen, _: str) -> Judged:
     if _tried(seen)["kind"] != "refused":
-        raise Beside("not applicable", "It refused nothing.")
+        raise Beside("It refused nothing.")
     return _served(seen, "")
 
 
@@ -191,13 +191,13 @@ def _quiet(seen: Seen, _: str) -> Judged:
 
 def _stopped(seen: Seen) -> None:
     if seen.stopped is None:
-        raise Beside("not run", f"It could not be told to stop; {seen.end}.")
+        raise Beside(f"It could not be told to stop; {seen.end}.")
 
 
 def _shutdown_once(seen: Seen, _: str) -> Judged:
     occupied = seen.case.meanwhile[0].verb == "occupy"
     if occupied and not seen.all("called", "lifespan"):
-        raise Beside("not applicable", "It noticed before it called the application.")
+        raise Beside("It noticed before it called the application.")
     seen.first("sent", "lifespan.startup.complete")
     if not occupied:
         _stopped(seen)
@@ -206,7 +206,7 @@ def _shutdown_once(seen: Seen, _: str) -> Judged:
             shutdowns = own(seen.all("received", "lifespan.shutdown"), call)
             broken_off = own(seen.all("cancelled"), call)
             if broken_off and clock(broken_off[0]) < (seen.stopped or 0):
-                raise Beside("not run", "The call was broken off before.")
+                raise Beside("The call was broken off before.")
             if len(shutdowns) != 1:
                 times = count(len(shutdowns), "time")
                 return Judged(held=False, actual=f"Shutdown came {times}; {seen.end}.")

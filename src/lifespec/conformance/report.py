@@ -1,7 +1,8 @@
-"""Tells in a terminal what was found about a subject."""
+"""Shows in a terminal what was found about a subject."""
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -13,33 +14,25 @@ from rich.table import Table
 from rich.text import Text
 
 from lifespec.conformance.explain import columns, wrapped
-from lifespec.conformance.findings import VERDICTS, printable
+from lifespec.conformance.findings import Verdict, printable
 from lifespec.conformance.wording import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lifespec.conformance.findings import Finding, Report, Verdict
+    from lifespec.conformance.findings import Finding, Report
     from lifespec.conformance.wording import Wording
 
 __all__ = ["progress", "show"]
 
-_STYLES = {
-    "conforms": "green",
-    "violates": "bold red",
-    "departs": "yellow",
-    "unspecified": "cyan",
-    "not applicable": "dim",
-    "not run": "magenta",
-}
 WIDTH = 80
 
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
-    console = Console(stderr=True)
-    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+    terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
     with bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
@@ -48,9 +41,10 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 def show(
     report: Report, stream: TextIO, *, every: bool = False, wording: Wording = ENGLISH
 ) -> None:
-    """Write the report for a reader; the conversations of what conforms only where `every`.
+    """Write the report for a reader: a sentence and the counts, what was found, and the table.
 
-    Of what was not run, it is told why.  `wording` has the words of the reader's language.
+    What passed is shown in full only where `every`.  `wording` has the words of the reader's
+    language.
     """
     terminal = stream.isatty()
     console = _Console(
@@ -58,12 +52,11 @@ def show(
     )
     told = _Told(console, stream.encoding or "ascii", wording, report.dialect)
     told.head(report)
-    shown = [each for each in report.findings if every or each.verdict in _FAULTS]
-    for alike in _alike(shown).values():
+    shown = [each for each in report.findings if every or each.verdict in _FOUND]
+    for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
         told.finding(alike[0], [each.case for each in alike])
-    for findings in _unplayed(() if every else report.findings):
-        told.unplayed(findings)
-    told.foot(report)
+    told.table(report)
+    told.skipped(() if every else report.findings)
 
 
 class _Console(Console):
@@ -72,23 +65,14 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-_FAULTS: tuple[Verdict, ...] = ("violates", "departs", "unspecified")
+_FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 
 
-def _alike(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[Finding]]:
+def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     """Put findings together that say the same of a rule, in several cases."""
-    found: dict[tuple[str, str, str], list[Finding]] = {}
+    found: dict[tuple[str, ...], list[Finding]] = {}
     for each in findings:
-        found.setdefault((each.slug, each.verdict, each.actual), []).append(each)
-    return found
-
-
-def _unplayed(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Put those together that were not run for the same reason."""
-    found: dict[str, list[Finding]] = {}
-    for each in findings:
-        if each.verdict == "not run":
-            found.setdefault(each.actual, []).append(each)
+        found.setdefault((each.slug, each.verdict, each.actual, each.whose), []).append(each)
     return found.values()
 
 
@@ -107,20 +91,46 @@ class _Told:
         return Text(plain, style)
 
     def head(self, report: Report) -> None:
+        word, counts = self.wording.word, report.counts()
+        title = self.wording.title(report.dialect)
+        named = self.text(word("%s, by %s", report.subject, title), "bold")
+        # a command is as long as it is: broken into lines it could not be copied
+        self.console.print(named, soft_wrap=True)
+        numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
+        lines = [self.verdict(report, title), numbers, report.note]
+        for line in filter(None, lines):
+            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
+        self.console.print()
+
+    def verdict(self, report: Report, title: str) -> str:
+        """Return the sentence with which a report begins."""
+        word, worst = self.wording.word, [found[0] for found in report.by_rule().values()]
+        broken = sum(each.verdict == Verdict.FAIL for each in worst)
+        missed = sum(each.verdict == Verdict.WARN for each in worst)
+        if broken:
+            return word("Rules that %s requires and that were not kept: %s.", title, str(broken))
+        if report.unchecked:
+            return word("It could not be checked: %s", report.unchecked)
+        if not report.supported:
+            return word("The application does not support lifespan.")
+        if missed:
+            return word(
+                "It keeps all that %s requires; recommendations missed: %s.", title, str(missed)
+            )
+        return word("It keeps all that %s requires and recommends.", title)
+
+    def table(self, report: Report) -> None:
         word = self.wording.word
-        title = word("%s, by %s", report.subject, self.wording.title(report.dialect))
-        self.console.print(self.text(title, "bold"))
-        if report.note:
-            self.console.print(self.text(report.note))
         heads = map(word, ("verdict", "rule", "cases"))
         table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for slug, findings in report.by_rule().items():
-            worst = findings[0].verdict
-            same = [finding.case for finding in findings if finding.verdict == worst]
+            first = findings[0].verdict
+            same = [finding.case for finding in findings if finding.verdict == first]
             more = word("%s and %s more", same[0], str(len(same) - 1))
             cases = self.text(same[0] if len(same) == 1 else more)
-            table.add_row(self.text(word(worst), _STYLES[worst]), self.text(slug), cases)
-        self.console.print(Padding(table, (1, 0, 1, 0)))
+            table.add_row(self.text(first.word, first.style), self.text(slug), cases)
+        if report.findings:
+            self.console.print(Padding(table, (0, 0, 1, 0)))
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         named = finding.slug, finding.case, self.dialect
@@ -130,24 +140,27 @@ class _Told:
             "expected": self.wording.expected(finding.expected),
             "actual": finding.actual,
         }
-        verdict = self.wording.word(finding.verdict)
-        title = self.wording.word("%s: %s", verdict, finding.slug)
+        rows |= {"origin": finding.whose} if finding.whose else {}
+        rows |= {"more": f"lifespec explain {finding.slug}"}
+        title = self.wording.word("%s: %s", finding.verdict.word, finding.slug)
         self.section(title, finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
 
-    def unplayed(self, findings: Sequence[Finding]) -> None:
-        comma = self.wording.word(", ")
-        rows = {
-            "case": comma.join(dict.fromkeys(each.case for each in findings)),
-            "rule": comma.join(dict.fromkeys(each.slug for each in findings)),
-            "actual": findings[0].actual,
-        }
-        self.section(self.wording.word("not run"), "not run", rows)
-        self.console.print()
+    def skipped(self, findings: Iterable[Finding]) -> None:
+        """Say why rules were skipped that no case has shown, once for each reason."""
+        seen = {each.slug for each in findings if each.verdict != Verdict.SKIP}
+        found: dict[str, list[Finding]] = {}
+        for each in findings:
+            if each.slug not in seen:
+                found.setdefault(each.actual, []).append(each)
+        for reason, skipped in found.items():
+            names = self.wording.word(", ").join(dict.fromkeys(each.slug for each in skipped))
+            line = self.wording.word("%s: %s", f"{Verdict.SKIP.word} {names}", reason)
+            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
 
     def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
-        self.console.rule(self.text(title, _STYLES[verdict]), align="left", style="dim")
+        self.console.rule(self.text(title, verdict.style), align="left", style="dim")
         table = Table.grid("", "", padding=(0, 2, 0, 0))
         heads = [self.wording.word(word) for word in rows]
         room = self.console.width - max(map(columns, heads)) - 2
@@ -155,9 +168,3 @@ class _Told:
             lines = (line for part in said.split("\n") for line in wrapped(part, room))
             table.add_row(self.text(head), self.text("\n".join(lines)))
         self.console.print(table)
-
-    def foot(self, report: Report) -> None:
-        word, counts = self.wording.word, report.counts()
-        words = [f"{word(each)} {counts[each]}" for each in VERDICTS if counts[each]]
-        numbers = word(", ").join(words) or word("none")
-        self.console.print(self.text(word("Rules: %s.", numbers)))

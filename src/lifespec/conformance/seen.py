@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,11 +52,8 @@ class Judged(NamedTuple):
     actual: str
 
 
-class Beside(Exception):  # noqa: N818
-    """A phrase says nothing of this trial; `args` are the verdict and a sentence."""
-
-    def __init__(self, verdict: Literal["not run", "not applicable"], sentence: str) -> None:
-        super().__init__(verdict, sentence)
+class Beside(Exception):
+    """A phrase says nothing of this trial; `str()` says why."""
 
 
 @dataclass
@@ -99,7 +96,7 @@ class Seen:
 
     def beside(self) -> NoReturn:
         """Raise Beside: say how far the application has come."""
-        raise Beside("not run", self.stuck)
+        raise Beside(self.stuck)
 
     @property
     def requests(self) -> list[Line]:

@@ -137,7 +137,7 @@ class _Bench:
         try:
             return self.played(case, place)
         except Unchecked as unchecked:
-            return [*judging.without(case, self.dialect, "not run", f"Not run: {unchecked}.")]
+            return [*judging.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
             self.tell()
@@ -147,9 +147,9 @@ class _Bench:
             return []
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
-            return [*judging.without(case, self.dialect, "not applicable", why)]
+            return [*judging.without(case, self.dialect, "skip", why)]
         if self.without:
-            return [*judging.without(case, self.dialect, "not applicable", WITHOUT)]
+            return [*judging.without(case, self.dialect, "skip", WITHOUT)]
         return self.judged(case, self.trial(case, place))
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
@@ -161,11 +161,11 @@ class _Bench:
 
     def told(self, expected: Expectation, seen: Seen) -> Told:
         if expected.slug in self.job.beside:
-            return Told("not applicable", self.job.beside[expected.slug])
+            return Told("skip", self.job.beside[expected.slug])
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
         except Beside as beside:
-            return Told("not applicable", WITHOUT) if self.without else Told(*beside.args)
+            return Told("skip", WITHOUT if self.without else str(beside))
         return Told("held" if held else "broken", actual)
 
 

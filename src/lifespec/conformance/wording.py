@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from lifespec.conformance import explain
-from lifespec.conformance.cases import Unchecked, load, rules
+from lifespec.conformance.cases import Unchecked, load
 from lifespec.conformance.vocabulary import PHRASES
 from lifespec.validate import DIALECTS
 
@@ -31,19 +31,18 @@ WORDS = (
     "requirement",
     "expected",
     "actual",
+    "origin",
+    "more",
     "%s: %s",
     "%s (%s, %s)",
-    "%s does not specify this. %s",
-    "%s (but %s does not specify this case)",
-    "Rules: %s.",
+    "not specified",
+    "%s (%s does not specify this case)",
+    "Rules that %s requires and that were not kept: %s.",
+    "It could not be checked: %s",
+    "The application does not support lifespan.",
+    "It keeps all that %s requires; recommendations missed: %s.",
+    "It keeps all that %s requires and recommends.",
     ", ",
-    "none",
-    "conforms",
-    "violates",
-    "departs",
-    "unspecified",
-    "not applicable",
-    "not run",
     *(phrase.says for phrase in PHRASES.values()),
 )
 
@@ -89,10 +88,10 @@ class _Translated(Wording):
         """Return the rule as its page words it, and which text says so."""
         name, level, _ = self._text(slug, dialect)
         sentence = self.rules[slug].said(dialect).replace("\n", "")
-        if not rules()[slug].levels[dialect]:
-            return self.word("%s does not specify this. %s", name, sentence)
+        if not level:
+            return self.word("%s (%s, %s)", sentence, self.word("not specified"), name)
         if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
-            return self.word("%s (but %s does not specify this case)", sentence, name)
+            return self.word("%s (%s does not specify this case)", sentence, name)
         return self.word("%s (%s, %s)", sentence, level, name)
 
     def expected(self, english: str) -> str:
