@@ -46,7 +46,7 @@ def add_check(commands: Any) -> Any:
         "check",
         help="put an application, middleware or a server on trial",
         description="Put somebody on trial: play conversations, and judge what was seen.",
-        epilog="exit status: 0 it conforms, 1 it does not, 2 it could not be checked",
+        epilog="exit status: 0 every must was kept, 1 one was not, 2 it could not be checked",
     )
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
@@ -205,8 +205,16 @@ def add_outputs(
         default=limit,
         help=f"how long {what} (default: %(default)g)",
     )
-    parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
-    parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    parser.add_argument("--strict", action="store_true", help="a should that is missed fails, too")
+    parser.add_argument(
+        "--ignore",
+        metavar="RULE",
+        type=_slug,
+        action="append",
+        default=[],
+        help="leave this rule out, or these",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
     languages = sorted(explain.FOLDERS)
     parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
@@ -244,6 +252,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def publish(found: Report, arguments: argparse.Namespace) -> int:
     """Print a report, write its files, and return the exit status."""
+    found = found.without(arguments.ignore)
     words = wording.wording(arguments.language or explain.language(os.environ))
     with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is
         report.show(found, sys.stdout, every=arguments.verbose, wording=words)
