@@ -8,12 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifespec.conformance import apart
+from lifespec.conformance import apart, isolation
 from lifespec.conformance.apart import Job, check
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.findings import Report
@@ -61,6 +62,7 @@ def test_an_application_that_conforms(write: Callable[..., str]) -> None:
     job, told = Job("application", target), []
     found = check(job, lambda: told.append(1))
     assert (found.subject, found.dialect, found.status(strict=True)) == (target, "asgi 2.0", 0)
+    assert check(Job("application", target, isolation="spawn")) == found
     assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
 
 
@@ -109,6 +111,24 @@ async def threads(scope, receive, send):
     assert check(Job("application", f"{name}:threads")).status(strict=True) == 0
 
 
+def test_real_time_where_a_case_needs_it(write: Callable[..., str]) -> None:
+    """The first case may leave no doubt, and another one does."""
+    name = write(
+        """
+import asyncio, time
+
+async def declines_late(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http"):
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            await asyncio.sleep(1)
+    await live(scope, receive, send)
+"""
+    )
+    wanted = verdicts(check(Job("application", f"{name}:live")))
+    assert verdicts(check(Job("application", f"{name}:declines_late", limit=5.0))) == wanted
+
+
 def test_who_declines(write: Callable[..., str]) -> None:
     """Its cases are not played, and it conforms."""
     name = write("async def no(scope, receive, send): raise ValueError(scope['type'])")
@@ -138,21 +158,23 @@ def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
 
 
 def test_who_forks_and_stays(write: Callable[..., str]) -> None:
-    """What a target started is ended with the case."""
+    """What a target started is ended, also what has left its session."""
     name = write(
         """
 import pathlib, subprocess, sys
 
 async def forks(scope, receive, send):
-    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    with open("pids", "a") as file:
-        file.write(f"{sleeper.pid} ")
+    for session in (False, True):
+        program = [sys.executable, "-c", "import time; time.sleep(600)"]
+        sleeper = subprocess.Popen(program, start_new_session=session)
+        with open("pids", "a") as file:
+            file.write(f"{sleeper.pid} ")
     await live(scope, receive, send)
 """
     )
     check(Job("application", f"{name}:forks"))
     pids = [int(pid) for pid in Path("pids").read_text().split()]
-    assert len(pids) > 5
+    assert len(pids) > 10
     limit = time.monotonic() + 10
     while any(map(running, pids)) and time.monotonic() < limit:
         time.sleep(0.05)
@@ -188,6 +210,68 @@ def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str])
     assert str(error.value).startswith(said.format(name))
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
+            "its import started a thread",
+        ),
+        ("file = open(__file__)", "its import left a file or a socket open"),
+        (
+            "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
+            "its import started a process",
+        ),
+        ("import os; os.closerange(3, 100)", "its import did not come to an end"),
+    ],
+)
+def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
+    """What a fork would not have, or share, is imported anew for each case."""
+    target = f"{write(text)}:live"
+    assert check(Job("application", target)).status(strict=True) == 0
+    with pytest.raises(Unchecked) as told:
+        check(Job("application", target, isolation="fork"))
+    assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
+
+
+def test_one_import_for_all_cases(write: Callable[..., str]) -> None:
+    """Where it can be forked; else one for each."""
+    name = write("import os; open('imports', 'a').write('x')")
+    job = Job("application", f"{name}:live")
+    check(job)
+    assert Path("imports").read_text() == "x"
+    check(replace(job, isolation="spawn"))
+    assert len(Path("imports").read_text()) == 1 + len(job.cases())
+
+
+def test_what_needs_the_processor_does_not_wait_beside_others(
+    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In real time all cases go on at once, unless the first has shown that they need it."""
+    name = write(
+        """
+import asyncio, pathlib
+
+async def slow(scope, receive, send):
+    await asyncio.to_thread(int)
+    if scope["type"] == "lifespan":
+        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").touch()
+        with open("most", "a") as file:
+            file.write(f"{len([*pathlib.Path().glob('run*')])} ")
+        await asyncio.sleep(0.5)
+        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").unlink()
+    await live(scope, receive, send)
+"""
+    )
+    most = []
+    for little in (60.0, 0.0):
+        monkeypatch.setattr(apart, "LITTLE", little)
+        assert check(Job("application", f"{name}:slow")).status(strict=True) == 0
+        most.append(max(map(int, Path("most").read_text().split())))
+        Path("most").unlink()
+    assert most[1] <= apart.AT_ONCE < most[0]
+
+
 def test_a_factory(write: Callable[..., str]) -> None:
     """The target may make the application."""
     name = write("def make(): return live")
@@ -213,9 +297,9 @@ def test_a_result_that_was_cut_short(
 ) -> None:
     """A line that was not written to its end is not read."""
     name = write("import os, threading, time\nasync def app(*_): pass")
-    program = "open(__import__('sys').argv[1], 'w').write('{\"found\": 1}\\n{\"findi')"
-    monkeypatch.setattr(apart, "_PROGRAM", program)
-    found = check(Job("application", f"{name}:app"))
+    program = "open(__import__('sys').argv[1], 'w').write('{{\"found\": 1}}\\n{{\"findi')"
+    monkeypatch.setattr(isolation, "_PROGRAM", program)
+    found = check(Job("application", f"{name}:app", isolation="spawn"))
     said = {each.actual for each in found.findings if each.slug == "failed-to-prevent-start"}
     assert said == {"The process ended with status 0."}
 
@@ -247,7 +331,6 @@ async def slow(scope, receive, send):
         check(Job("application", f"{name}:slow", limit=200.0))
     watcher.join()
     assert time.monotonic() - began < 60
-    assert not apart._RUNNING
     pids = [int(path.name[3:]) for path in Path().glob("pid*")]
     assert len(pids) >= 3
     assert not any(map(running, pids))
@@ -311,12 +394,22 @@ def test_the_work_of_a_process(write: Callable[..., str], tmp_path: Path) -> Non
     """It writes that it found the target, and then what it found about it."""
     target = f"{write('')}:live"
     first, second = work(tmp_path, "start-and-stop", target=target)
-    assert first["found"].startswith("<function live")
+    assert first["found"]
     assert (second["usual"], second["doubt"]) == (["complete", "complete"], "")
     assert second["findings"][0]["verdict"] == "pass"
     usual = ["failed", ""]
     _, second = work(tmp_path, "extra-keys", target=target, usual=usual)
     assert [each["verdict"] for each in second["findings"]] == ["warn"]
+
+
+def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[..., str]) -> None:
+    """It finds the target once, and each forked process works on that."""
+    given: list[Any] = []
+    monkeypatch.setattr(isolation, "host", lambda *what: given.extend(what))
+    target = f"{write('')}:live"
+    apart.serve("7", json.dumps(asdict(Job("application", target))))
+    channel, find, work = given
+    assert (channel, find().__name__, work) == (7, "live", apart._work)
 
 
 def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def test_real_time_where_it_is_needed() -> None:
 
     found = check(app)
     assert found.status(strict=True) == 0
-    assert loops[:2] == ["VirtualLoop", "_UnixSelectorEventLoop"]
-    assert loops.count("VirtualLoop") == 1
+    assert loops[:2] == ["_Clock", "_UnixSelectorEventLoop"]
+    assert loops.count("_Clock") == 1
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from lifespec.conformance import brokers, servers, subjects
 from lifespec.conformance.brokers import BROKERS, Broker, Brokered
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import until
 
 __all__: list[str] = []
 
@@ -157,7 +157,7 @@ def ends() -> tuple[socket.socket, socket.socket]:
 
 
 @pytest.mark.parametrize(("answer", "delivered"), [(b":2\r\n", True), (b":0\r\n", False)])
-def test_redis_says_how_many_have_subscribed(answer: bytes, delivered: bool) -> None:  # noqa: FBT001
+def test_redis_says_how_many_have_subscribed(answer: bytes, delivered: bool) -> None:
     """To nobody nothing was delivered."""
     ours, theirs = ends()
     with ours, theirs:

@@ -181,15 +181,19 @@ def path_of(folder: Path, programs: dict[str, str]) -> dict[str, str]:
         "dirname",
         "cat",
         "cmp",
+        "chmod",
         "cp",
         "grep",
         "id",
+        "ls",
         "make",
         "mkdir",
+        "mktemp",
         "rm",
         "sed",
         "sh",
         "tail",
+        "tar",
     ):
         (folder / tool).symlink_to(shutil.which(tool) or tool)
     for name, script in programs.items():
@@ -211,7 +215,7 @@ def ran(folder: Path, programs: dict[str, str], *command: str) -> tuple[int, str
         check=False,
         stdout=output,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
     )
     return result.returncode, result.stdout
 
@@ -370,12 +374,41 @@ INSTALLED, LACKING = "printf installed", "exit 1"
 
 
 def test_ci_runs_what_the_readme_says(clone: Path) -> None:
-    """.ci/run takes the test command from the README, then checks and documents; none may skip."""
-    shutil.copy(ROOT / "README.md", clone)
-    status, said = ran(clone, {"dpkg-query": INSTALLED, "make": MAKE}, "bash", ".ci/run")
+    """.ci/run takes the test command from the README, then checks and documents; none may skip.
+
+    Then it does so elsewhere, where neither git nor what was built is; each part tells its time.
+    """
+    for name in "README.md", ".gitignore":
+        shutil.copy(ROOT / name, clone)
+    for folder in ".git", "build", ".venv":
+        (clone / folder).mkdir()
+    make = f"""{MAKE} >>"{clone}/made"
+        if [ "$1" = --directory ]; then
+            ls -A "$2" >"{clone}/there"
+            mkdir -p "$2/.venv/bin"
+            printf '#!/bin/sh\necho tests "$4"\n' >"$2/.venv/bin/python"
+            chmod +x "$2/.venv/bin/python"
+        fi"""
+    status, said = ran(clone, {"dpkg-query": INSTALLED, "make": make}, "bash", ".ci/run")
     assert status == 0, said
-    made = [line for line in said.splitlines() if line.startswith("made")]
-    assert made == ["made test 1", "made check docs 1"]
+    made = (clone / "made").read_text(encoding="utf-8").splitlines()
+    assert made[:3] == ["made test 1", "made check 1", "made docs 1"]
+    folder = re.fullmatch("made --directory (/.{80,} .*/lifespec) docs 1", made[3])
+    assert folder
+    assert not Path(folder[1]).exists()
+    there = (clone / "there").read_text(encoding="utf-8").split()
+    assert {"Makefile", ".gitignore", ".ci"} <= set(there)
+    assert not {".git", "build", ".venv"} & set(there)
+    assert "tests tests/test_commands.py" in said
+    parts = re.findall(r"\.ci/run: (.*): passed, in \d+ s", said)
+    assert parts == ["install_packages", "make test", "make check", "make docs", "elsewhere"]
+
+
+def test_the_tests_that_ci_runs_elsewhere_exist() -> None:
+    """A test file that was renamed is not left out."""
+    named = re.findall(r"tests/\S+\.py", (ROOT / ".ci/run").read_text(encoding="utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("readme", ["", "make tests", "make test\nmake test"])
@@ -391,14 +424,14 @@ def test_ci_installs_what_is_lacking(clone: Path) -> None:
     """As root, apt-get installs what dpkg does not know; what fails there, fails."""
     shutil.copy(ROOT / "README.md", clone)
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 0", "apt-get": 'echo "got $*" >&2'}
-    status, said = ran(clone, programs, "bash", ".ci/run")
-    assert status == 0, said
-    assert re.search("got install .* make python3-venv chromium fonts-noto-cjk nodejs", said)
+    _, said = ran(clone, programs | {"make": "exit 3"}, "bash", ".ci/run")
+    assert re.search("got install .* git make python3-venv chromium fonts-noto-cjk nodejs", said)
 
 
 def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
     """Another user than root is told which packages to install."""
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 1000"}
+    shutil.copy(ROOT / "README.md", clone)
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 1
-    assert "apt-get install make python3-venv chromium fonts-noto-cjk nodejs" in said
+    assert "apt-get install git make python3-venv chromium fonts-noto-cjk nodejs" in said

@@ -126,7 +126,7 @@ async def test_no_state() -> None:
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
-async def test_key_set_twice(by_hand: bool) -> None:  # noqa: FBT001
+async def test_key_set_twice(by_hand: bool) -> None:
     """A key that two parts set is an error that names both, whatever the second makes of it."""
 
     async def careless(scope: Any, receive: Any, send: Any) -> None:

@@ -4,7 +4,7 @@ import sys
 import threading
 
 from lifespec.conformance.delivered import Delivered
-from lifespec.conformance.subjects import until
+from lifespec.conformance.leftovers import until
 
 __all__: list[str] = []
 

@@ -1,7 +1,5 @@
 """The rules as a terminal shows them."""
 
-# ruff: noqa: RUF001 - Chinese has marks of its own
-
 import json
 import tomllib
 from importlib import resources

@@ -35,7 +35,7 @@ def finding(
         ("scope-worker", "asgi 2.0", False, False, "info"),  # a text without workers
     ],
 )
-def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: str) -> None:  # noqa: FBT001
+def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: str) -> None:
     """A must that is broken is a violation, a should a departure; the rest is told."""
     assert verdict_for(slug, dialect, held=held, silent=silent) == verdict
 

@@ -15,7 +15,7 @@ import pytest
 
 from lifespec.conformance import hosts
 from lifespec.conformance.hosts import HOSTED
-from lifespec.conformance.subjects import until
+from lifespec.conformance.leftovers import until
 
 __all__: list[str] = []
 

@@ -119,7 +119,7 @@ def test_an_envelope_has_its_keys(dialect: Dialect) -> None:
 @every_dialect
 @pytest.mark.parametrize("state", [True, False])
 @pytest.mark.parametrize("worker", [None, 1, 2])
-def test_what_is_offered_fits(dialect: Dialect, state: bool, worker: int | None) -> None:  # noqa: FBT001
+def test_what_is_offered_fits(dialect: Dialect, state: bool, worker: int | None) -> None:
     """Each scope that our server offers is one of its type, and none of another dialect's."""
     fresh = offered(dialect, state=state, worker=worker if dialect.workers else None)
     own = SCOPES[name(dialect)]

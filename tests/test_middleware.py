@@ -148,7 +148,7 @@ def raises_its_own(app: Application) -> Application:
     async def middleware(scope: Any, receive: Any, send: Any) -> None:
         try:
             await app(scope, receive, send)
-        except Exception:  # noqa: BLE001
+        except Exception:
             raise RuntimeError("it failed") from None
 
     return middleware

@@ -50,7 +50,7 @@ def test_the_type_of_the_scope() -> None:
         ({"!": "Versions", "holds": {}}, False),
     ],
 )
-def test_the_versions(box: object, right: bool) -> None:  # noqa: FBT001
+def test_the_versions(box: object, right: bool) -> None:
     """The version is there, and each is text."""
     assert held("versions", offers({"asgi": box}))[0] is right
 
@@ -133,7 +133,7 @@ def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
         ([HTTP], False),
     ],
 )
-def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) -> None:  # noqa: FBT001
+def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) -> None:
     """No process serves without one, and no loop has two."""
     assert held("one call", saw("well-behaved", *lines))[0] is right
 

@@ -57,7 +57,7 @@ async def live(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_a_lifespan(real: bool) -> None:  # noqa: FBT001
+def test_a_lifespan(real: bool) -> None:
     """A script is played from its start to its end, in virtual time or real."""
     (seen,) = played(live, *START, *STOP, real=real)
     assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "complete", "returned")
@@ -136,7 +136,7 @@ def test_work_that_takes_long() -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         until = time.monotonic() + 0.3
-        while time.monotonic() < until:  # noqa: ASYNC110  it looks at another clock
+        while time.monotonic() < until:
             await asyncio.sleep(1)  # virtually
         await live(scope, receive, send)
 
@@ -145,6 +145,24 @@ def test_work_that_takes_long() -> None:
     assert seen.doubt == "No answer came, and it had not received the event."
     (seen,) = played(app, *START, real=True)
     assert (seen.startup, seen.doubt) == ("complete", "")
+
+
+def test_nothing_that_could_bring_an_answer() -> None:
+    """An application that waits for what it alone could do is silent in real time, too."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    (seen,) = played(app, *START)
+    assert (seen.startup, seen.doing) == ("silent", "it had not received the event")
+    assert seen.doubt == ""
+
+    async def later(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(1)  # and then perhaps looks at another clock
+        await asyncio.Event().wait()
+
+    (seen,) = played(later, *START)
+    assert seen.doubt == "No answer came, and it had not received the event."
 
 
 def test_threads_that_may_be_waited_for() -> None:
@@ -228,7 +246,7 @@ def test_a_task_that_ends_the_process() -> None:
 
 
 @pytest.mark.parametrize("real", [False, True])
-def test_who_does_not_obey(real: bool) -> None:  # noqa: FBT001
+def test_who_does_not_obey(real: bool) -> None:
     """A call that goes on when it was cancelled is given up after the grace."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -299,7 +317,7 @@ async def answers(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         try:
             await send({"type": "lifespan.startup.complete"})
-        except Exception:  # noqa: BLE001
+        except Exception:
             return
 
 

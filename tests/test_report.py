@@ -1,7 +1,5 @@
 """The report: verdicts by the level of the text, and how they are told."""
 
-# ruff: noqa: RUF001 - Chinese has marks of its own
-
 import contextlib
 import io
 import os

@@ -491,7 +491,7 @@ async def test_cancelled_in_the_grace() -> None:
     assert done == [True]
 
 
-class Unspeakable(Exception):  # noqa: N818
+class Unspeakable(Exception):
     """An exception that cannot even be shown."""
 
     def __repr__(self) -> str:
@@ -1350,10 +1350,10 @@ async def test_received_again_and_again() -> None:
 
 def test_errors_travel() -> None:
     """The exceptions can be pickled, as a process pool does."""
-    failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))  # noqa: S301
+    failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))
     assert (str(failed), failed.message) == ("It failed", "text")
     assert StartupFailed("It failed").message == ""
-    refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "slug")))  # noqa: S301
+    refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "slug")))
     assert (str(refused), refused.slug) == ("The application sent nothing [slug]", "slug")
 
 

@@ -584,7 +584,7 @@ async def out_of_a_nursery(error: BaseException) -> None:
     ],
 )
 @on_trio
-async def test_exits(  # noqa: PLR0913  each varies by itself
+async def test_exits(
     *,
     script: list[Any],
     seconds: dict[int, int],
@@ -745,7 +745,7 @@ async def played(
         async with lifespan:
             seen.append("serve")
             await sleep(body)
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         raised = error
     end = type(raised), str(raised), getattr(raised, "message", None)
     return lifespan.outcome, lifespan.phase, repr(lifespan.error), lifespan.inbox, end, seen

@@ -184,7 +184,7 @@ class Tried:
 
 @pytest.mark.parametrize(("rest", "most"), [(True, 3), (False, 1)])
 def test_a_case_begins_when_another_only_waits(
-    rest: bool,  # noqa: FBT001
+    rest: bool,
     most: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import subjects
+from lifespec.conformance import leftovers, subjects
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.subjects import OfPerl, Subject, until
+from lifespec.conformance.leftovers import until
+from lifespec.conformance.subjects import OfPerl, Subject
 
 __all__: list[str] = []
 
@@ -159,11 +161,55 @@ def test_every_process_is_ended(then: str) -> None:
     assert subject.pids() == set()
 
 
+AWAY = """
+import os, subprocess, sys, time
+sys.path.insert(0, {folder!r})
+if os.fork():
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+program = "import sys, time; sys.path.insert(0, sys.argv[1]); import lifespec_probe; time.sleep(60)"
+os.execve(sys.executable, [sys.executable, "-c", program, {folder!r}], {{}})
+"""
+
+
+def test_a_daemon_with_an_environment_of_its_own_is_ended() -> None:
+    """A server without the mark, as sudo starts it, is known by what the probe noted."""
+    text = AWAY.format(folder="FOLDER").replace("'FOLDER'", "os.environ['LIFESPEC_TRIAL']")
+    with program(text) as subject:
+        assert until(lambda: subject.status is not None, LIMIT)
+        assert until(lambda: len(subject.lines()) == 1, LIMIT)
+        (pid,) = subject.pids()
+        assert alive(pid)
+    assert not alive(pid)
+
+
+def test_a_number_of_another_process_is_not_ended() -> None:
+    """What the probe noted in a container is another process here: it began before, or later."""
+    with program(WAIT) as subject:
+        stranger = {"n": 1, "pid": os.getppid(), "time": time.monotonic()}
+        later = {"n": 1, "pid": subject.process.pid, "time": time.monotonic() - 60}
+        subject.log.write_text("".join(json.dumps(line) + "\n" for line in (stranger, later)))
+        assert subject.pids() == {subject.process.pid}  # for its mark
+    assert alive(os.getppid())
+
+
+def test_a_log_that_is_damaged_ends_nothing_less(idle: Subject) -> None:
+    """Whoever judges by it is told so, each time."""
+    idle.log.write_text("nonsense\n")
+    assert idle.pids() == {idle.process.pid}
+    with pytest.raises(Unchecked):
+        idle.complete()
+    idle.log.unlink()
+
+
 def test_without_a_proc_the_log_names_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a system has no /proc, the probe's lines say who runs; this process is none."""
     monkeypatch.setattr(subjects, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(leftovers, "PROC", tmp_path / "proc")
     with program(WAIT) as subject:
         assert subject.pids() == set()
         assert subject.elsewhere() == []
@@ -263,13 +309,6 @@ def test_only_the_probe_answers(idle: Subject, body: str) -> None:
         assert idle.ask(limit=LIMIT).body is None
         thread.join()
     assert idle.ask().body is None  # and now nobody is there
-
-
-def test_waiting_has_a_limit() -> None:
-    """What is not done in time is not done; what is done at the last moment is."""
-    assert not until(lambda: False, 0.02)
-    looks = iter([False, True])
-    assert until(lambda: next(looks), 0)
 
 
 def test_ports_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:

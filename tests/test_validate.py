@@ -408,7 +408,7 @@ def test_a_violation_says_who_what_when_and_which_rule() -> None:
     assert found.sentence == "The application returned while stopping"
     assert str(found) == "The application returned while stopping [shutdown-answered]"
     assert found.args == (found.slug, found.party, found.sentence)
-    assert vars(pickle.loads(pickle.dumps(found))) == vars(found)  # noqa: S301
+    assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
 MOMENTS: dict[State, str] = {
@@ -448,7 +448,7 @@ def test_an_exception_that_is_none_of_the_application(error: BaseException) -> N
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
-def test_after_a_cancellation(raises: bool) -> None:  # noqa: FBT001
+def test_after_a_cancellation(raises: bool) -> None:
     """What a call does that the server has cancelled, the texts leave open."""
     talk = Talk()
 
@@ -557,7 +557,7 @@ def test_a_lifespan_that_was_broken_off_is_over() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("state", [True, False])
-def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:  # noqa: FBT001
+def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:
     """The scopes that scope() makes have no fault; nor have those with a worker."""
     workers = [None, 1, 12] if DIALECTS[text].workers else [None]
     for worker in workers:

@@ -1,7 +1,5 @@
 """The words of a report: English as they were found, Chinese as the pages have them."""
 
-# ruff: noqa: RUF001 - Chinese has marks of its own
-
 import json
 from importlib import resources
 

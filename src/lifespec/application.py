@@ -76,7 +76,7 @@ async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> N
 def _text(error: Exception) -> str:
     try:
         return str(error) or repr(error)
-    except Exception:  # noqa: BLE001  the failure is told, whatever its words do
+    except Exception:
         return object.__repr__(error)
 
 

@@ -33,7 +33,7 @@ COPY_ME = {
 }
 
 
-class Refused(Exception):  # noqa: N818  named as what happened
+class Refused(Exception):
     """A command could not be carried out; `str()` says what was given, and what to give."""
 
 

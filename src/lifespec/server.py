@@ -99,7 +99,7 @@ MAPPINGS = dict, Mapping  # in this order: the second is slow to tell
 log = logging.getLogger(__name__)
 
 
-class LifespanFailed(Exception):  # noqa: N818  named as the events are
+class LifespanFailed(Exception):
     """`str()` is a sentence for the log, `message` exactly the application's text."""
 
     def __init__(self, sentence: str, message: str = "") -> None:
@@ -111,7 +111,7 @@ class StartupFailed(LifespanFailed):
     """The application is not to be served."""
 
 
-class StartupTimeout(StartupFailed, TimeoutError):  # noqa: N818
+class StartupTimeout(StartupFailed, TimeoutError):
     """Startup was not answered in time; the cause shows where the application was."""
 
 
@@ -119,7 +119,7 @@ class ShutdownFailed(LifespanFailed):
     """The application did not shut down cleanly; the server ends all the same."""
 
 
-class ShutdownTimeout(ShutdownFailed, TimeoutError):  # noqa: N818
+class ShutdownTimeout(ShutdownFailed, TimeoutError):
     """Shutdown was not answered in time; the cause shows where the application was."""
 
 
@@ -141,7 +141,7 @@ class Conversation(Generic[State]):
     raised: BaseException | None = None
     unfit: TypeError | None = None
 
-    def __init__(  # noqa: PLR0913, PLR0917  each is one decision of the server's
+    def __init__(
         self,
         app: Application,
         scope: Mapping[str, Any] | None = None,
@@ -278,7 +278,7 @@ def shown(value: object) -> str:
     """Return the repr of what an application handed over, whatever that does."""
     try:
         return repr(value)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return object.__repr__(value)
 
 

@@ -69,7 +69,7 @@ class Lifespan(server.Lifespan[State]):
         with self.call, contextlib.suppress(Exception):  # only the log could raise one
             try:
                 await self._call()
-            except BaseException as raised:  # noqa: BLE001  a system task raises nothing
+            except BaseException as raised:
                 error = bare(raised)
                 if self.phase == "ended" and isinstance(error, EXITS):
                     self.note(ERROR, "The application exits after it was given up", error)

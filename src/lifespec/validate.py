@@ -297,11 +297,11 @@ def _shown(value: Any) -> str:
     """Return a short repr, whatever that of the value, or of what is in it, does."""
     try:
         return _REPR.repr(value)
-    except Exception:  # noqa: BLE001
+    except Exception:
         return object.__repr__(value)
 
 
-class Violation(Exception):  # noqa: N818  it is collected rather than raised
+class Violation(Exception):
     """A rule that was broken: its `slug`, the `party` at fault, and a `sentence` that says when."""
 
     def __init__(self, slug: str, party: str, sentence: str) -> None:
@@ -402,7 +402,7 @@ def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
         yield "scope-worker", "with one of is_worker and worker_num alone", True
 
 
-class validator:  # noqa: N801  it reads as what it is used as, a function
+class validator:
     """An application that hands everything on to `app` and back, and judges both parties.
 
     `violations` and `remarks` collect what was seen in all its lifespans and requests, each a

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-from build import counted, faults, main, root_page, swap
+from lifespec_docs.build import counted, faults, main, root_page, swap
 
 __all__: list[str] = []
 
@@ -180,7 +180,7 @@ def test_a_new_site_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stood", [True, False])
-def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:
     """Nothing is half done."""
     (tmp_path / "work").mkdir()
     if stood:

@@ -1,7 +1,5 @@
 """What a new user asks is answered within two clicks from the front page, and by the search box."""
 
-# ruff: noqa: RUF001 - Chinese marks belong to Chinese queries
-
 import posixpath
 from collections import deque
 from collections.abc import Iterator

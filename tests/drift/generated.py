@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "mutation"))
 
-from mutants import mutants  # noqa: E402  they stand in the folder of `make mutation`
+from mutants import mutants
 
 __all__ = ["main"]
 

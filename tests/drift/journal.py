@@ -89,7 +89,7 @@ def _begun(task: Task, place: Path, work: Callable[[Task, Path], Row]) -> int:
         found = work(task, place)
         answer.with_suffix(".new").write_text(json.dumps(found), "utf-8")
         answer.with_suffix(".new").replace(answer)
-    except BaseException:  # noqa: BLE001  this process ends here
+    except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stderr.flush()

@@ -149,8 +149,8 @@ def tried(task: Task, slot: Path, pages: dict[str, Pages]) -> Row:
 def noticed(name: str, pages: Pages) -> tuple[str, str]:
     """Run the examples of all pages: where the first that fails stands, and what is said."""
     try:
-        examples = import_module("lifespec.examples")
-    except BaseException as error:  # noqa: BLE001  whatever a mutant does
+        examples = import_module("lifespec_docs.examples.runner")
+    except BaseException as error:
         return "its import", f"{type(error).__name__}: {error}"
     examples.LIMITS["virtual"] = LIMIT
     first = [page for page in FIRST[name].split() if page in pages]
@@ -172,7 +172,7 @@ def _failure(examples: Any, blocks: list[Any], times: int) -> tuple[str, str] | 
                     break
                 except examples.ExampleFailed as failure:
                     found = f"{block.page}:{failure.line}", str(failure).partition(": ")[2]
-                except BaseException as error:  # noqa: BLE001  a build would end with it
+                except BaseException as error:
                     found = f"{block.page}:{block.line}", f"{type(error).__name__}: {error}"
             else:
                 return found

@@ -36,7 +36,7 @@ MOVES = ("receive", *MESSAGES, "pause")
 ENDS = ("return", "raise")
 
 
-class Crash(Exception):  # noqa: N818  what it is, not that it is an error
+class Crash(Exception):
     """What an application raises by itself."""
 
 

@@ -28,7 +28,7 @@ CORRECT = ("receive", "startup.complete", "receive", "shutdown.complete", "retur
 GONE = {"return", "raise", "cancelled"}
 
 
-class NotServed(Exception):  # noqa: N818
+class NotServed(Exception):
     """The driver does not serve this application."""
 
 

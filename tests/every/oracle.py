@@ -51,7 +51,7 @@ class Result(NamedTuple):
     hangs: bool = False
 
 
-class Over(Exception):  # noqa: N818
+class Over(Exception):
     """The application does nothing more."""
 
 

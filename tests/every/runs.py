@@ -129,7 +129,7 @@ class Run:
             hangs, cancelled = True, self.cancelled
             self.loop.clear()
             self.cancelled = cancelled
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+        except (Exception, asyncio.CancelledError) as error:
             raised = type(error).__name__
         actor = self.actor
         seen = (self.ended is not None, tuple(actor.heard), tuple(actor.refused), actor.begun)

@@ -199,7 +199,7 @@ class Seen(NamedTuple):
                 return stop.value
             try:
                 step, value = call.send, (yield future)
-            except BaseException as error:  # noqa: BLE001  it goes on into the coroutine
+            except BaseException as error:
                 self.thrown()
                 step, value = call.throw, error
 

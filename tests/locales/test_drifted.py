@@ -1,13 +1,11 @@
 """Short pages that have drifted from the English one, each by one fault, and what is said."""
 
-# ruff: noqa: RUF001 - Chinese marks are what is tested
-
 from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
 
-import drift
+from lifespec_docs.i18n import compare_pages
 
 __all__: list[str] = []
 
@@ -34,7 +32,7 @@ FAULTS = {
 
 def told(name: str) -> list[str]:
     """Give what the check says of a page."""
-    found = drift.faults(ENGLISH, (HERE / f"{name}.md").read_text(), "")
+    found = compare_pages.faults(ENGLISH, (HERE / f"{name}.md").read_text(), "")
     return [str(fault).removeprefix(":") for fault in found]
 
 

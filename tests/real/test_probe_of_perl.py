@@ -73,7 +73,7 @@ class Stage:
 
     async def noted(self, kind: str) -> None:
         """Wait until the probe has noted something."""
-        while kind not in self.kinds:  # noqa: ASYNC110  another process writes
+        while kind not in self.kinds:
             await asyncio.sleep(0.01)
 
 

@@ -160,7 +160,7 @@ class Log:
     async def until(self, startups: int, shutdowns: int) -> None:
         """Wait until there were so many events."""
         wanted = {"startup": startups, "shutdown": shutdowns}
-        while any(len(self.events(kind)) < n for kind, n in wanted.items()):  # noqa: ASYNC110
+        while any(len(self.events(kind)) < n for kind, n in wanted.items()):
             await asyncio.sleep(0.02)  # another process writes it: there is no event
 
 

@@ -29,9 +29,7 @@ DUTIES = re.compile(
 )
 RULER = re.compile(r"[=\-~'*.]+|=\w+.*|#+|[*•-]")
 BULLET = re.compile(r"[*•-]\s+|\d+\.\s+")
-END = re.compile(
-    r"(?<=[。！？])|(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)[\"”')*]*\s+(?=[\"“(*`_$]*[A-Z])"  # noqa: RUF001
-)
+END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)[\"”')*]*\s+(?=[\"“(*`_$]*[A-Z])")
 
 
 class Sentence(NamedTuple):

@@ -21,7 +21,7 @@ STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 UP, DOWN = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
 
 
-class Refused(Exception):  # noqa: N818
+class Refused(Exception):
     """What the server of these tests raises."""
 
 

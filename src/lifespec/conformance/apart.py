@@ -1,39 +1,40 @@
 """Puts a target on trial case by case, each in a process of its own.
 
 So no case spoils the next, and nothing that a target does to its process does harm here: it may
-exit, hang, print, crash.  That process is this module run as a program: it finds the target, plays
-the case, and writes a line of JSON for each of the two steps into a file.
+exit, hang, print, crash.  That process plays the case, and writes a line of JSON for each of two
+steps into a file: that it has the target, and what it found.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import applications, cases, judging, middleware, targets
+from lifespec.conformance import applications, cases, isolation, judging, middleware, targets
 from lifespec.conformance.applications import Trial
 from lifespec.conformance.findings import Finding, Report
+from lifespec.conformance.isolation import Ended, Isolation, Pool
 from lifespec.conformance.judging import Usual
 from lifespec.conformance.pipe import Pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.vocabulary import Party
 
-__all__ = ["Job", "check", "main"]
+__all__ = ["Job", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
+AT_ONCE = os.cpu_count() or 1  # processes that work
+MOST = 16  # with those that do little but wait
+LITTLE = 0.5  # seconds of the processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Job:
     factory: bool = False
     limit: float = applications.LIMIT
     pipe: tuple[str, ...] = ()
+    isolation: Isolation = "auto"
 
     def cases(self) -> list[Case]:
         """Return the cases of the trial, the one that says what is usual before the others."""
@@ -58,107 +60,86 @@ class Job:
 
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
     """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
-    first, *others = job.cases()
-    usual_trial, real = _tried(job, first, None, real=bool(job.pipe))
-    tell()
-    usual = usual_trial.usual if job.party == "application" else None
-
-    def tried(case: Case) -> Trial:
-        reason = applications.left_out(case, usual)
-        if reason:
-            found = Trial(tuple(judging.without(case, job.dialect, *reason)), usual_trial.usual)
-        else:
-            found, _ = _tried(job, case, usual, real=real)
+    with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
+        bench = _Bench(job, pool)
+        first, *others = job.cases()
+        usual = bench.first(first)
         tell()
-        return found
 
-    pool = ThreadPoolExecutor(os.cpu_count())
-    try:
-        trials = [usual_trial, *pool.map(tried, others)]
-    except BaseException:  # where one cannot be checked, or who asked has gone, none goes on
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in tuple(_RUNNING):
-            _kill(process)
-        raise
-    finally:
-        pool.shutdown()
+        def tried(case: Case) -> Trial:
+            found = bench.tried(case)
+            tell()
+            return found
+
+        threads = ThreadPoolExecutor(MOST)
+        try:
+            trials = [usual, *threads.map(tried, others)]
+        finally:  # where one cannot be checked, or who asked has gone, none goes on
+            pool.break_off()
+            threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
     found = Report(job.target, job.dialect, findings, applications.note_on(findings))
     return judging.concluded(found, usual) if usual else found
 
 
-def _tried(job: Job, case: Case, usual: Usual | None, *, real: bool) -> tuple[Trial, bool]:
-    """Try a case, again in real time where the virtual clock left a doubt."""
-    found = _apart(job, case, usual, real=real)
-    if not found.doubt or real:
-        return found, real
-    return _apart(job, case, usual, real=True), True
+class _Bench:
+    """Tries cases, several at a time.
 
+    In real time many more of them, unless the first one has shown that they need the processor:
+    then the others would have to wait, and perhaps too long.
+    """
 
-def _apart(job: Job, case: Case, usual: Usual | None, *, real: bool) -> Trial:
-    """Try a case in a process of its own, which is ended whatever it does."""
-    with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder, "told")
-        work = {"case": case.name, "usual": usual, "real": real, **asdict(job)}
-        process = subprocess.Popen(  # noqa: S603  this very module
-            [sys.executable, *_FLAGS, "-c", _PROGRAM, str(told), json.dumps(work)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        _RUNNING.add(process)
-        end = _ended(process, job.limit * 6 + SPARE)
-        _RUNNING.discard(process)
-        written = told.read_text("utf-8") if told.exists() else ""
-        *steps, _ = written.split("\n")  # a line that was cut short is none
-    return _read(job, case, steps, end)
+    def __init__(self, job: Job, pool: Pool) -> None:
+        self.job, self.pool = job, pool
+        self.places = threading.Semaphore(AT_ONCE)
+        self.real = bool(job.pipe)
+        self.usual: Usual | None = None
+        self.cost = 0.0
 
+    def first(self, case: Case) -> Trial:
+        """Try the case that says what is usual, and which clock the others need."""
+        found = self._apart(case, real=self.real)
+        if found.doubt and not self.real:
+            self.real = True
+            found = self._apart(case, real=True)
+        self.usual = found.usual if self.job.party == "application" else None
+        return found
 
-_RUNNING: set[subprocess.Popen[bytes]] = set()
-_FLAGS = ["-O"] * sys.flags.optimize
-_PROGRAM = f"""
-import os, sys
-from {__name__} import main
-main(*sys.argv[1:])
-os._exit(0)  # threads that the target left behind are not waited for
-"""
+    def tried(self, case: Case) -> Trial:
+        """Try a case, again in real time where the virtual clock left a doubt."""
+        if reason := applications.left_out(case, self.usual):
+            return Trial(tuple(judging.without(case, self.job.dialect, *reason)), Usual("", ""))
+        if not self.real:
+            with self.places:
+                found = self._apart(case, real=False)
+            if not found.doubt:
+                return found
+        with self.places if self.cost > LITTLE else nullcontext():
+            return self._apart(case, real=True)
 
+    def _apart(self, case: Case, *, real: bool) -> Trial:
+        work = {"case": case.name, "usual": self.usual, "real": real}
+        limit = self.job.limit * 6 + SPARE
+        steps, how = self.pool.run(work, limit)
+        end = f"the process ended {how}" if how else f"the process had not ended after {limit:g} s"
+        return self._read(case, Ended(steps, end))
 
-def _ended(process: subprocess.Popen[bytes], seconds: float) -> str:
-    """Wait for a process, end it and all that it started; say how it ended."""
-    try:
-        status = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return f"the process had not ended after {seconds:g} s"
-    else:
-        how = f"with status {status}" if status >= 0 else f"by signal {-status}"
-        return f"the process ended {how}"
-    finally:
-        _kill(process)
-        process.wait()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and what it started in its session."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _read(job: Job, case: Case, steps: Sequence[str], end: str) -> Trial:
-    """Read what a process wrote about a case, or what its end says about it."""
-    if not steps:
-        raise cases.Unchecked(
-            f"{job.target} cannot be imported: {end}; make `python -c 'import"
-            f" {job.target.partition(':')[0]}'` work first"
-        )
-    last = json.loads(steps[-1])
-    if "unchecked" in last:
-        raise cases.Unchecked(last["unchecked"])
-    if "findings" in last:
-        found = tuple(map(Finding.read, last["findings"]))
-        return Trial(found, Usual(*last["usual"]), last["doubt"])
-    return Trial(tuple(_after(case, job.dialect, end)), Usual("exited", ""))
+    def _read(self, case: Case, ended: Ended) -> Trial:
+        """Read what a process wrote about a case, or what its end says about it."""
+        job = self.job
+        if not ended.lines:
+            raise cases.Unchecked(
+                f"{job.target} cannot be imported: {ended.how}; make `python -c 'import"
+                f" {job.target.partition(':')[0]}'` work first"
+            )
+        last = json.loads(ended.lines[-1])
+        if "unchecked" in last:
+            raise cases.Unchecked(last["unchecked"])
+        if "findings" in last:
+            self.cost = max(self.cost, last["cost"])
+            found = tuple(map(Finding.read, last["findings"]))
+            return Trial(found, Usual(*last["usual"]), last["doubt"])
+        return Trial(tuple(_after(case, job.dialect, ended.how)), Usual("exited", ""))
 
 
 def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
@@ -172,35 +153,61 @@ def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
 # ---- the process -------------------------------------------------------------------------------
 
 
+def serve(channel: str, shared: str) -> None:
+    """Find the target, and fork a process for each case."""
+    job = json.loads(shared)
+    isolation.host(int(channel), lambda: _found(job), _work)
+
+
 def main(told: str, work: str) -> None:
-    """Do the work in this process, and write a line of JSON for each step."""
+    """Find the target, and try a case, in this process."""
+    job = json.loads(work)
+    try:
+        subject = _found(job)
+    except cases.Unchecked as error:
+        Path(told).write_text(json.dumps({"unchecked": str(error)}) + "\n", "utf-8")
+    else:
+        _work(subject, told, work)
+
+
+def _found(job: dict[str, Any]) -> Any:
+    """Find the target; a program is started anew for each case."""
+    if job["pipe"]:
+        return None
+    return targets.find(job["target"], factory=job["factory"], limit=job["limit"])
+
+
+def _work(found: Any, told: str, work: str) -> None:
+    """Try a case, and write a line of JSON for each step."""
     job = json.loads(work)
     with Path(told).open("w", encoding="utf-8", buffering=1) as file:
 
         def tell(**step: Any) -> None:
             file.write(f"{json.dumps(step)}\n")
 
+        began = sum(os.times()[:4])
         try:
-            with _subject(job) as subject:
-                tell(found=repr(subject))
+            with _subject(found, job) as subject:
+                tell(found=True)
                 trial = _played(subject, job)
         except cases.Unchecked as error:
             tell(unchecked=str(error))
         else:
             findings = [asdict(finding) for finding in trial.findings]
-            tell(findings=findings, usual=trial.usual, doubt=trial.doubt)
+            cost = sum(os.times()[:4]) - began
+            tell(findings=findings, usual=trial.usual, doubt=trial.doubt, cost=cost)
 
 
 @contextmanager
-def _subject(job: dict[str, Any]) -> Iterator[Any]:
-    """Find the target, or start the program and end it."""
-    if job["pipe"]:
-        with Pipe(job["pipe"], job["limit"]) as app:
-            yield app
-            if app.fault:
-                raise cases.Unchecked(app.fault)
-    else:
-        yield targets.find(job["target"], factory=job["factory"], limit=job["limit"])
+def _subject(found: Any, job: dict[str, Any]) -> Iterator[Any]:
+    """Give what is called: the target, or a program, which is ended."""
+    if not job["pipe"]:
+        yield found
+        return
+    with Pipe(job["pipe"], job["limit"]) as app:
+        yield app
+        if app.fault:
+            raise cases.Unchecked(app.fault)
 
 
 def _played(subject: Any, job: dict[str, Any]) -> Trial:

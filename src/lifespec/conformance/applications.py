@@ -83,7 +83,7 @@ def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
     return None
 
 
-def trial(  # noqa: PLR0913  each is one decision
+def trial(
     app: Application,
     case: Case,
     dialect: str,

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.delivered import Delivered
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import ENDING, until
+from lifespec.conformance.subjects import ENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,7 +94,7 @@ class Brokered(Delivered):
         program = shutil.which(name, path=path)
         if program is None:
             raise Unchecked(f"there is no program {name!r}: install it")
-        self.beneath = subprocess.Popen(  # noqa: S603  it was found on the path
+        self.beneath = subprocess.Popen(
             [program, *self.broker.arguments(self.port)],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,

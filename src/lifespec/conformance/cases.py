@@ -52,7 +52,7 @@ class CaseError(ValueError):
     """A file of cases breaks its format: `str()` names file and case, and what is allowed."""
 
 
-class Unchecked(Exception):  # noqa: N818  named as what happened
+class Unchecked(Exception):
     """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 

@@ -10,8 +10,9 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import Answer
-from lifespec.conformance.subjects import Subject, until
+from lifespec.conformance.subjects import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

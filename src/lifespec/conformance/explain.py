@@ -15,9 +15,9 @@ __all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "near", "re
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
-NONE = "–"  # noqa: RUF001 - where a text has no such rule
-NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")  # noqa: RUF001 - of a line
-NEVER_LAST = frozenset("（《“(")  # noqa: RUF001 - the same
+NONE = "–"
+NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")
+NEVER_LAST = frozenset("（《“(")
 
 
 class Explanation(NamedTuple):

@@ -170,7 +170,7 @@ def _listening(port: int, asked: Asked) -> Iterator[None]:
             """Answer with what the application said, or with status 500."""
             try:
                 status, body = 200, asked(self.path).result()
-            except Exception as error:  # noqa: BLE001  it is shown to who asked
+            except Exception as error:
                 status, body = 500, repr(error).encode()
             self.send_response(status)
             self.send_header("content-length", str(len(body)))
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str]) -> None:
     app = getattr(import_module(module), attribute)
     try:
         hosted.used(hosted.driver, app, int(port))
-    except Exception:  # noqa: BLE001  it is for the caller: a test, or a function
+    except Exception:
         traceback.print_exc()
         sys.exit(RAISED)
 

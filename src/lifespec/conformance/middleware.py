@@ -70,7 +70,7 @@ class Probe:
     async def _send(self, send: Any, event: Any) -> None:
         try:
             await send(event)
-        except Exception as error:  # noqa: BLE001  middleware may raise another
+        except Exception as error:
             self.refusals.append(f"{type(error).__name__}: {error}")
 
 
@@ -134,7 +134,7 @@ def _played(
     probe = Probe(case)
     try:
         app = middleware(probe)
-    except Exception as error:  # noqa: BLE001  it may raise any
+    except Exception as error:
         raise cases.Unchecked(
             f"called with an application, it raised {type(error).__name__}: {error}; middleware"
             " takes an application and returns one"

@@ -35,7 +35,7 @@ class PerlError(Exception):
     """What the application raised, as text; or a sentence where its process failed it."""
 
 
-class PerlMissing(PerlError):  # noqa: N818
+class PerlMissing(PerlError):
     """Perl or one of its modules is not installed; the text says what to install."""
 
 
@@ -45,7 +45,7 @@ def lacking(*perl: str) -> str:
     command = [*(perl or ("perl",)), str(BRIDGE)]
     options: Any = {"timeout": START, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     try:
-        said = subprocess.run(command, check=True, **options).stdout  # noqa: S603  our own program
+        said = subprocess.run(command, check=True, **options).stdout
     except (FileNotFoundError, subprocess.CalledProcessError):
         return "perl"
     return str(json.loads(said).get("what", ""))
@@ -166,7 +166,7 @@ class Call:
             async with asyncio.timeout(None) as self.listening:
                 if not self.over:
                     self.tell("event", event=await receive())
-        except Exception as error:  # noqa: BLE001  whatever it is, Perl is told
+        except Exception as error:
             if not self.over:
                 self.tell("event", error=self.text(error))
         finally:
@@ -181,7 +181,7 @@ class Call:
             told = {"seq": said["seq"]}
             try:
                 await send(said["event"])
-            except Exception as error:  # noqa: BLE001  whatever it is, Perl is told
+            except Exception as error:
                 told["error"] = self.text(error)
             finally:
                 self.taking = False

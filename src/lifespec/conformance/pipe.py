@@ -54,9 +54,7 @@ class Pipe:
     def __init__(self, command: Sequence[str], limit: float = 30.0) -> None:
         self._name = command[0]
         try:
-            self._process = subprocess.Popen(  # noqa: S603  the command that was given
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         except OSError as error:
             raise Unchecked(f"{self._name!r} cannot be started: {error.strerror}") from None
         self._input = cast("IO[bytes]", self._process.stdin)
@@ -206,7 +204,7 @@ class _Call:
         told: dict[str, Any] = {"seq": said["seq"]}
         try:
             await send(said["event"])
-        except Exception as error:  # noqa: BLE001  whatever it is, the program is told
+        except Exception as error:
             told["error"] = str(error)
             self._refusals[str(error)] = error
         self.tell("ack", **told)

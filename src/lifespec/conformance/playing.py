@@ -6,9 +6,10 @@ import asyncio
 import signal
 import threading
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec import stage, validate
+from lifespec import limits, validate
 from lifespec.conformance.serving import IDLE, Call, Seen
 from lifespec.testing import clock
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["GRACE", "WORDS", "play", "scope_of"]
 
 GRACE = 5.0  # seconds for a call that was cancelled
+TASKS = Path("/proc/self/task")
 _IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 
 
@@ -73,16 +75,16 @@ def _in_a_loop(
     app: Application, actions: Sequence[Action], dialect: str, limit: float, *, real: bool
 ) -> Seen:
     """Play one part; what it leaves behind in the loop is cancelled, and not waited for."""
-    loop = asyncio.new_event_loop() if real else clock.VirtualLoop()
+    loop = asyncio.new_event_loop() if real else _Clock()
     loop.set_exception_handler(lambda *_: None)
     player = _Player(Call(app), dialect, limit)
     seen = player.call.seen
     try:
-        with _interruptible(), stage.limited(limit * 4 + GRACE * 2):
+        with _interruptible(), limits.limited(limit * 4 + GRACE * 2):
             loop.run_until_complete(player.play(actions))
     except _Interrupted:
         raise KeyboardInterrupt from None
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         player.silent("it kept the event loop from going on")
         player.call.told = True  # the sweep cancels it
     except (SystemExit, KeyboardInterrupt) as exit_:
@@ -92,11 +94,32 @@ def _in_a_loop(
     finally:
         _sweep(loop)
     if not real:
-        seen.doubt = getattr(loop, "refused", "") or seen.doubt or _doubt(seen)
+        still = player.still and not _other_threads()
+        seen.doubt = getattr(loop, "refused", "") or seen.doubt or ("" if still else _doubt(seen))
     return seen
 
 
-class _Interrupted(stage.LimitPassed):
+class _Clock(clock.VirtualLoop):
+    """A virtual clock that knows from where it has jumped: until then something happened."""
+
+    jumped_from = -1.0
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        """Move the clock, and note from where."""
+        before = self.time()
+        found = super().select(timeout)
+        if self.time() > before:
+            self.jumped_from = before
+        return found
+
+
+def _other_threads() -> bool:
+    """Whether there are threads beside this one, Python's or others."""
+    others = TASKS.is_dir() and len([*TASKS.iterdir()]) > 1
+    return others or threading.active_count() > 1
+
+
+class _Interrupted(limits.LimitPassed):
     """Somebody interrupts the suite: that is none of the application's doing."""
 
 
@@ -127,7 +150,7 @@ def _doubt(seen: Seen) -> str:
 
 def _sweep(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel what is left of the loop's tasks, whether they obey or not, and close it."""
-    with suppress(Exception, KeyboardInterrupt, SystemExit), stage.limited(GRACE * 2):
+    with suppress(Exception, KeyboardInterrupt, SystemExit), limits.limited(GRACE * 2):
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()
@@ -142,6 +165,7 @@ class _Player:
 
     def __init__(self, call: Call, dialect: str, limit: float) -> None:
         self.call, self.dialect, self.limit = call, dialect, limit
+        self.still = False
 
     async def play(self, actions: Sequence[Action]) -> None:
         """Carry out all, then end the call if it has not ended by then."""
@@ -177,10 +201,18 @@ class _Player:
         return True
 
     async def wait_for(self, action: Action) -> bool:
+        """Wait until something is so.
+
+        Where the clock of an application that gives no answer jumps over the whole limit, it waits
+        for what it alone could do, and no other clock would bring an answer.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         if await self.call.until(lambda: WORDS[action.text](self.call), self.limit):
             if action.text == "reaction":
                 self.call.seen.reaction = _reaction(self.call)
             return True
+        self.still = getattr(loop, "jumped_from", None) == began
         self.silent(self.call.doing(), action.text)
         return False
 
@@ -204,7 +236,7 @@ class _Player:
         try:
             async with asyncio.timeout(self.limit):
                 await call.judge(scope, _hears(scope), _says(note))
-        except Exception as error:  # noqa: BLE001  what a request does is its own affair
+        except Exception as error:
             note("raised", type(error).__name__, str(error))
         else:
             note("returned")

@@ -42,7 +42,7 @@ numbers: dict[int, itertools.count[int]] = {}  # of each process: it may have be
 namespaces: dict[int, Any] = {}  # the state that a lifespan of this process was offered
 
 
-class Failure(Exception):  # noqa: N818
+class Failure(Exception):
     """What a script raises."""
 
 

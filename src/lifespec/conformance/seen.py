@@ -59,11 +59,11 @@ class Judged(NamedTuple):
     actual: str
 
 
-class Beside(Exception):  # noqa: N818
+class Beside(Exception):
     """A phrase says nothing of this trial; `str()` says why."""
 
 
-class Unspecified(Exception):  # noqa: N818
+class Unspecified(Exception):
     """A phrase does not hold, and no specification says that it should; `str()` is the sight."""
 
 

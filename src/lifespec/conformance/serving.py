@@ -14,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec import stage, validate
+from lifespec import limits, validate
 from lifespec.testing import trace
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ __all__ = ["IDLE", "Call", "NoApplication", "Refused", "Seen"]
 IDLE = "it was waiting for another event"
 
 
-class NoApplication(TypeError):  # noqa: N818  named as what it is
+class NoApplication(TypeError):
     """What was called as an application returned no awaitable: it is none."""
 
 
-class Refused(Exception):  # noqa: N818  named as what happened
+class Refused(Exception):
     """The server of the suite refused what the application sent; `str()` is a sentence."""
 
 
@@ -158,13 +158,13 @@ class Call:
     async def _called(self, scope: dict[str, Any]) -> None:
         try:
             await self.judge(scope, self._receive, self._send)
-        except stage.LimitPassed:
+        except limits.LimitPassed:
             raise
         except asyncio.CancelledError as error:
             self.gone("cancelled" if self.told else "raised", error)
         except (SystemExit, KeyboardInterrupt) as error:
             self.gone("exited", error)
-        except BaseException as error:  # noqa: BLE001  an application may raise any
+        except BaseException as error:
             self.gone("raised", error)
         else:
             self.gone("returned")

@@ -1,7 +1,7 @@
 """A server's process on trial: started with a probe, asked, told to stop, and ended for certain.
 
 What it says is read as it comes and kept up to a limit.  Whatever it started is found again by
-a mark in its environment, or by what the probe wrote, and ended by process id; its folder goes.
+a mark in its environment, and by what the probe wrote, and ended by process id; its folder goes.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import random
 import re
@@ -24,14 +25,16 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance import leftovers
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.leftovers import MARK, content, until
 from lifespec.conformance.seen import Answer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
-__all__ = ["ENDING", "FLOOD", "PLACES", "OfPerl", "Subject", "until"]
+__all__ = ["ENDING", "FLOOD", "PLACES", "OfPerl", "Subject"]
 
 PLACES = {  # what a command can leave open
     "app": "the application to serve, as module:attribute; by PAGI a file",
@@ -40,24 +43,12 @@ PLACES = {  # what a command can leave open
     "topic": "the topic, or channel, that the messages of a broker come on",
     "log": "the file in which a probe that is not Python notes what it sees",
 }
-MARK = "LIFESPEC_TRIAL"
 KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no server writes
-POLL = 0.01  # seconds between two looks at a file or a process that is not our child
 ENDING = 10.0  # seconds until a process that was killed is gone
 PORTS = range(10240, 32768)  # below those that a system gives to connections
 PROC, LISTENING = Path("/proc"), "0A"
 
 _given: set[int] = set()
-
-
-def until(done: Callable[[], object], limit: float) -> bool:
-    """Wait until something is done, at most some seconds; return whether it is."""
-    end = time.monotonic() + limit
-    while not done():
-        if time.monotonic() >= end:
-            return bool(done())
-        time.sleep(POLL)
-    return True
 
 
 class Subject:
@@ -80,7 +71,7 @@ class Subject:
         self._reading = Lock()
 
     def __enter__(self) -> Self:
-        self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
+        self.folder, self.began = Path(tempfile.mkdtemp(prefix="lifespec-")), time.monotonic()
         self.log = self.folder / "log.jsonl"
         try:
             self._start()
@@ -104,7 +95,7 @@ class Subject:
         places = {**self.places, "log": self.log, "app": self.app.format(application)}
         command = [_fill(word, places) for word in self.command]
         try:
-            self.process = subprocess.Popen(  # noqa: S603  the command is the user's own
+            self.process = subprocess.Popen(
                 command,
                 env=os.environ | own,
                 stdin=subprocess.DEVNULL,
@@ -151,8 +142,8 @@ class Subject:
         with self._reading, missing, self.log.open("rb") as file:
             file.seek(self._read)
             whole = file.read().rpartition(b"\n")
-            self._read += len(whole[0]) + len(whole[1])
             self._lines += [_line(line) for line in whole[0].splitlines()]
+            self._read += len(whole[0]) + len(whole[1])
         return self._lines
 
     def complete(self) -> list[dict[str, Any]]:
@@ -201,13 +192,21 @@ class Subject:
         return sorted(ports - {self.port})
 
     def pids(self) -> set[int]:
-        """Find the processes that it started and that run still, itself among them."""
-        if not PROC.is_dir():
-            noted = {line["pid"] for line in self.lines()} - {os.getpid()}
-            return {*filter(_runs, noted)}
-        mark = f"{MARK}={self.folder}\0".encode()
-        processes = (int(path.name) for path in PROC.iterdir() if path.name.isdigit())
-        return {pid for pid in processes if mark in _bytes(PROC / str(pid) / "environ")}
+        """Find the processes that it started and that run still, itself among them.
+
+        One that was started with another environment is known if it has imported the probe.
+        """
+        with contextlib.suppress(Unchecked):  # who judges by the log reads it, too
+            self.lines()
+        noted: dict[int, float] = {}
+        for line in self._lines:
+            noted.setdefault(line["pid"], line.get("time", math.inf))
+        ours = {
+            pid
+            for pid, first in noted.items()
+            if pid != os.getpid() and leftovers.began_within(pid, self.began, first)
+        }
+        return ours | leftovers.marked(str(self.folder))
 
     def end_processes(self) -> None:
         """End every process that runs still."""
@@ -227,11 +226,7 @@ class Subject:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.poll()
-        found = self.pids()
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        return not found
+        return not leftovers.kill(self.pids())
 
     def _clean(self) -> None:
         _given.discard(self.port)
@@ -268,23 +263,9 @@ def _line(line: bytes) -> dict[str, Any]:
     raise Unchecked(f"the probe's log is damaged: {line[:80]!r} is no line of it")
 
 
-def _runs(pid: int) -> bool:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, 0)
-        return True
-    return False
-
-
-def _bytes(path: Path) -> bytes:
-    """Read a file of a process that may be gone, or another user's."""
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
-    return b""
-
-
 def _text(path: Path) -> list[str]:
     """Return the lines of a table, without its head."""
-    return _bytes(path).decode("ascii", "replace").splitlines()[1:]
+    return content(path).decode("ascii", "replace").splitlines()[1:]
 
 
 def _links(pid: int) -> Iterator[str]:

@@ -7,7 +7,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from lifespec import stage
+from lifespec import limits
 from lifespec.conformance.cases import Unchecked
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ _LIKE = "as in shop.main:app"
 
 def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
     try:
-        with stage.limited(limit):
+        with limits.limited(limit):
             return do()
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         raise Unchecked(
             f"{target} was not there within {limit:g} s: let its module import faster,"
             " or give a longer --limit"
@@ -66,9 +66,9 @@ def _module(name: str) -> ModuleType:
                 " or name it as it is imported"
             ) from None
         raise Unchecked(_raised(f"import {name}", error)) from None
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         raise
-    except BaseException as error:  # noqa: BLE001  a module may raise any, SystemExit too
+    except BaseException as error:
         raise Unchecked(_raised(f"import {name}", error)) from None
 
 
@@ -76,9 +76,9 @@ def _called(target: str, found: Any) -> Callable[[], Any]:
     def call() -> Any:
         try:
             return found()
-        except stage.LimitPassed:
+        except limits.LimitPassed:
             raise
-        except BaseException as error:  # noqa: BLE001  the same
+        except BaseException as error:
             raise Unchecked(_raised(f"{target}()", error)) from None
 
     return call

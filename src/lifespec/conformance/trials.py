@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.delivered import Delivered
+from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import LIFESPAN, Seen
-from lifespec.conformance.subjects import FLOOD, Subject, until
+from lifespec.conformance.subjects import FLOOD, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
-    from lifespec.conformance.seen import Answer
+from lifespec.conformance.seen import Answer
 
 __all__ = ["START", "Trial"]
 
@@ -39,7 +40,7 @@ class Trial:
     `rests` is called when there is nothing to do but wait, perhaps often.
     """
 
-    def __init__(  # noqa: PLR0913  each is one decision
+    def __init__(
         self,
         command: Sequence[str],
         case: Case,

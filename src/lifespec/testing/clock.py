@@ -23,7 +23,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class Deadlock(RuntimeError):  # noqa: N818  what it is, not that it is an error
+class Deadlock(RuntimeError):
     """Every task waits, and neither a callback nor a timer is left that could wake one."""
 
 
