@@ -47,12 +47,15 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
     ("what", "course"),
     [
         (seen(), "Startup was answered with complete; shutdown was answered with complete."),
-        (seen("raised", "", **RAISED), "It declined lifespan: it raised ValueError: http only."),
+        (
+            seen("raised", "", **RAISED),
+            "It does not support lifespan: on the scope it raised ValueError: http only.",
+        ),
         (
             seen("raised", "", ended="raised", error=ValueError()),
-            "It declined lifespan: it raised ValueError.",
+            "It does not support lifespan: on the scope it raised ValueError.",
         ),
-        (seen("returned", ""), "It declined lifespan: it returned."),
+        (seen("returned", ""), "It does not support lifespan: on the scope it returned."),
         (
             seen("failed", "", message="Traceback\n  ...\nOSError: no\n"),
             "Startup was answered with failed: OSError: no.",
@@ -187,7 +190,7 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
         ),
         (
             seen("raised", "", reaction="raised", **RAISED),
-            ("skip", "It declined lifespan: it raised ValueError: http only."),
+            ("skip", "It does not support lifespan: on the scope it raised ValueError: http only."),
         ),
         (seen(reaction="received"), ("broken", "It called receive.")),
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),

@@ -79,7 +79,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
     found = Report(job.target, job.dialect, findings, applications.note_on(findings))
-    return judging.concluded(found, usual) if usual else found
+    return judging.concluded(found, bench.usual) if bench.usual else found
 
 
 class _Bench:

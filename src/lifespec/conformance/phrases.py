@@ -103,14 +103,11 @@ def _failed(seen: Seen) -> Line:
 def _not_served(seen: Seen, _: str) -> Judged:
     failed = clock(_failed(seen))
     late = sum(clock(line) > failed for line in seen.requests)
-    if not late:
-        seen.finished()
     return Judged(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
 
 
 def _exits(seen: Seen, _: str) -> Judged:
     _failed(seen)
-    seen.finished()
     return Judged(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
 
 
