@@ -301,7 +301,7 @@ def test_hang() -> None:
     """
     assert told(block(source)) == (
         "docs/startup.md:46: The example raised Deadlock: Every task waits and no timer is"
-        " pending: main → Event.wait."
+        " pending: main → Event.wait at startup.md:44."
     )
 
 
