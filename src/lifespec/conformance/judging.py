@@ -92,7 +92,8 @@ class Matter(NamedTuple):
 def usual_of(seen: Seen, own: str = "") -> Usual:
     """Return how an application goes, by what was seen of it."""
     refused = seen.refused[0] if seen.refused else ""
-    return Usual(seen.startup, seen.shutdown, seen.received, refused, whose(seen, own))
+    theirs = whose(seen, own) if seen.startup in DECLINED else ""
+    return Usual(seen.startup, seen.shutdown, seen.received, refused, theirs)
 
 
 def whose(seen: Seen, own: str = "") -> str:
@@ -113,6 +114,8 @@ def concluded(report: Report, usual: Usual) -> Report:
     if usual.startup == "failed":
         obstacle = f"its startup failed. {report.note} Start what it needs, and check it again."
         return replace(report, obstacle=obstacle)
+    if usual.startup == "exited":
+        return replace(report, obstacle="at startup it ended the process.")
     failed = any(each.verdict == Verdict.FAIL for each in report.findings)
     if usual.supports or failed:
         return report

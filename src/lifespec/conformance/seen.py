@@ -151,7 +151,7 @@ class Seen:
             return "The application was not called with the scope of a lifespan."
         last = max((line for line in self.lines if line["call"]), key=clock)
         doing = f"{last['kind']} {last.get('type') or ''}".rstrip()
-        return f'The last that the application did is "{doing}".'
+        return f'The application has not come so far: the last of it is "{doing}".'
 
     @property
     def end(self) -> str:
