@@ -10,6 +10,7 @@ import pytest
 
 from lifespec.conformance import apart, cases
 from lifespec.conformance.findings import Finding, Verdict
+from lifespec.conformance.isolation import Pool
 from lifespec.conformance.judging import DECLINED
 from lifespec.testing import LifespanWarning
 
@@ -59,7 +60,7 @@ class Applications:
             )
             found = list(parent.collect())
             items += found
-            _report(session, pytest.CollectReport(target, "passed", None, found))
+            _report(session, pytest.CollectReport(target, "passed", None, [*found]))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Import the applications whose cases were selected."""
@@ -98,7 +99,7 @@ class Application(pytest.Collector):
     def open(self, stack: ExitStack) -> None:
         """Import the application, in a process of its own, and play the first case."""
         job = self.job
-        pool = apart.Pool(apart.__name__, asdict(job), job.isolation, job.limit * 2 + apart.SPARE)
+        pool = Pool(apart.__name__, asdict(job), job.isolation, job.limit * 2 + apart.SPARE)
         self.first = job.cases()[0]
         try:
             self.bench = apart.Bench(job, stack.enter_context(pool))

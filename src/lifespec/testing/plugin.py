@@ -129,7 +129,7 @@ def _table(file: Path) -> dict[str, Any]:
         return {}
     import tomllib  # noqa: PLC0415
 
-    table = tomllib.loads(text).get("tool", {}).get("lifespec", {})
+    table: dict[str, Any] = tomllib.loads(text).get("tool", {}).get("lifespec", {})
     if isinstance(table.get("app"), str):
         table["app"] = [table["app"]]
     for key, (kind, wanted) in KEYS.items():
@@ -274,7 +274,7 @@ def _is_async(item: pytest.Function) -> bool:
     return inspect.iscoroutinefunction(item.obj)
 
 
-def _virtual_backend(backend: str | tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+def _virtual_backend(backend: Any) -> tuple[str, dict[str, Any]]:
     """Return a backend of anyio's with a virtual clock."""
     name, options = (backend, {}) if isinstance(backend, str) else backend
     if name == "trio":
