@@ -20,7 +20,6 @@ __all__ = [
     "Finding",
     "Report",
     "Verdict",
-    "printable",
     "requirement",
     "verdict_for",
 ]
@@ -167,10 +166,3 @@ def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
     if silent:
         return f"{RULES[slug]} ({title} does not specify this case)"
     return f"{RULES[slug]} ({level or 'not specified'}, {title})"
-
-
-def printable(character: str) -> str:
-    """Return a character, or an escape where it is none to print."""
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()
