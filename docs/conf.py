@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
-from compiled import compile_catalogs
+from lifespec_docs.i18n.compilation import compile_catalogs
 
 compile_catalogs(_HERE.parent / "locales")
 
@@ -27,24 +27,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx_autodoc_typehints",
     "sphinx_copybutton",
-    "comments",
-    "executed",
-    "rules",
-    "tables",
-    "casebook",
-    "dialects",
-    "holds",
-    "decisions",
-    "overviews",
-    "matrix",
-    "speed",
-    "proof",
-    "timeline",
-    "shown",
-    "glossary",
-    "pictures",
-    "bigrams",
-    "chrome",
+    "lifespec_docs",
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
 highlight_language = "text"
@@ -86,7 +69,7 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
 html_js_files = [("languages.js", {"defer": "defer"})]
-html_search_scorer = str(_HERE / "_ext" / "scorer.js")
+html_search_scorer = str(_HERE / "_ext" / "lifespec_docs" / "theme" / "search_scorer.js")
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {
@@ -117,8 +100,8 @@ html_sidebars = {
 }
 # Where the site will stand, for the absolute links that search engines ask for.
 site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
-pygments_style = "ink.Light"
-pygments_dark_style = "ink.Dark"
+pygments_style = "lifespec_docs.theme.highlighting.Light"
+pygments_dark_style = "lifespec_docs.theme.highlighting.Dark"
 
 # A copied session is its statements alone; what a program prints is nothing to copy.
 copybutton_exclude = ".linenos, .gp, .go, .gt, .gr"

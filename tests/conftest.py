@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.examples_perl import lacking
-from lifespec.stage import LOUD
 from lifespec.testing.clock import VirtualLoop
+from lifespec_docs.examples.perl_apps import lacking
+from lifespec_docs.examples.sandbox import LOUD
 
 __all__: list[str] = []
 

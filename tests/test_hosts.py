@@ -1,6 +1,5 @@
 """Each driver is put behind a port, used as its users use it, and left when SIGTERM comes."""
 
-import os
 import runpy
 import signal
 import socket
@@ -143,6 +142,14 @@ class Mangum:
 }
 
 
+def told_to_stop() -> list[threading.Thread]:
+    """Send SIGTERM to the thread that waits for it: pytest has others, which would end with it."""
+    waiting = [each for each in threading.enumerate() if each.name == "SIGTERM"]
+    for thread in waiting:
+        signal.pthread_kill(thread.ident or 0, signal.SIGTERM)
+    return waiting
+
+
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Write the application, and the drivers that are not here; be told to stop, and not ended."""
@@ -152,10 +159,8 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.syspath_prepend(tmp_path)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     yield "served:app"
-    for thread in threading.enumerate():
-        if thread.name == "SIGTERM":
-            os.kill(os.getpid(), signal.SIGTERM)
-            thread.join(LIMIT)
+    for thread in told_to_stop():
+        thread.join(LIMIT)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     for name in ("served", *(Path(name).parts[0].removesuffix(".py") for name in OTHERS)):
         for module in [each for each in sys.modules if each.partition(".")[0] == name]:
@@ -189,7 +194,7 @@ class Client(threading.Thread):
         """Ask for all."""
         for path in self.paths:
             until(lambda path=path: self.over or self.ask(path), LIMIT)  # type: ignore[misc]
-        os.kill(os.getpid(), signal.SIGTERM)
+        told_to_stop()
 
 
 def hosted(name: str, target: str, *paths: str) -> tuple[list[tuple[int, str]], list[Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import stage, validate
+from lifespec import limits, validate
 from lifespec.conformance.serving import IDLE, Call, NoApplication, Refused, Seen
 from lifespec.testing import clock
 from lifespec.testing.trace import text
@@ -152,9 +152,9 @@ def test_the_limit_of_a_blocking_call_goes_on() -> None:
     """The bell that ends a program that blocks is not the application's own doing."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        raise stage.LimitPassed
+        raise limits.LimitPassed
 
-    with pytest.raises(stage.LimitPassed):
+    with pytest.raises(limits.LimitPassed):
         served(app)
 
 

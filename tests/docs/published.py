@@ -19,7 +19,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from lifespec import examples
+from lifespec_docs.examples import runner
 
 __all__ = ["PREFIX", "ROOT", "UnreadableError", "known", "of_readme", "published", "read", "site"]
 
@@ -81,7 +81,7 @@ def read() -> Path:
 
 
 @functools.cache
-def published() -> dict[str, dict[str, list[examples.Block]]]:
+def published() -> dict[str, dict[str, list[runner.Block]]]:
     """Return the examples by language and page."""
     return {
         tag: {name: [block(**each) for each in page["blocks"]] for name, page in pages.items()}
@@ -98,9 +98,9 @@ def known() -> dict[str, dict[str, Any]]:
     }
 
 
-def block(*, needs: list[str], beside: list[str], **others: Any) -> examples.Block:
+def block(*, needs: list[str], beside: list[str], **others: Any) -> runner.Block:
     """Return a block from its JSON."""
-    return examples.Block(needs=tuple(needs), beside=tuple(beside), **others)
+    return runner.Block(needs=tuple(needs), beside=tuple(beside), **others)
 
 
 def read_pages(folder: Path) -> None:
@@ -126,7 +126,7 @@ def read_pages(folder: Path) -> None:
             raise UnreadableError(said)
 
 
-def of_readme(text: str) -> list[examples.Block]:
+def of_readme(text: str) -> list[runner.Block]:
     """Return the examples of a plain Markdown file; a `text` block below one is its output."""
     tokens = MarkdownIt().parse(text)
     blocks = []
@@ -135,5 +135,5 @@ def of_readme(text: str) -> list[examples.Block]:
             shown = below is not None and below.type == "fence" and below.info == "text"
             expected = below.content if below is not None and shown else None
             line = token.map[0] + 2
-            blocks.append(examples.Block("README.md", line, token.info, token.content, expected))
+            blocks.append(runner.Block("README.md", line, token.info, token.content, expected))
     return blocks

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-from build import counted, faults, main, root_page, swap
+from lifespec_docs.build import counted, faults, main, root_page, swap
 
 __all__: list[str] = []
 

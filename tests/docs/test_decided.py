@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from published import ROOT, published
 
-import rulebook
-from decisions import deciders, facts_of
-from lifespec import examples
 from lifespec.server import TABLE, Conversation
 from lifespec.validate import TRANSITIONS, State
+from lifespec_docs.examples import runner
+from lifespec_docs.examples.edge_cases import deciders, facts_of
+from lifespec_docs.rules import rulebook
 
 __all__: list[str] = []
 
@@ -143,9 +143,9 @@ def cases(page: str, kind: str) -> dict[str, list[int]]:
     return found
 
 
-def run(page: str, language: str) -> Iterator[examples.Run]:
+def run(page: str, language: str) -> Iterator[runner.Run]:
     """Run the programs of a page, one after another."""
-    with examples.Session(published()[language][page]) as session:
+    with runner.Session(published()[language][page]) as session:
         yield from (session.run(number) for number in range(len(session.blocks)))
 
 

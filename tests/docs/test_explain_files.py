@@ -6,8 +6,8 @@ import pytest
 from published import read
 
 from build import CATALOGS, EXPLAINED, RULES, WORDS
-from explained import as_json, explained
-from words import of_reports
+from lifespec_docs.i18n.messages import of_reports
+from lifespec_docs.rules.export import as_json, explained
 
 __all__: list[str] = []
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from published import ROOT, known, of_readme, published, site
 
-from executed import programs
-from lifespec import examples, onefile
+from lifespec_docs.examples import download, runner
+from lifespec_docs.examples.directive import programs
 
 __all__: list[str] = []
 
@@ -33,14 +33,14 @@ def test_every_example_ran(language: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def readme() -> Iterator[examples.Session]:
+def readme() -> Iterator[runner.Session]:
     """Run the examples of the README, one after another."""
-    with examples.Session(README) as session:
+    with runner.Session(README) as session:
         yield session
 
 
 @pytest.mark.parametrize("number", range(len(README)), ids=lambda n: f"line {README[n].line}")
-def test_an_example_of_the_readme(readme: examples.Session, number: int) -> None:
+def test_an_example_of_the_readme(readme: runner.Session, number: int) -> None:
     """It prints what is shown below it."""
     readme.run(number)
 
@@ -50,8 +50,8 @@ def test_readme_blocks_know_their_line_and_their_output() -> None:
     text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
     text += "```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
     assert of_readme(text) == [
-        examples.Block("README.md", 4, "python", "print(1)\n", "1\n"),
-        examples.Block("README.md", 16, "pycon", ">>> 1\n1\n", None),
+        runner.Block("README.md", 4, "python", "print(1)\n", "1\n"),
+        runner.Block("README.md", 16, "pycon", ">>> 1\n1\n", None),
     ]
 
 
@@ -82,12 +82,12 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def printed(program: examples.Block) -> str:
+def printed(program: runner.Block) -> str:
     """Return what a program prints, though nothing is shown of it."""
-    with examples.Session([program]) as session:
+    with runner.Session([program]) as session:
         try:
             return session.run(0).output
-        except examples.ExampleFailed as failed:
+        except runner.ExampleFailed as failed:
             if "The example printed" in str(failed):  # it did not raise
                 return failed.output
             raise
@@ -100,5 +100,5 @@ def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
         if found := programs(page):
             shown = "\n".join((each.expected or "").partition(TRACEBACK)[0] for each in found)
             name = f"{found[0].page} as one file"
-            whole = examples.Block(name, 1, "python", onefile.joined(found), None)
+            whole = runner.Block(name, 1, "python", download.joined(found), None)
             assert lines(printed(whole)) == lines(shown), name

@@ -110,7 +110,9 @@ def pages() -> dict[str, dict[str, list[Any]]]:
         language: {name: [asdict(block) for block in blocks] for name, blocks in each.items()}
         for language, each in published.items()
     }
-    for module in [name for name in sys.modules if name.partition(".")[0] == "lifespec"]:
+    for module in [
+        name for name in sys.modules if name.partition(".")[0] in ("lifespec", "lifespec_docs")
+    ]:
         del sys.modules[module]
     sys.path[:] = [each for each in sys.path if Path(each).resolve() != ROOT / "src"]
     mutated.warm()

@@ -149,7 +149,7 @@ def tried(task: Task, slot: Path, pages: dict[str, Pages]) -> Row:
 def noticed(name: str, pages: Pages) -> tuple[str, str]:
     """Run the examples of all pages: where the first that fails stands, and what is said."""
     try:
-        examples = import_module("lifespec.examples")
+        examples = import_module("lifespec_docs.examples.runner")
     except BaseException as error:
         return "its import", f"{type(error).__name__}: {error}"
     examples.LIMITS["virtual"] = LIMIT

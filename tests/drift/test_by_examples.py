@@ -77,7 +77,9 @@ def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> dict[str, Any
     place = mutated.place(tmp_path, 0)
 
     def work(task: Task, place: Path) -> dict[str, Any]:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "lifespec"]:
+        for name in [
+            name for name in sys.modules if name.partition(".")[0] in ("lifespec", "lifespec_docs")
+        ]:
             del sys.modules[name]
         return mutated.tried(task, place, pages)
 

@@ -10,11 +10,14 @@ from bs4 import BeautifulSoup
 from jinja2 import FileSystemBytecodeCache
 from sphinx.testing.util import SphinxTestApp
 
-__all__ = ["RULES", "Trial"]
+import lifespec_docs
+
+__all__ = ["RULES", "Trial", "named"]
 
 RULES = """\
 [startup-sent]
 party = "server"
+says = "It must be sent."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"
@@ -22,15 +25,20 @@ section = "Startup"
 
 [answered-once]
 party = "application"
-[[answered-once.source]]
+[answered-once.ours]
 dialects = ["asgi 2.0"]
-level = "must not"
-ours = true
+says = "`Lifespan` refuses the second answer."
 """
 
 # Each builder would compile the theme's templates anew, which takes longer than all else.
 COMPILED = Path(__file__).parents[2] / "build" / "templates"
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+def named(extension: str) -> str:
+    """Return the full name of an extension: ours are named by folder and module."""
+    ours = extension.partition(".")[0] in lifespec_docs.FOLDERS
+    return f"{lifespec_docs.__name__}.{extension}" if ours else extension
 
 
 class Trial:
@@ -56,7 +64,7 @@ class Trial:
             page.write_text(text)
         self.builder = builder
         self.configuration = {
-            "extensions": ["myst_parser", *extensions],
+            "extensions": ["myst_parser", *map(named, extensions)],
             "html_theme": "basic",
             "html_use_index": False,
             "locale_dirs": ["../locales"],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import drift
+from lifespec_docs.i18n import compare_pages
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ FAULTS = {
 
 def told(name: str) -> list[str]:
     """Give what the check says of a page."""
-    found = drift.faults(ENGLISH, (HERE / f"{name}.md").read_text(), "")
+    found = compare_pages.faults(ENGLISH, (HERE / f"{name}.md").read_text(), "")
     return [str(fault).removeprefix(":") for fault in found]
 
 

@@ -18,10 +18,10 @@ from sphinx.locale import translators
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-import catalogs
-import trees
-from lifespec import examples
 from lifespec.validate import EVENTS
+from lifespec_docs import translate
+from lifespec_docs.examples import runner
+from lifespec_docs.i18n import doctrees, extraction
 
 __all__: list[str] = []
 
@@ -32,6 +32,7 @@ RULES = """\
 [startup-sent]
 party = "server"
 observable = "application"
+says = "The server must send `lifespan.startup` before it serves requests."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"
@@ -83,7 +84,7 @@ CHINESE = {
     ),
     "# the server speaks first": "# 服务器先说话",
 }
-CATALOG = f"{catalogs.CATALOGS}/index.po"
+CATALOG = f"{translate.CATALOGS}/index.po"
 
 
 class Project:
@@ -114,20 +115,20 @@ class Project:
 
     def check(self) -> list[str]:
         """Check the catalogs; give the faults of the page and its own."""
-        pages = catalogs.templates.fresh(self.root / "docs")
-        found = catalogs.faults(self.root, pages)
+        pages = extraction.fresh(self.root / "docs")
+        found = translate.faults(self.root, pages)
         return [str(fault) for fault in found if Path(fault.file).stem == "index"]
 
     def compare(self) -> list[str]:
         """Compare the doctrees of both languages."""
-        return list(map(str, trees.stored(self.root / "en", self.root / "zh_CN", self.root)))
+        return list(map(str, doctrees.stored(self.root / "en", self.root / "zh_CN", self.root)))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make the project, with its true configuration and catalogs, and complete them."""
     root = tmp_path_factory.mktemp("whole")
-    true = catalogs.ROOT
+    true = translate.ROOT
     (root / "docs").mkdir()
     shutil.copy(true / "docs" / "conf.py", root / "docs")
     for folder in ("_static", "_templates"):
@@ -136,9 +137,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
     rules.parent.mkdir(parents=True)
     rules.write_text(RULES)
-    (root / catalogs.CATALOGS).mkdir(parents=True)
-    shutil.copy(true / catalogs.CATALOGS / "lifespec.po", root / catalogs.CATALOGS)
-    assert catalogs.main([], root) == 0
+    (root / translate.CATALOGS).mkdir(parents=True)
+    shutil.copy(true / translate.CATALOGS / "lifespec.po", root / translate.CATALOGS)
+    assert translate.main([], root) == 0
     for english, chinese in CHINESE.items():
         entry = f'msgid "{english}"\nmsgstr "'
         Project(root).change(CATALOG, entry, f"{entry}{chinese}")
@@ -260,7 +261,7 @@ def test_a_fault_is_told_by_the_command(
     """Status 1, and each fault a line."""
     project.change(CATALOG, "必须", "应")
     faults = project.check()
-    assert catalogs.main(["--check"], project.root) == 1
+    assert translate.main(["--check"], project.root) == 1
     assert set(faults) <= set(capsys.readouterr().out.splitlines())
 
 
@@ -272,7 +273,7 @@ UNHEARD = re.compile("# a slip of the pen|sent, and nothing happened|lifespan.be
 RULE_PAGES = ("scope", "startup", "shutdown", "state", "declining")
 
 
-def renamed(block: examples.Block) -> Iterator[tuple[str, examples.Block]]:
+def renamed(block: runner.Block) -> Iterator[tuple[str, runner.Block]]:
     """Rename one event of an example at a time; name the place."""
     lines = block.source.split("\n")
     for row, line in enumerate(lines):
@@ -283,14 +284,14 @@ def renamed(block: examples.Block) -> Iterator[tuple[str, examples.Block]]:
             yield f"{block.page}:{block.line + row}: {found[0]}", replace(block, source=source)
 
 
-def passes(page: list[examples.Block]) -> bool:
+def passes(page: list[runner.Block]) -> bool:
     """Run the virtual examples of a page; say whether all of them passed."""
     try:
-        with examples.Session(page) as session:
+        with runner.Session(page) as session:
             for number, block in enumerate(page):
                 if block.kind == "virtual":
                     session.run(number)
-    except examples.ExampleFailed:
+    except runner.ExampleFailed:
         return False
     return True
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import inspect
 import math
 import os
 import re
 import signal
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +36,11 @@ async def waits_for(event: asyncio.Event) -> None:
 async def forever() -> None:
     """Wait for what nobody sets."""
     await waits_for(asyncio.Event())
+
+
+def line_of(function: Callable[..., object], line: int = 2) -> int:
+    """Return the number of a line of a function; its last but for the docstring is the second."""
+    return inspect.getsourcelines(function)[1] + line
 
 
 def deadlock_of(main: Callable[[], Coroutine[object, object, object]]) -> str:
@@ -141,7 +148,8 @@ def test_past_timer() -> None:
 def test_deadlock() -> None:
     """A task that nothing will wake ends the run, and the sentence says where it waits."""
     assert deadlock_of(forever) == (
-        "Every task waits and no timer is pending: forever → waits_for → Event.wait."
+        "Every task waits and no timer is pending: forever → waits_for → Event.wait at"
+        f" test_clock.py:{line_of(waits_for)}."
     )
 
 
@@ -155,8 +163,9 @@ def test_deadlock_of_several() -> None:
             await asyncio.Future()
 
     assert deadlock_of(main) == (
-        "Every task waits and no timer is pending: forever → waits_for → Event.wait (3 tasks);"
-        " test_deadlock_of_several.main."
+        "Every task waits and no timer is pending: forever → waits_for → Event.wait at"
+        f" test_clock.py:{line_of(waits_for)} (3 tasks);"
+        f" test_deadlock_of_several.main at test_clock.py:{line_of(main, 4)}."
     )
 
 
@@ -179,7 +188,13 @@ def test_deadlock_in_generator() -> None:
     async def main() -> None:
         await Awaitable()
 
-    assert "main → test_deadlock_in_generator.Awaitable.__await__." in deadlock_of(main)
+    assert "main → test_deadlock_in_generator.Awaitable.__await__ at" in deadlock_of(main)
+
+
+def test_deadlock_in_a_coroutine_without_frames() -> None:
+    """A coroutine of an extension module has a name alone."""
+    native = SimpleNamespace(__qualname__="native.connect")
+    assert clock._place(native) == "native.connect"
 
 
 def test_deadlock_hides() -> None:

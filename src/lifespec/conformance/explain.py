@@ -23,6 +23,7 @@ class Explanation(NamedTuple):
     """A rule in one language: `texts` are name, level and source in each of the five.
 
     Level and source are "" where a text has no such rule; `address` is that of the rule's box.
+    `more` are its further boxes: a heading, the specifications, and the text for them.
     """
 
     slug: str
@@ -32,6 +33,11 @@ class Explanation(NamedTuple):
     texts: tuple[tuple[str, str, str], ...]
     page: str
     address: str
+    more: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+
+    def said(self, dialect: str) -> str:
+        """Return what is said for a specification."""
+        return next((text for _, dialects, text in self.more if dialect in dialects), self.text)
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -56,6 +62,7 @@ def read(language: str) -> dict[str, Explanation]:
             tuple((name, level, source) for name, level, source in row["texts"]),
             row["page"],
             f"{FOLDERS[language]}/{row['address']}",
+            tuple((head, tuple(dialects), text) for head, dialects, text in row["more"]),
         )
         for slug, row in found.items()
     }
@@ -63,11 +70,14 @@ def read(language: str) -> dict[str, Explanation]:
 
 def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
-    yield from wrapped(f"{rule.slug} · {rule.party} · {rule.level}", width)
+    yield from wrapped(" · ".join(filter(None, (rule.slug, rule.party, rule.level))), width)
     yield ""
-    for paragraph in rule.text.split("\n"):
-        yield from wrapped(paragraph, width)
-    yield ""
+    for head, text in [("", rule.text), *((head, text) for head, _, text in rule.more)]:
+        if head:
+            yield from wrapped(head, width)
+        for paragraph in text.split("\n"):
+            yield from wrapped(paragraph, width)
+        yield ""
     yield from _table(rule.texts, width)
     yield ""
     yield from wrapped(f"{rule.page} · {rule.address}", width)

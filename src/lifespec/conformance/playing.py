@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec import stage, validate
+from lifespec import limits, validate
 from lifespec.conformance.serving import IDLE, Call, Seen
 from lifespec.conformance.texts import said
 from lifespec.testing import clock
@@ -81,11 +81,11 @@ def _in_a_loop(
     player = _Player(Call(app), dialect, limit)
     seen = player.call.seen
     try:
-        with _interruptible(), stage.limited(limit * 4 + GRACE * 2):
+        with _interruptible(), limits.limited(limit * 4 + GRACE * 2):
             loop.run_until_complete(player.play(actions))
     except _Interrupted:
         raise KeyboardInterrupt from None
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         player.silent("it kept the event loop from going on")
         player.call.told = True  # the sweep cancels it
     except (SystemExit, KeyboardInterrupt) as exit_:
@@ -120,7 +120,7 @@ def _other_threads() -> bool:
     return others or threading.active_count() > 1
 
 
-class _Interrupted(stage.LimitPassed):
+class _Interrupted(limits.LimitPassed):
     """Somebody interrupts the suite: that is none of the application's doing."""
 
 
@@ -151,7 +151,7 @@ def _doubt(seen: Seen) -> str:
 
 def _sweep(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel what is left of the loop's tasks, whether they obey or not, and close it."""
-    with suppress(Exception, KeyboardInterrupt, SystemExit), stage.limited(GRACE * 2):
+    with suppress(Exception, KeyboardInterrupt, SystemExit), limits.limited(GRACE * 2):
         tasks = asyncio.all_tasks(loop)
         for task in tasks:
             task.cancel()

@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec import stage, validate
+from lifespec import limits, validate
 from lifespec.conformance.texts import said, shown
 from lifespec.testing import trace
 
@@ -150,7 +150,7 @@ class Call:
     async def _called(self, scope: dict[str, Any]) -> None:
         try:
             await self.judge(scope, self._receive, self._send)
-        except stage.LimitPassed:
+        except limits.LimitPassed:
             raise
         except asyncio.CancelledError as error:
             self.gone("cancelled" if self.told else "raised", error)

@@ -7,7 +7,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
-from lifespec import stage
+from lifespec import limits
 from lifespec.conformance.texts import Unchecked, said, shown
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ _LIKE = "as in shop.main:app"
 
 def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
     try:
-        with stage.limited(limit):
+        with limits.limited(limit):
             return do()
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         raise Unchecked(
             f"{target} was not there within {limit:g} s: let its module import faster,"
             " or give a longer --limit"
@@ -66,7 +66,7 @@ def _module(name: str) -> ModuleType:
                 " or name it as it is imported"
             ) from None
         raise Unchecked(_raised(f"import {name}", error)) from None
-    except stage.LimitPassed:
+    except limits.LimitPassed:
         raise
     except BaseException as error:
         raise Unchecked(_raised(f"import {name}", error)) from None
@@ -76,7 +76,7 @@ def _called(target: str, found: Any) -> Callable[[], Any]:
     def call() -> Any:
         try:
             return found()
-        except stage.LimitPassed:
+        except limits.LimitPassed:
             raise
         except BaseException as error:
             raise Unchecked(_raised(f"{target}()", error)) from None
@@ -102,7 +102,7 @@ def _attribute(target: str, module: ModuleType, path: str) -> Any:
             near = difflib.get_close_matches(name, dir(owner), n=3)
             has = f"it has {', '.join(near)}" if near else "name one that it has"
             raise Unchecked(f"{target}: there is no {name!r} in {shown(owner)}; {has}") from None
-        except stage.LimitPassed:
+        except limits.LimitPassed:
             raise
         except BaseException as error:
             raise Unchecked(_raised(f"getattr({shown(owner)}, {name!r})", error)) from None

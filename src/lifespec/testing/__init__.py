@@ -1,22 +1,53 @@
-"""Test applications and servers: a clock that does not wait, and a record of what was said.
+"""Test applications and servers: a running application, a virtual clock, message sequences.
 
-`run` and `VirtualLoop` run asyncio code on a virtual clock: a timeout of 30 s takes no time, and
-a test that hangs ends with `Deadlock` at once.  `record` and `collect` keep each lifespan's
-message sequence.
+`Running` starts an application for a test, and checks it; the pytest plugin has it as the fixture
+`lifespan`.  `run` and `VirtualLoop` run asyncio code on a virtual clock: a timeout of 30 s takes
+no time, and a test that would hang ends with `Deadlock` at once.  `record` and `collect` keep the
+message sequence of each lifespan; `sequence`, `text` and `to_json` show one.
 """
 
-from lifespec.testing.clock import Deadlock, VirtualLoop, run
-from lifespec.testing.trace import Conversation, Entry, Recorder, collect, record, text, to_json
+from typing import TYPE_CHECKING
+
+from lifespec.lazy import attach
+
+if TYPE_CHECKING:
+    from lifespec.testing.clock import Deadlock, VirtualLoop, run
+    from lifespec.testing.ladder import sequence
+    from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+    from lifespec.testing.trace import (
+        Conversation,
+        Entry,
+        Recorder,
+        collect,
+        record,
+        text,
+        to_json,
+    )
 
 __all__ = [
     "Conversation",
     "Deadlock",
     "Entry",
+    "LifespanWarning",
     "Recorder",
+    "Running",
+    "ViolationsFound",
     "VirtualLoop",
     "collect",
     "record",
     "run",
+    "sequence",
     "text",
     "to_json",
 ]
+
+# pytest loads this package in every run: a module is imported when a name of it is used.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "clock": ("Deadlock", "VirtualLoop", "run"),
+        "ladder": ("sequence",),
+        "running": ("LifespanWarning", "Running", "ViolationsFound"),
+        "trace": ("Conversation", "Entry", "Recorder", "collect", "record", "text", "to_json"),
+    },
+)

@@ -11,10 +11,11 @@ import asyncio
 import math
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, TypeVarTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
     from contextvars import Context
 
 __all__ = ["Deadlock", "VirtualLoop", "run"]
@@ -122,7 +123,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 def _deadlocked(tasks: set[asyncio.Task[Any]]) -> str:
-    places = Counter(" → ".join(_place(task.get_coro())) for task in tasks)
+    places = Counter(_place(task.get_coro()) for task in tasks)
     waits = [place + (f" ({n} tasks)" if n > 1 else "") for place, n in sorted(places.items())]
     return (
         "Every task waits and no timer is pending: "
@@ -131,15 +132,19 @@ def _deadlocked(tasks: set[asyncio.Task[Any]]) -> str:
     )
 
 
-def _place(waiting: object) -> Iterator[str]:
-    """Yield the functions from the task's own to the one of asyncio in which it waits.
+def _place(waiting: object) -> str:
+    """Name the functions from the task's own to the one of asyncio in which it waits, and where.
 
     A function that sets `__tracebackhide__`, as pytest has it, only passes on and is left out.
     """
+    names, where = [], ""
     while (name := getattr(waiting, "__qualname__", None)) is not None:
         frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
         if frame is None or "__tracebackhide__" not in frame.f_locals:
-            yield name.replace(".<locals>", "")
-        if frame is not None and frame.f_globals.get("__name__", "").startswith("asyncio."):
-            return
+            names.append(name.replace(".<locals>", ""))
+        if frame is not None:
+            if frame.f_globals.get("__name__", "").startswith("asyncio."):
+                break
+            where = f" at {Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
         waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
+    return " → ".join(names) + where

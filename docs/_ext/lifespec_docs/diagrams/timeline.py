@@ -1,0 +1,76 @@
+"""How a server ends, as a picture: `{timeline}`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.diagrams.drawing import Drawing
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["LABELS", "Timeline", "drawn", "setup"]
+
+TITLE = "How a server ends, in the order of time"
+SIGNAL, OFFERED, ANSWERED, EXIT = 96, 190, 290, 340  # when, in pixels
+MARKS = (  # where, what, and whether it is an event of the protocol, which has one name
+    (SIGNAL, "the signal", False),
+    (OFFERED, "lifespan.shutdown", True),
+    (ANSWERED, "lifespan.shutdown.complete", True),
+)
+LANES = (  # what a bar tells, where it ends, and where its last part begins
+    ("New connections: accepted until the signal", SIGNAL, None),
+    ("Idle connections: closed at once", SIGNAL, None),
+    ("Requests in work: answered, or cancelled at a limit", OFFERED, SIGNAL),
+    ("The application: cleans up when the last is closed", ANSWERED, OFFERED),
+    ("The process: ends when shutdown is answered", EXIT, ANSWERED),
+)
+LABELS = (TITLE, *(text for _, text, named in MARKS if not named), *(lane[0] for lane in LANES))
+WIDTH, LINE, LANE, BAR = 352, 19, 46, 13
+MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
+PALE, DARK = (f' fill="currentColor" fill-opacity="{opacity}"' for opacity in (0.1, 0.35))
+DASHED = ' stroke-dasharray="3 3"'
+
+
+class Timeline(SphinxDirective):
+    """The picture, in the page's language."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return it."""
+        html = f'<figure class="states">{drawn(words(self.env))}</figure>'
+        return [nodes.raw("", html, format="html", classes=["no-search"])]
+
+
+def drawn(translate: Callable[[str], str]) -> str:
+    """Draw a bar for each lane, and for each mark a line that crosses the bars and no text."""
+    top = LINE * len(MARKS)
+    drawing = Drawing(WIDTH, top + LANE * len(LANES) - 8)
+    for number, (x, text, named) in enumerate(reversed(MARKS)):
+        label, font = (text, MONO) if named else (translate(text), "")
+        drawing.text(x - 5, LINE * number + 13, label, f'{font} font-size="12"', "end")
+        bars = (f"M{x} {top + LANE * lane + 20}v{BAR + 8}" for lane in range(len(LANES)))
+        drawing.line(f"M{x} {LINE * number + 3}V{top + 1}{''.join(bars)}", DASHED)
+    for number, (text, end, last) in enumerate(LANES):
+        y = top + LANE * number
+        drawing.text(0, y + 17, translate(text), ' font-size="12"', "start")
+        drawing.line(_bar(0, end, y + 24), PALE)
+        if last:
+            drawing.line(_bar(last, end, y + 24), DARK)
+    return drawing.svg(translate(TITLE), ["; ".join(translate(lane[0]) for lane in LANES)])
+
+
+def _bar(start: int, end: int, y: int) -> str:
+    return f"M{start} {y}H{end}v{BAR}H{start}z"
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the directive."""
+    app.add_directive("timeline", Timeline)
+    return {"version": "1", "parallel_read_safe": True}

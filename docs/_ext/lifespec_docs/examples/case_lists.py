@@ -1,0 +1,134 @@
+"""What the page on the cases draws from the data: the cases of a party, and their vocabulary."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tomllib
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec.conformance import cases, vocabulary
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import RuleDomain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec.conformance.cases import Case
+    from lifespec.conformance.vocabulary import Phrase, Verb
+
+__all__ = ["CasesDirective", "VocabularyDirective", "setup"]
+
+logger = logging.getLogger(__name__)
+WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
+    "verbs": vocabulary.VERBS,
+    "doings": vocabulary.DOINGS,
+    "phrases": vocabulary.PHRASES,
+}
+
+
+class CasesDirective(SphinxDirective):
+    """All cases with that party on trial: what happens, the script, what is expected."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions; nothing, and a warning, where there are no such cases."""
+        party = self.arguments[0]
+        chosen = [case for case in cases.load() if case.party == party]
+        if not chosen:
+            logger.warning("There are no cases of %r.", party, location=self.get_location())
+        return [_definitions(self._case(case) for case in chosen)] if chosen else []
+
+    def _case(self, case: Case) -> nodes.definition_list_item:
+        translate = words(self.env)
+        head = nodes.term("", "", nodes.literal("", case.name), ids=[f"case-{case.name}"])
+        script = nodes.literal_block("", "\n".join(_lines(case)), language="text")
+        expected = nodes.bullet_list("", *self._expectations(case), bullet="-")
+        says = nodes.paragraph("", translate(case.says))
+        return nodes.definition_list_item("", head, nodes.definition("", says, script, expected))
+
+    def _expectations(self, case: Case) -> Iterator[nodes.list_item]:
+        translate = words(self.env)
+        for slug, phrase, argument in case.expect:
+            says = translate("%s: %s") % ("", translate(vocabulary.PHRASES[phrase].says))
+            line = nodes.paragraph("", "", self._link(slug), nodes.Text(says))
+            if argument:
+                line += [nodes.Text(translate("%s: %s") % ("", "")), nodes.literal("", argument)]
+            yield nodes.list_item("", line)
+
+    def _link(self, slug: str) -> pending_xref:
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
+        text = nodes.literal("", slug)
+        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+
+class VocabularyDirective(SphinxDirective):
+    """The words of the cases: `keys`, or `verbs`, `doings` or `phrases` and a party."""
+
+    required_arguments = 1
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions; nothing, and a warning, where there are no such words."""
+        rows = dict(_rows(*self.arguments))
+        if not rows:
+            what = " ".join(self.arguments)
+            logger.warning("There are no words %r.", what, location=self.get_location())
+            return []
+        translate = words(self.env)
+        return [
+            _definitions(
+                nodes.definition_list_item(
+                    "",
+                    nodes.term("", "", nodes.literal("", word)),
+                    nodes.definition("", nodes.paragraph("", translate(says))),
+                )
+                for word, says in rows.items()
+            )
+        ]
+
+
+@functools.cache
+def _file() -> dict[str, Any]:
+    """Return cases.toml."""
+    file = resources.files("lifespec.conformance").joinpath("cases.toml")
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def _lines(case: Case) -> Iterator[str]:
+    """Yield the lines of the script, and the case's other keys as they stand in the file."""
+    yield from case.lines
+    row = _file().get(case.name, {})
+    shown = [key for key in row if key not in ("party", "says", "script", "expect")]
+    yield from [""] * bool(shown)
+    yield from (f"{key} = {json.dumps(row[key])}" for key in shown)
+
+
+def _rows(kind: str, party: str = "") -> Iterator[tuple[str, str]]:
+    if kind == "keys":
+        yield from vocabulary.KEYS.items()
+    for word, row in WORDS.get(kind, {}).items():
+        if party in row.parties:
+            form = getattr(row, "form", "")
+            yield f"{word} {form.upper()}".rstrip(), row.says
+
+
+def _definitions(items: Iterable[nodes.definition_list_item]) -> nodes.definition_list:
+    return nodes.definition_list("", *items, classes=["simple", "cases"])
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{cases}` and `{vocabulary}`."""
+    app.add_directive("cases", CasesDirective)
+    app.add_directive("vocabulary", VocabularyDirective)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -1,0 +1,266 @@
+"""Runs the examples of each page while it is read, and shows what was said.
+
+Every `python`, `pycon` and `perl` block is an example. A line of attributes above it says more:
+
+    {.not-run}                      shown only
+    {.opened}                       what was said is shown unfolded
+    {.real .needs-redis-server}     a process of its own, in real time; needs a program
+    {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
+    {.real .beside}                 the files that the page shows lie beside it
+
+What a block prints stands in an `{output}` block directly below it and is compared exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.diagrams import drawing
+from lifespec_docs.examples import download, runner
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec.testing.trace import Entry
+
+__all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup"]
+
+logger = logging.getLogger(__name__)
+
+LANGUAGES = ("python", "pycon", "perl")
+PRINTING = ("python", "perl")
+JOINED = ("python", "virtual")
+MESSAGE_KINDS = ("received", "sent", "refused")
+
+
+@dataclass
+class Page:
+    """The examples of a page, how many of them ran, and where those stand that did not."""
+
+    blocks: list[runner.Block]
+    run: int = 0
+    not_run: list[str] = field(default_factory=list)
+
+
+class Output(SphinxDirective):
+    """What the block above prints, exactly."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a literal block that no catalog holds."""
+        text = "\n".join(self.content)
+        block = nodes.literal_block(text, text, language="text", classes=["output"])
+        self.set_source_info(block)
+        return [block]
+
+
+def pages(env: BuildEnvironment) -> dict[str, Page]:
+    """Return what is known of the examples of every page, by docname."""
+    if not hasattr(env, "lifespec_pages"):
+        env.lifespec_pages = {}  # type: ignore[attr-defined]
+    return env.lifespec_pages  # type: ignore[attr-defined, no-any-return]
+
+
+def blocks(env: BuildEnvironment) -> dict[str, list[runner.Block]]:
+    """Return the examples of every page by docname, in page order."""
+    return {docname: page.blocks for docname, page in pages(env).items()}
+
+
+def is_example(node: nodes.Node) -> bool:
+    """Whether this node is a block that runs."""
+    return (
+        isinstance(node, nodes.literal_block)
+        and node.get("language") in LANGUAGES
+        and not {"not-run", "shown"} & set(node["classes"])
+    )
+
+
+def programs(page_blocks: list[runner.Block]) -> list[runner.Block]:
+    """Return the blocks that are joined as the one file a page offers.
+
+    A real block is a program by itself.
+    """
+    return [block for block in page_blocks if (block.language, block.kind) == JOINED]
+
+
+def _beside(node: nodes.Node, step: int) -> nodes.Node | None:
+    siblings = node.parent.children
+    place = siblings.index(node) + step
+    return siblings[place] if 0 <= place < len(siblings) else None
+
+
+def _output_of(node: nodes.Node) -> nodes.Node | None:
+    below = _beside(node, 1)
+    return below if _is_output(below) else None
+
+
+def _is_output(node: nodes.Node | None) -> bool:
+    return isinstance(node, nodes.literal_block) and "output" in node["classes"]
+
+
+def _first_line(page: list[str], node: nodes.Element) -> int:
+    """Return the line of the page where the block's code begins: below fence and options."""
+    start = node.line or 1
+    code = node.get("untranslated", node.astext()).strip("\n").split("\n")[0].strip()
+    for number, text in enumerate(page[start - 1 :], start):
+        if text.strip() == code:
+            return number
+    return start + 1
+
+
+def _block(name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]) -> runner.Block:
+    shown = _output_of(node)
+    classes = node["classes"]
+    return runner.Block(
+        page=name,
+        line=_first_line(page, node),
+        language=node["language"],
+        source=node.astext(),
+        expected=shown.astext() if shown else None,
+        kind="real" if "real" in classes else "virtual",
+        needs=_classed(classes, "needs-"),
+        requests=sum(map(int, _classed(classes, "requests-"))),
+        beside=files if "beside" in classes else (),
+    )
+
+
+def _classed(classes: Sequence[str], prefix: str) -> tuple[str, ...]:
+    return tuple(each.removeprefix(prefix) for each in classes if each.startswith(prefix))
+
+
+def _stray_outputs(doctree: nodes.document) -> Iterator[nodes.Node]:
+    for node in doctree.findall(_is_output):
+        above = _beside(node, -1)
+        if not (isinstance(above, nodes.literal_block) and above.get("language") in PRINTING):
+            yield node
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Note the examples of a page that was just read, and run them."""
+    env = app.env
+    path = Path(env.doc2path(env.docname))
+    name = path.relative_to(Path(app.srcdir).parent).as_posix()
+    text = path.read_text(encoding="utf-8").split("\n")
+    for node in _stray_outputs(doctree):
+        logger.warning("This output has no program directly above it.", location=node)
+    found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
+    shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
+    files = tuple(sorted({node["source"] for node in shown if "source" in node}))
+    page = Page([_block(name, text, node, files) for node in found])
+    pages(env)[env.docname] = page
+    if app.config.examples_run:
+        _run(env, found, page)
+
+
+def _run(env: BuildEnvironment, found: Sequence[nodes.Element], page: Page) -> None:
+    """Run a page's examples in order, up to the first that fails."""
+    with runner.Session(page.blocks) as session:
+        for number, (node, block) in enumerate(zip(found, page.blocks, strict=True)):
+            try:
+                run = session.run(number)
+            except runner.ExampleFailed as failure:
+                where = f"{block.page}:{failure.line}: "
+                logger.warning(
+                    "%s", str(failure).removeprefix(where), location=(env.docname, failure.line)
+                )
+                break
+            if run.missing:
+                page.not_run.append(f"{block.page}:{block.line} ({', '.join(run.missing)})")
+            else:
+                page.run += 1
+            _insert(node, _note(env, run, opened="opened" in node["classes"]))
+
+
+def _insert(node: nodes.Element, html: str) -> None:
+    if html:
+        after = _output_of(node) or node
+        place = after.parent.index(after) + 1
+        after.parent.insert(place, nodes.raw("", html, format="html", classes=["no-search"]))
+
+
+def _note(env: BuildEnvironment, run: runner.Run, *, opened: bool) -> str:
+    """Return what is shown below an example."""
+    translate = words(env)
+    if run.missing:
+        sentence = translate("Not run here, for want of %s. The output was recorded.")
+        return f'<p class="not-run">{escape(sentence % ", ".join(run.missing))}</p>'
+    spoken = [entries for entries in run.conversations if entries]
+    return _said(spoken, translate, opened=opened) if spoken else ""
+
+
+def _said(
+    conversations: list[list[Entry]], translate: Callable[[str], str], *, opened: bool
+) -> str:
+    start = "<details class='said opened' open>" if opened else "<details class='said'>"
+    parts = [f"{start}<summary>{_summary(conversations, translate)}</summary>"]
+    for number, entries in enumerate(conversations, 1):
+        if len(conversations) > 1:
+            parts.append(f"<h6>{escape(translate('Conversation %s') % number)}</h6>")
+        steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
+        parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
+    return "".join(parts) + "</details>"
+
+
+def _summary(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
+    count = sum(entry.kind in MESSAGE_KINDS for entries in conversations for entry in entries)
+    said = translate("%s message" if count == 1 else "%s messages") % count
+    if seconds := max(entries[-1].time for entries in conversations):
+        said = translate("%s in %s s") % (said, f"{seconds:g}")
+    if len(conversations) > 1:
+        said = translate("%s conversations, %s") % (len(conversations), said)
+    return escape(translate("What was said: %s") % said)
+
+
+def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Drop a page that is read anew or gone."""
+    pages(env).pop(docname, None)
+
+
+def merge(
+    _app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment
+) -> None:
+    """Take over what another process read."""
+    pages(env).update({docname: pages(other)[docname] for docname in docnames})
+
+
+def write_programs(app: Sphinx, exception: Exception | None) -> None:
+    """Write each page's program into the site, and what is known of the examples to a file.
+
+    That file, `examples.json` beside the doctrees, is read by the build and by the tests.
+    """
+    if exception:
+        return
+    found = pages(app.env)
+    known = {docname: asdict(page) for docname, page in found.items()}
+    Path(app.doctreedir, "examples.json").write_text(json.dumps(known), encoding="utf-8")
+    for docname, page in found.items():
+        if programs(page.blocks) and app.builder.format == "html":
+            target = Path(app.outdir, "_programs", f"{docname}.py")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(download.joined(programs(page.blocks)), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the directive, the switch `examples_run` and the events."""
+    app.add_config_value("examples_run", default=True, rebuild="env", types=[bool])
+    app.add_directive("output", Output)
+    # The rules look for examples in the same event: collect first.
+    app.connect("doctree-read", collect, priority=400)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("build-finished", write_programs)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": False}

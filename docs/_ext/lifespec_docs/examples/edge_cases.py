@@ -1,0 +1,203 @@
+"""Cases: what happens, what follows from it, and programs that show it.
+
+    :::{decision} crashes
+    :rules: crash-logged crash-may-continue
+    :ours: too
+
+    What happens.
+
+    What the server does.
+    :::
+
+The Python blocks below a case, up to the next one or its section's end, are its programs. Their
+output is compared when they run; lines of known form in it are the facts of the case, from which
+`overviews` draws the tables:
+
+    ERROR: … (with a traceback)
+    raises: StartupFailed …
+    served: yes, outcome: crashed
+    way: startup, startup.complete, raise
+
+A `{conversation}` has no rules; the way that it took is its fact.  Other pages lead to a case by
+its kind and name: {ref}`it crashes <decision-crashes>`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, cast
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.examples.directive import is_example
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.citations import names
+from lifespec_docs.rules.domain import RuleDomain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, ClassVar
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+    from sphinx.writers.html5 import HTML5Translator
+
+    from lifespec_docs.rules.rulebook import Rule
+
+__all__ = [
+    "FACTS",
+    "CaseDirective",
+    "authority",
+    "case_node",
+    "deciders",
+    "facts_of",
+    "setup",
+]
+
+logger = logging.getLogger(__name__)
+
+FACTS = {
+    "outcome": re.compile(r"\boutcome: ([a-z ]+|None)$", re.MULTILINE),
+    "served": re.compile(r"^served: (yes|no)\b", re.MULTILINE),
+    "raises": re.compile(r"^raises: (\w+)", re.MULTILINE),
+    "log": re.compile(r"^(DEBUG|INFO|WARNING|ERROR): .*?(| \(with a traceback\))$", re.MULTILINE),
+    "way": re.compile(r"^way: (.+)$", re.MULTILINE),
+}
+NEEDED = {"decision": ("outcome", "served"), "conversation": ("outcome", "served", "way")}
+ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # whose word counts, in this order
+
+
+class case_node(nodes.General, nodes.Element):
+    """A case: `kind`, `name`, and when its page was read `facts`; its children are its text."""
+
+
+class CaseDirective(SphinxDirective):
+    """One case: its argument is its name, its first paragraph says what happens."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {
+        "rules": directives.unchanged_required,
+        "ours": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Return the case with its text parsed."""
+        self.assert_has_content()
+        name = self.arguments[0]
+        node = case_node("", *self.parse_content_to_nodes(), kind=self.name, name=name, facts={})
+        node["ids"], node["classes"] = [name], ["case", self.name]
+        self.set_source_info(node)
+        if name in self.state.document.ids:
+            logger.warning("This page has the name %r already.", name, location=node)
+        self.state.document.ids[name] = node
+        label = f"{self.name}-{name}"  # for {ref}
+        self.env.domains.standard_domain.note_hyperlink_target(label, self.env.docname, name)
+        if self.name == "decision":
+            node += self._source(node)
+        return [node]
+
+    def _source(self, node: case_node) -> nodes.paragraph:
+        """Return who decided, and the links to the rules."""
+        book = cast("RuleDomain", self.env.domains[RuleDomain.name]).book
+        slugs, ours = self.options.get("rules", "").split(), self.options.get("ours")
+        known = [book[slug] for slug in slugs if slug in book]
+        for slug in (slug for slug in slugs if slug not in book):
+            logger.warning("rules.toml has no rule %r.", slug, location=node)
+        if not slugs and not ours:
+            text = "The case %r names no rule, and is not ours either."
+            logger.warning(text, node["name"], location=node)
+        names_ = deciders(known, ours, words(self.env))
+        if ours and (ours == "too", bool(slugs)) == (True, False):
+            logger.warning("The case %r is ours alone: not “too”.", node["name"], location=node)
+        if ours and names_ == deciders(known, None, words(self.env)):
+            text = "The rules of the case %r are ours: delete its option."
+            logger.warning(text, node["name"], location=node)
+        decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
+        parts = [*decided, *(self._link(rule.slug) for rule in known)]
+        spaced = (each for part in parts for each in (part, nodes.Text(" ")))
+        return nodes.paragraph("", "", *spaced, classes=["case-foot"], translatable=False)
+
+    def _link(self, slug: str) -> pending_xref:
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
+        options = {"refexplicit": True, "refdoc": self.env.docname, "refwarn": True}
+        return pending_xref("", nodes.literal("", slug), **place, **options)
+
+
+def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
+    """Say who decided a case, each once: by its rules, and we, alone or too."""
+    decided = [authority(rule, translate) for rule in rules if ours != "alone"]
+    return list(dict.fromkeys([*decided, *[translate("ours")] * bool(ours)]))
+
+
+def authority(rule: Rule, translate: Callable[[str], str]) -> str:
+    """Say who decided what a rule says: the text of this edition, PAGI's, or we."""
+    for dialect, adopted in ADOPTED.items():
+        for source in rule.sources:
+            if dialect in source.dialects and source.section:
+                text = names([dialect], translate)
+                if source.text == "core":
+                    text = translate("the core text of %s") % dialect.partition(" ")[0].upper()
+                return translate("%s, adopted") % text if adopted else text
+    return translate("ours")
+
+
+def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
+    """Read the facts in what the programs of a case print, each once and in order."""
+    text = "\n".join(printed)
+    return {name: list(dict.fromkeys(form.findall(text))) for name, form in FACTS.items()}
+
+
+def _blocks(case: case_node) -> list[nodes.literal_block]:
+    """Find the blocks that stand below a case, before the next one or its section's end."""
+    found = []
+    for node in case.parent.children[case.parent.index(case) + 1 :]:
+        if isinstance(node, case_node | nodes.section):
+            break
+        if isinstance(node, nodes.literal_block):
+            found.append(node)
+    return found
+
+
+def unfold(_app: Sphinx, document: nodes.document) -> None:
+    """Let the drawings of conversations stand open: they are what their page is for."""
+    for case in document.findall(case_node):
+        if case["kind"] == "conversation":
+            for block in filter(is_example, _blocks(case)):
+                block["classes"].append("opened")
+
+
+def take_facts(_app: Sphinx, document: nodes.document) -> None:
+    """Note the facts of each case, which its programs print; warn of a case that has none."""
+    for case in document.findall(case_node):
+        outputs = (block for block in _blocks(case) if "output" in block["classes"])
+        case["facts"] = facts_of(output.astext() for output in outputs)
+        for fact in NEEDED[case["kind"]]:
+            if not case["facts"][fact]:
+                text = "No program of the case %r prints its %s."
+                logger.warning(text, case["name"], fact, location=case)
+
+
+def visit_case(writer: HTML5Translator, node: case_node) -> None:
+    """Open the box; its name is a link to itself."""
+    writer.body.append(writer.starttag(node, "div"))
+    writer.body.append(f'<a class="case-name" href="#{node["name"]}">{node["name"]}</a>\n')
+
+
+def depart_case(writer: HTML5Translator, _node: case_node) -> None:
+    """Close the box."""
+    writer.body.append("</div>\n")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{decision}` and `{conversation}`, and what is asked of them."""
+    app.add_node(case_node, html=(visit_case, depart_case))
+    app.add_directive("decision", CaseDirective)
+    app.add_directive("conversation", CaseDirective)
+    app.connect("doctree-read", unfold, priority=300)  # before the examples run
+    app.connect("doctree-read", take_facts)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -1,0 +1,98 @@
+"""Runs an application of PAGI, written in Perl, under our server, for a page that shows it.
+
+It is started, is given so many requests, one after the other, and is stopped. What it prints and
+what the server logs are one text, in order. Time is real, and so nothing is said of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from lifespec import server, validate
+from lifespec.conformance import perl
+from lifespec.limits import limited
+from lifespec.testing import trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["lacking", "served"]
+
+LOOP = asyncio.SelectorEventLoop  # of real time, whatever a page's examples run on
+log = logging.getLogger(server.__name__)
+
+
+def lacking(program: str) -> str:
+    """Return what of a program is not installed here, by name: "" where all is there.
+
+    Of perl it can be a module that applications of PAGI need.
+    """
+    if program == "perl":
+        return perl.lacking()
+    return "" if shutil.which(program) else program
+
+
+def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[trace.Entry]]]:
+    """Return what was printed and logged, and what was said; raise PerlError, LimitPassed."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile(buffering=0) as printed,
+        trace.collect() as spoken,
+    ):
+        file = Path(folder, "app.pl")
+        file.write_text(source, encoding="utf-8")
+        app = perl.Perl(file, stderr=printed, limit=None)
+        with _logged(printed), limited(seconds), asyncio.Runner(loop_factory=LOOP) as runner:
+            runner.run(_live(app, requests))
+        printed.seek(0)
+        text = printed.read().decode(errors="replace")
+    return text, [[replace(entry, time=0.0) for entry in each.entries] for each in spoken]
+
+
+async def _live(app: perl.Perl, requests: int) -> None:
+    """Serve it, as one process alone."""
+    async with app:
+        try:
+            scope = validate.scope("pagi", "0.3")
+            async with server.Lifespan(trace.record(app), scope) as lifespan:
+                for number in range(1, requests + 1):
+                    path = {"type": "http", "method": "GET", "path": f"/{number}"}
+                    request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})
+                    await app(request, _receive, _send)
+        except (server.StartupFailed, server.ShutdownFailed):
+            pass  # that is in the log
+
+
+async def _receive() -> dict[str, object]:
+    return {"type": "http.request", "body": "", "more": 0}
+
+
+async def _send(_event: object) -> None:
+    """Send no response to anybody."""
+
+
+@contextmanager
+def _logged(printed: IO[bytes]) -> Iterator[None]:
+    """Write what the server logs into this file, and nowhere else."""
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            printed.write(f"{record.levelname}: {record.getMessage()}\n".encode())
+
+    handler, before = Lines(), (log.level, log.propagate, log.disabled)
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = log.disabled = False
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        level, log.propagate, log.disabled = before
+        log.setLevel(level)

@@ -1,0 +1,123 @@
+"""Collects what there is to translate, from the pages as Sphinx reads them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
+from sphinx.util.console import nocolor
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+from sphinx.util.nodes import extract_messages
+
+from lifespec_docs.i18n import comments, messages
+from lifespec_docs.i18n.catalogs import Message, Template
+from lifespec_docs.rules import domain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from docutils.nodes import Element
+    from sphinx.environment import BuildEnvironment
+
+__all__ = ["Templates", "collected", "fresh"]
+
+
+class Templates(NamedTuple):
+    """The templates by catalog, and the extensions of the Markdown the pages are written in."""
+
+    by_catalog: dict[str, Template]
+    extensions: frozenset[str]
+
+
+def fresh(source: Path) -> Templates:
+    """Read the pages anew, without running their examples."""
+    nocolor()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(),
+        patch_docutils(source),
+        docutils_namespace(),
+    ):
+        # sphinx-autodoc-typehints 3.6 calls what later versions of Sphinx will not have.
+        for kind in (RemovedInSphinx10Warning, RemovedInSphinx11Warning):
+            warnings.simplefilter("ignore", kind)
+        app = Sphinx(
+            source,
+            source,
+            Path(folder, "out"),
+            Path(folder, "doctrees"),
+            "gettext",
+            confoverrides={"examples_run": False, "language": "en"},
+            status=None,
+            warning=sys.stderr,
+        )
+        app.builder.read()
+        return collected(app.env)
+
+
+def collected(env: BuildEnvironment) -> Templates:
+    """Take the messages from an environment whose English pages were read."""
+    found = {docname: _template(env, docname) for docname in sorted(env.found_docs)}
+    own = tuple(Message(text, 1, "word") for text in messages.messages())
+    found[messages.CATALOG] = Template(_name(env, Path(messages.__file__)), own)
+    return Templates(found, frozenset(env.config.myst_enable_extensions))
+
+
+def _name(env: BuildEnvironment, path: Path) -> str:
+    return Path(os.path.relpath(path, Path(env.srcdir).parent)).as_posix()
+
+
+def _template(env: BuildEnvironment, docname: str) -> Template:
+    path = Path(env.doc2path(docname))
+    lines = path.read_text(encoding="utf-8").split("\n")
+    by_text: dict[str, Message] = {}
+    for node, text in _messages(env, docname):
+        message = Message(text, _line(node, text, path, lines), _kind(node))
+        # One entry serves all places of a text; the strictest of them is a rule.
+        if text not in by_text or message.kind.startswith("rule "):
+            by_text[text] = message
+    return Template(_name(env, path), tuple(by_text.values()))
+
+
+def _messages(env: BuildEnvironment, docname: str) -> Iterator[tuple[Element, str]]:
+    """Yield what Sphinx's gettext builder would, in its order."""
+    for toctree in env.tocs[docname].findall(addnodes.toctree):
+        yield from extract_messages(toctree)
+    for node, text in extract_messages(env.get_doctree(docname)):
+        if not isinstance(node, addnodes.toctree):
+            yield node, text
+
+
+def _line(node: Element, text: str, path: Path, lines: list[str]) -> int:
+    """Return the line of a message; a comment is looked for in the block that holds it."""
+    at = node
+    while at.parent is not None and (at.line is None or at.source != str(path)):
+        at = at.parent  # a docstring has lines of its own
+    first = at.line or 1
+    if not isinstance(node, comments.literal_block):
+        return first
+    block = range(first, first + node["untranslated"].count("\n") + 5)
+    return next((n for n in block if text in "".join(lines[n - 1 : n])), first)
+
+
+def _kind(node: Element) -> str:
+    if isinstance(node, comments.literal_block):
+        return "comment"
+    if isinstance(node, nodes.title):
+        return "title"
+    parent = node
+    while parent is not None:
+        if isinstance(parent, domain.rule_node):
+            return f"rule {parent['slug']}"
+        if isinstance(parent, nodes.entry):
+            return "cell"
+        parent = parent.parent
+    return "text"

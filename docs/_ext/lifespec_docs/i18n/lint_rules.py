@@ -1,0 +1,141 @@
+"""The words of a rule box in both languages: *must* that became 应 is another protocol.
+
+Only rule boxes are held to this.  In all other prose both languages write as they like.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CHINESE", "debtors", "faults", "levelled", "levels", "owed"]
+
+CHINESE = {
+    "must": "必须",
+    "must not": "不得",
+    "should": "应",
+    "should not": "不应",
+    "may": "可以",
+}
+ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}
+ENGLISH_WORDS = re.compile(
+    r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"
+    r"|(?P<should_not>should (?:not|never)|shouldn['’]t)|(?P<should>should)"
+    r"|(?P<may>may)(?! \d))\b",
+    re.IGNORECASE,
+)
+# Words that have 应 or 不得 in them and lay no duty on anybody come first.
+CHINESE_WORDS = re.compile(
+    "应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]|(?P<must>必须)|(?P<must_not>不得)"
+    "|(?P<should_not>不应[当该]?)|(?P<should>应[当该]?)|(?P<may>可以)"
+)
+# Of what looks like a denial and is none, the pattern has no group.
+ENGLISH_DENIALS = re.compile(
+    r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
+    re.IGNORECASE,
+)
+CHINESE_DENIALS = re.compile(
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
+)
+# “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
+BEFORE_AND_AFTER = (
+    re.compile(r"(?<!not )\b(?:(?P<before>before)|(?P<after>after))\b", re.IGNORECASE),
+    re.compile("(?P<before>之前)|(?P<after>之后)(?![再才])"),
+)
+# Who is named before a duty owes it; these are named as those to whom something is done.
+ENGLISH_DEBTORS = re.compile(
+    r"(?<!call the )(?<!keep the )\b(?P<server>servers?)\b(?!’s)"
+    r"|(?<!call the )(?<!keep the )\b(?P<application>applications?)\b(?!’s)",
+    re.IGNORECASE,
+)
+CHINESE_DEBTORS = re.compile("(?<!阻止)(?P<server>服务器)|(?<!对)(?P<application>应用程序)")
+SENTENCES = re.compile(r"[.:]\s|[。：；]")
+
+
+def levels(prose: str, *, chinese: bool) -> list[str]:
+    """Return the duties of a text, by their English names, in its order."""
+    return _named(CHINESE_WORDS if chinese else ENGLISH_WORDS, prose)
+
+
+def _named(pattern: re.Pattern[str], text: str) -> list[str]:
+    """Return the names of what is found, in the order of the text."""
+    found = (match.lastgroup for match in pattern.finditer(text))
+    return [name.replace("_", " ") for name in found if name]
+
+
+def faults(english: str, chinese: str, rule: str) -> Iterator[str]:
+    """Yield a sentence for each way in which the two texts of a rule say different things."""
+    for what, ours, theirs in _compared(english, chinese):
+        if ours != theirs:
+            yield (
+                f"in the rule {rule} {what}: the English {_listed(ours)}, "
+                f"the Chinese {_listed(theirs)}."
+            )
+
+
+def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield what is compared, and how each text has it."""
+    ours, theirs = levels(english, chinese=False), levels(chinese, chinese=True)
+    yield (
+        "the levels differ",
+        ours,
+        [level if level in ours else f"{level} ({CHINESE[level]})" for level in theirs],
+    )
+    denials = [
+        len(_named(pattern, text))
+        for pattern, text in ((ENGLISH_DENIALS, english), (CHINESE_DENIALS, chinese))
+    ]
+    yield "the number of denials differs", *([str(number)] for number in denials)
+    named = [role for role in ROLES if re.search(rf"(?<![\w-]){role}s?\b", english, re.IGNORECASE)]
+    yield "a role is not named", named, [role for role in named if ROLES[role] in chinese]
+    owe = [sorted({*debtors(text, chinese=text is chinese)}) for text in (english, chinese)]
+    if all(owe):
+        yield "another role owes the duty", *owe
+    order = [
+        sorted({*_named(pattern, text)})
+        for pattern, text in zip(BEFORE_AND_AFTER, (english, chinese), strict=True)
+    ]
+    if all(len(each) == 1 for each in order):
+        yield "the order is another one", *order
+
+
+def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
+    """Put the word of a level in the place of the one that a text states."""
+    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    word = CHINESE[level] if chinese else level
+    stated = stated.replace(" ", "_")
+    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words) or "nothing"
+
+
+def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
+    """Yield who owes each duty of a text: the party named last before it in its sentence."""
+    duties = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    parties = CHINESE_DEBTORS if chinese else ENGLISH_DEBTORS
+    for sentence in SENTENCES.split(prose):
+        for duty in filter(lambda found: found.lastgroup, duties.finditer(sentence)):
+            named = [found.lastgroup for found in parties.finditer(sentence, 0, duty.start())]
+            yield from filter(None, named[-1:])
+
+
+def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
+    """Yield a sentence where the text of a rule lays another duty than this one, or on another.
+
+    Beside the word of its level a text can say what is allowed; without a level it says neither.
+    """
+    said = set(levels(prose, chinese=chinese))
+    if not level:
+        if said:
+            yield f"has no level by rules.toml; what its text says is: {', '.join(sorted(said))}."
+    elif level not in said or said - {level, "may"}:
+        told = ", ".join(sorted(said)) or "nothing"
+        yield f"is a “{level}” by rules.toml; what its text says is: {told}."
+    for other in {*debtors(prose, chinese=chinese)} - {party}:
+        yield f"is one of the {party} by rules.toml; its text lays a duty on the {other}."

@@ -1,0 +1,202 @@
+"""The words that our own directives and templates put on a page, in the page's language.
+
+Their catalog is `locales/<language>/LC_MESSAGES/lifespec.po`; `messages()` is what belongs in it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polib
+
+from lifespec.conformance import cases, vocabulary, wording
+from lifespec_docs.diagrams import drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sphinx.environment import BuildEnvironment
+
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "of_reports", "words"]
+
+CATALOG = "lifespec"
+
+MESSAGES = (
+    "must",
+    "must not",
+    "should",
+    "should not",
+    "may",
+    "ours",
+    "server",
+    "application",
+    "rule",
+    "lifespec's behaviour",
+    "not specified",
+    "Not specified by %s",
+    "all five texts",
+    "Source: %s",
+    "In all five texts: %s",
+    "Not in %s",
+    "%s, which follow %s",
+    "%s, %s",
+    " and ",
+    "; ",
+    "the core text of %s",
+    "core text",
+    "lifespan %s (ASGI)",
+    ", ",
+    "%s: %s",
+    "Rule",
+    "Party",
+    "Level and source",
+    "Page",
+    "What was said: %s",
+    "%s message",
+    "%s messages",
+    "%s in %s s",
+    "%s conversations, %s",
+    "Conversation %s",
+    "What happens",
+    "Outcome",
+    "What the server does",
+    "Log",
+    "Source",
+    "Conversation",
+    "Served",
+    "served",
+    "not served",
+    "raises %s",
+    "with traceback",
+    "%s, adopted",
+    "Not run here, for want of %s. The output was recorded.",
+    "The programs of this page as one file, in which time is real",
+    "This page in another language",
+    "Key",
+    "Value",
+    "In the scope",
+    "always",
+    "optional",
+    "versions under",
+    "Event",
+    "Sent by",
+    "Keys beside the type",
+    "%s, by default %s",
+    "Example",
+    "Each rule names its section. lifespec's behaviour has no level: no specification asks for it.",
+    "A rule's name leads to its page, and “Example” to a program that obeys it.",
+    "What is measured",
+    "Time",
+    "Memory",
+    "Ratio",
+    "Time of each as a multiple of the first",
+    "floor",
+    "inline",
+    "%s at once",
+    "%s at once, with garbage collection",
+    "%s applications",
+    "without validator",
+    "with validator",
+    "%s bytes",
+    "Measured on %s: %s; %s.",
+    "File",
+    "Mutants",
+    "Listed",
+    "Noticed",
+    "Noticed in English",
+    "Noticed in Chinese",
+    "Equivalent",
+    "Survived",
+    "tables",
+    "Before",
+    "After",
+    "Reason",
+    "None.",
+    "Measured with %s.",
+    "Actions",
+    "Applications",
+    "Told apart",
+    "Stop points of one, at most",
+    "Runs",
+    "Differences",
+    "Driver",
+    "As the texts say",
+    "Not specified",
+    "Otherwise",
+    "Waits for ever",
+    "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
+    "Case",
+    "not yet measured",
+    "The protocol",
+    "The application is called, asked to start, serves, and is asked to stop.",
+    "requests",
+    "each with a copy of the state",
+    "Who has a lifespan",
+    "Each event loop that serves has one, in a process or in a thread of its own.",
+    "parent process",
+    "serves nothing: no startup",
+    "worker process %s",
+    "one process, two threads",
+    "thread %s",
+    "event loop",
+    "startup",
+    "shutdown",
+    "How a server ends, in the order of time",
+    "the signal",
+    "New connections: accepted until the signal",
+    "Idle connections: closed at once",
+    "Requests in work: answered, or cancelled at a limit",
+    "The application: cleans up when the last is closed",
+    "The process: ends when shutdown is answered",
+)
+
+
+class UnlistedWordError(LookupError):
+    """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
+
+
+def messages() -> tuple[str, ...]:
+    """All English strings of the catalog, in order, each once."""
+    return tuple(dict.fromkeys((*MESSAGES, *drawing.LABELS, *_of_the_suite())))
+
+
+def _of_the_suite() -> Iterator[str]:
+    """Yield the sentences of the cases and of their vocabulary, and the words of reports."""
+    yield from (case.says for case in cases.load())
+    yield from vocabulary.KEYS.values()
+    for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
+        yield from (row.says for row in table.values())
+    yield from wording.WORDS
+
+
+@lru_cache(maxsize=4)
+def _translations(path: Path, _modified: int) -> dict[str, str]:
+    return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path)) if entry.msgstr}
+
+
+def of_reports(catalogs: Path) -> dict[str, str]:
+    """Return the words of the suite's reports, from the catalogs of a language."""
+    path = catalogs / f"{CATALOG}.po"
+    known = _translations(path, path.stat().st_mtime_ns)
+    return {word: known.get(word, word) for word in wording.WORDS}
+
+
+def words(env: BuildEnvironment) -> Callable[[str], str]:
+    """Translate a word of ours into the language of this build.
+
+    A word without a translation stays English: the check of the catalogs reports it.
+    """
+    known = dict.fromkeys(messages(), "")
+    for folder in env.config.locale_dirs:
+        path = Path(env.srcdir, folder, env.config.language, "LC_MESSAGES", f"{CATALOG}.po")
+        if path.exists():
+            known |= _translations(path, path.stat().st_mtime_ns)
+
+    def translate(message: str) -> str:
+        if message not in known:
+            raise UnlistedWordError(f"{message!r} is not listed in MESSAGES of i18n.messages.")
+        return known[message] or message
+
+    return translate

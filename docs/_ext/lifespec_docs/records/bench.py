@@ -1,0 +1,126 @@
+"""What `make bench` measured: `{measured}` with the name of a measure is a table and a chart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.diagrams.drawing import Drawing
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, ClassVar
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    Row = dict[str, Any]
+    Translate = Callable[[str], str]
+
+__all__ = ["Measured", "MeasuredWhen", "chart", "setup"]
+
+FILE = "matrix/bench.json"
+MILLI = 1e-3  # of a second
+WIDTH, LEFT, STEP = 480, 142, 24  # of a chart: in all, of its labels, from bar to bar
+
+
+class Measured(SphinxDirective):
+    """One measure: its rows as a table, with `:chart:` as bars before it."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"chart": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the chart and the table."""
+        rows: list[Row] = _found(self)[self.arguments[0]]
+        if not rows:
+            return []
+        translate = words(self.env)
+        found: list[nodes.Node] = [_table(rows, translate)]
+        if "chart" in self.options:
+            html = f'<figure class="states">{chart(rows, translate)}</figure>'
+            found.insert(0, nodes.raw("", html, format="html", classes=["no-search"]))
+        return found
+
+
+class MeasuredWhen(SphinxDirective):
+    """The sentence that says when, with which Python and on what machine."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a paragraph."""
+        found = _found(self)
+        sentence = words(self.env)("Measured on %s: %s; %s.")
+        text = sentence % (found["date"], found["python"], found["machine"])
+        return [nodes.paragraph("", text, translatable=False)]  # its words are
+
+
+def _found(directive: SphinxDirective) -> dict[str, Any]:
+    """Read what was measured; the page is read anew when that changes."""
+    directive.env.note_dependency(FILE)
+    found: dict[str, Any] = json.loads(Path(directive.env.srcdir, FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def _label(row: Row, translate: Translate) -> str:
+    """Name a row: a package by its name and version, all else in the page's language."""
+    if row.get("version") or row["name"].startswith("import ") or row["name"].endswith("()"):
+        return f"{row['name']} {row.get('version', '')}".rstrip()
+    label = translate(row["name"])
+    return label % f"{row['count']:,}" if "count" in row else label
+
+
+def _ratio(row: Row, rows: list[Row]) -> float:
+    return float(row["seconds"] / rows[0]["seconds"])
+
+
+def chart(rows: list[Row], translate: Translate) -> str:
+    """Draw a bar for each row, as long as its ratio to the first."""
+    drawing = Drawing(WIDTH, STEP * len(rows))
+    unit = (WIDTH - LEFT - 60) / max(_ratio(row, rows) for row in rows)
+    told = []
+    for number, row in enumerate(rows):
+        y, ratio = STEP * number + 3, _ratio(row, rows)
+        label, times = _label(row, translate), f"{ratio:.2f} ×"
+        drawing.line(f"M{LEFT} {y}h{unit * ratio:.1f}v{STEP - 6}h{-unit * ratio:.1f}z")
+        drawing.text(LEFT - 8, y + 13.5, label, ' font-size="12"', "end")
+        drawing.text(LEFT + unit * ratio + 8, y + 13.5, times, ' font-size="12"', "start")
+        told.append(translate("%s: %s") % (label, times))
+    label = translate("Time of each as a multiple of the first")
+    return drawing.svg(label, [translate("; ").join(told)])
+
+
+def _table(rows: list[Row], translate: Translate) -> nodes.table:
+    titles = ["What is measured", "Time", "Ratio"] + ["Memory"] * ("bytes" in rows[0])
+    group = nodes.tgroup(cols=len(titles))
+    group += [nodes.colspec(colwidth=width) for width in (40, 20, 20, 20)[: len(titles)]]
+    group += nodes.thead("", _cells(translate(title) for title in titles))
+    body = nodes.tbody("")
+    for row in rows:
+        cells = [_label(row, translate), _time(row["seconds"]), f"{_ratio(row, rows):.2f}"]
+        if "bytes" in rows[0]:
+            cells.append(translate("%s bytes") % f"{row['bytes']:,}" if "bytes" in row else "")
+        body += _cells(cells)
+    group += body
+    return nodes.table("", group)
+
+
+def _time(seconds: float) -> str:
+    number, unit = (seconds / MILLI, "ms") if seconds >= MILLI else (seconds * 1e6, "µs")
+    return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
+
+
+def _cells(texts: Iterable[str]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", nodes.paragraph("", text)) for text in texts))
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{measured}` and `{measured-when}`."""
+    app.add_directive("measured", Measured)
+    app.add_directive("measured-when", MeasuredWhen)
+    return {"version": "1", "parallel_read_safe": True}

@@ -1,0 +1,145 @@
+"""Tables of what long commands measured: `{drift}`, `{mutation}` and `{exhaustive}`.
+
+{mutation} code         the mutants of each file to copy: how many a test noticed
+{drift} code            the same mutants, by the examples of the pages, in each language
+{drift} listed          those that no example can notice, with the reason
+{drift} survivors       those that no example noticed and that are not listed
+{exhaustive} server     how many applications were tried on our server
+{exhaustive} drivers    what other drivers did with the same applications
+… when                  when it was measured, with what, and on which machine
+
+Each directive reads the record of its own name in `docs/matrix`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.dialect_tables import code, said, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec_docs.rules.dialect_tables import Cell
+
+    Record = dict[str, Any]
+    Translate = Callable[[str], str]
+
+__all__ = ["Recorded", "setup"]
+
+
+class Recorded(SphinxDirective):
+    """One part of a record."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return it; a part that there is not, docutils tells with file and line."""
+        file = f"matrix/{self.name}.json"
+        self.env.note_dependency(file)
+        found: Record = json.loads(Path(self.env.srcdir, file).read_text(encoding="utf-8"))
+        parts, part = PARTS[self.name], self.arguments[0]
+        if part not in parts:
+            raise self.error(f"There is no part {part!r}, only {', '.join(parts)}.")
+        return [parts[part](found, words(self.env))]
+
+
+def _number(number: int) -> Cell:
+    return said(f"{number:,}")
+
+
+def _numbers(row: Record, *keys: str) -> list[Cell]:
+    return [_number(row[key]) for key in keys]
+
+
+def _table(titles: list[str], rows: list[list[Cell]], translate: Translate) -> nodes.table:
+    return table([translate(title) for title in titles], rows, "drift")
+
+
+def _by_tests(found: Record, translate: Translate) -> nodes.table:
+    columns = "mutants", "noticed", "equivalent", "survived"
+    rows = []
+    for part, counts in found["parts"].items():
+        name, _, tables = part.partition(" ")
+        label = code(f"{name}.py")
+        if tables:
+            label = [*label, nodes.Text(f" ({translate('tables')})")]
+        rows.append([label, *_numbers(counts, *columns)])
+    return _table(["File", "Mutants", "Noticed", "Equivalent", "Survived"], rows, translate)
+
+
+def _by_examples(found: Record, translate: Translate) -> nodes.table:
+    rows = [
+        [code(f"{name}.py"), *_numbers(row, "mutants", "listed", "en", "zh")]
+        for name, row in found["code"].items()
+    ]
+    titles = ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"]
+    return _table(titles, rows, translate)
+
+
+def _listed(found: Record, translate: Translate) -> nodes.table:
+    keys = "file", "old", "new", "reason"
+    counted = Counter(tuple(row[key] for key in keys) for row in found["listed"])
+    rows = [
+        [code(f"{file}.py"), code(old), code(new), _number(number), said(translate(reason))]
+        for (file, old, new, reason), number in counted.items()
+    ]
+    return _table(["File", "Before", "After", "Mutants", "Reason"], rows, translate)
+
+
+def _survivors(found: Record, translate: Translate) -> nodes.Element:
+    if not found["survivors"]:
+        return nodes.paragraph("", translate("None."), translatable=False)
+    text = "\n".join(found["survivors"])
+    return nodes.literal_block("", text, language="text", classes=["no-search"])
+
+
+def _ours(found: Record, translate: Translate) -> nodes.table:
+    columns = "applications", "told apart", "stop points of one", "runs", "differences"
+    rows = [[said(size), *_numbers(counts, *columns)] for size, counts in found["server"].items()]
+    titles = ["Actions", "Applications", "Told apart", "Stop points of one, at most"]
+    return _table([*titles, "Runs", "Differences"], rows, translate)
+
+
+def _others(found: Record, translate: Translate) -> nodes.table:
+    verdicts = "as the texts say", "unspecified", "otherwise", "waits for ever"
+    size = str(found["actions"]["drivers"])
+    rows = [
+        [said(f"{name} {row['version']}".rstrip()), *_numbers(row[size], *verdicts)]
+        for name, row in found["drivers"].items()
+    ]
+    titles = ["Driver", "As the texts say", "Not specified", "Otherwise", "Waits for ever"]
+    return _table(titles, rows, translate)
+
+
+def _when(found: Record, translate: Translate) -> nodes.paragraph:
+    mutmut = f"mutmut {found['mutmut']}" if "mutmut" in found else ""
+    python = found["python"].removeprefix("CPython ")
+    text = ", ".join(filter(None, [f"CPython {python}", mutmut]))
+    sentence = translate("Measured with %s.") % text
+    return nodes.paragraph("", sentence, translatable=False)
+
+
+PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
+    "mutation": {"code": _by_tests, "when": _when},
+    "drift": {"code": _by_examples, "listed": _listed, "survivors": _survivors, "when": _when},
+    "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
+}
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register a directive for each record."""
+    for name in PARTS:
+        app.add_directive(name, Recorded)
+    return {"version": "1", "parallel_read_safe": True}

@@ -1,0 +1,68 @@
+"""The rules as the pages of one language word them: what `lifespec explain` shows.
+
+They are read from the doctrees of a build, translations in place, and stand as JSON in the package.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+
+from lifespec_docs.rules.domain import rule_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    Explanation = dict[str, object]
+
+__all__ = ["as_json", "explained"]
+
+
+def explained(doctrees: Path, order: list[str]) -> dict[str, Explanation]:
+    """Return the rules of the pages by slug, in this order."""
+    found = dict(_rules(doctrees))
+    return {slug: found[slug] for slug in order if slug in found}
+
+
+def as_json(found: Mapping[str, Explanation | str]) -> str:
+    """Return a file of what was found, which a reader can compare with the one before."""
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
+def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:
+    for path in doctrees.rglob("*.doctree"):
+        page = pickle.loads(path.read_bytes())  # noqa: S301 - our own build's
+        title = " ".join(_text(node) for node in list(page.findall(nodes.title))[:1])
+        file = path.relative_to(doctrees).with_suffix(".html").as_posix()
+        boxes = list(page.findall(rule_node))
+        for rule in (box for box in boxes if box["slug"] in box["ids"]):
+            party, level = rule["head"]
+            more = [box for box in boxes if box["slug"] == rule["slug"] and box is not rule]
+            yield (
+                rule["slug"],
+                {
+                    "party": party,
+                    "level": level,
+                    "text": _body(rule),
+                    "more": [[box["head"][1], list(box["group"]), _body(box)] for box in more],
+                    "texts": [list(text) for text in rule["texts"]],
+                    "page": title,
+                    "address": f"{file}#{rule['slug']}",
+                },
+            )
+
+
+def _body(box: rule_node) -> str:
+    return "\n".join(_text(node) for node in box.findall(nodes.paragraph))
+
+
+def _text(node: nodes.Node) -> str:
+    """Return plain text; a literal in backquotes."""
+    if isinstance(node, nodes.Text):
+        return " ".join(f"<{node}>".split())[1:-1]
+    text = "".join(_text(child) for child in node.children)
+    return f"`{text}`" if isinstance(node, nodes.literal) else text

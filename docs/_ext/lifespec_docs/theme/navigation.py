@@ -1,0 +1,84 @@
+"""What surrounds a page: the way to its other language, its program, the theme's words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sphinx.locale import get_translation
+
+from lifespec_docs.examples import directive
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.builders import Builder
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
+
+# Sphinx's name of a language: the folder of its pages, its tag, its own name.
+LANGUAGES = {
+    "en": ("en", "en", "English"),
+    "zh_CN": ("zh-cn", "zh-CN", "中文"),
+}
+
+# Sentences which the theme writes into its templates without asking a catalog.
+_FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')
+
+
+def translated_chrome(html: str) -> str:
+    """Translate the theme's own labels and titles; what no catalog knows stays as it is."""
+    translate = get_translation("sphinx")
+    return _FIXED.sub(lambda found: found[1] + translate(found[2]) + found[3], html)
+
+
+def alternates(builder: Builder, pagename: str) -> list[dict[str, str]]:
+    """Return the same page in each language: its tag, its name, links from here and from afar."""
+    target = builder.get_target_uri(pagename)
+    up = "../" * (target.count("/") + 1)
+    base = builder.config.site_base_url.rstrip("/")
+    return [
+        {
+            "language": language,
+            "tag": tag,
+            "name": name,
+            "near": f"{up}{folder}/{target}",
+            "far": f"{base}/{folder}/{target}" if base else f"{up}{folder}/{target}",
+        }
+        for language, (folder, tag, name) in LANGUAGES.items()
+    ]
+
+
+def add_context(
+    app: Sphinx, pagename: str, _templatename: str, context: dict[str, Any],
+    _doctree: nodes.document | None,
+) -> None:  # fmt: skip
+    """Give the templates what they show of us."""
+    base = app.config.site_base_url.rstrip("/")
+    pages = alternates(app.builder, pagename)
+    root = "../" * (app.builder.get_target_uri(pagename).count("/") + 1) + "index.html"
+    context["alternates"] = pages
+    context["others"] = [page for page in pages if page["language"] != app.config.language]
+    context["root_page"] = f"{base}/" if base else root
+    context["word"] = words(app.env)
+    if directive.programs(directive.blocks(app.env).get(pagename, [])):
+        here = app.builder.get_target_uri(pagename)
+        context["program"] = "../" * here.count("/") + f"_programs/{pagename}.py"
+
+
+def add_filter(app: Sphinx) -> None:
+    """Offer the filter to the templates."""
+    if app.builder.format == "html":
+        app.builder.templates.environment.filters["translated_chrome"] = translated_chrome
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the configuration `site_base_url` and the templates' context."""
+    app.add_config_value("site_base_url", "", rebuild="html", types=[str])
+    app.connect("html-page-context", add_context)
+    app.connect("builder-inited", add_filter)
+    return {"version": "1", "parallel_read_safe": True}

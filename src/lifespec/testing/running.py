@@ -1,0 +1,196 @@
+"""An application that is started for a test, and what is found about it when it has stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import sys
+import warnings
+from contextvars import Context, ContextVar
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, State
+from lifespec.testing.ladder import sequence
+from lifespec.testing.trace import record
+from lifespec.validate import validator
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from lifespec.server import LifespanFailed
+    from lifespec.testing.trace import Conversation
+    from lifespec.validate import Violation
+
+    Application = Callable[[Any, Any, Any], Awaitable[object]]
+
+__all__ = ["LifespanWarning", "Running", "ViolationsFound"]
+
+_OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that a task belongs to")
+
+
+class LifespanWarning(UserWarning):
+    """What a test should know of an application although no rule was broken."""
+
+
+class ViolationsFound(AssertionError):
+    """The application, or who gave it requests, broke rules: `violations` has them all."""
+
+    def __init__(self, sentence: str, violations: Sequence[Violation]) -> None:
+        super().__init__(sentence)
+        self.violations = tuple(violations)
+
+
+class Running(Generic[State]):
+    """Start an application, run the body of `async with`, stop the application, check both.
+
+    Give requests to `app`: each gets a shallow copy of the `state`.  `lifespan` is the `Lifespan`
+    that runs the application, on asyncio or on trio; `options` are its arguments, with `strict`
+    true.  When the application has stopped, a broken rule raises ViolationsFound, unless the body
+    raised: then its exception has a note.  Warnings of the validator, and tasks of the
+    application that still run, are a LifespanWarning each.
+    """
+
+    lifespan: Lifespan[State]
+
+    def __init__(self, app: Application, **options: Any) -> None:
+        self._validator = validator(app)
+        self._recorder = record(self._validator)
+        self._left: list[str] = []
+        self._options: dict[str, Any] = {"strict": True, **options}
+        Lifespan(app, **self._options)  # invalid arguments raise here
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._validator.app!r}>"
+
+    @property
+    def state(self) -> State | None:
+        """The live state; None where the scope provides none."""
+        return self.lifespan.state
+
+    @property
+    def conversations(self) -> Sequence[Conversation]:
+        """The message sequences so far, as `record` keeps them."""
+        return self._recorder.conversations
+
+    @property
+    def violations(self) -> Sequence[Violation]:
+        """The rules that were broken so far."""
+        return self._validator.violations
+
+    async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
+        """Call the application with a request; its scope gets a shallow copy of the state."""
+        if scope["type"] == "lifespan":
+            raise RuntimeError(
+                "this application is running already and takes requests only; give the application"
+                " itself to a client that starts it, such as Starlette's TestClient in a `with`"
+            )
+        token = _OWNER.set(self)
+        try:
+            return await self._recorder(self.lifespan.with_state(scope), receive, send)
+        finally:
+            _OWNER.reset(token)
+
+    async def __aenter__(self) -> Self:
+        __tracebackhide__ = True
+        self.lifespan = _lifespan_class()(self._recorder, **self._options)
+        token = _OWNER.set(self)  # the application's context is a copy of this one
+        try:
+            await self.lifespan.__aenter__()
+        except StartupFailed as failure:
+            raise self._shown(failure) from failure.__cause__
+        finally:
+            _OWNER.reset(token)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        __tracebackhide__ = True
+        failure: ShutdownFailed | None = None
+        try:
+            await self.lifespan.__aexit__(kind, error, traceback)
+        except ShutdownFailed as raised:
+            failure = raised
+        self._left = await self._tasks_left()
+        if failure is not None:
+            raise self._shown(failure) from failure.__cause__
+        if error is None:
+            self._check()
+        elif self.violations:
+            error.add_note(self._told())
+
+    def _check(self) -> None:
+        """Raise what broke a rule, or else warn."""
+        __tracebackhide__ = True
+        if self.violations:
+            raise ViolationsFound(self._told(), self.violations)
+        remarks = [f"{each.sentence}. [{each.slug}]" for each in self._validator.remarks]
+        for sentence in (*remarks, *self._left):
+            warnings.warn(sentence, LifespanWarning, stacklevel=3)
+
+    def _shown(self, failure: LifespanFailed) -> LifespanFailed:
+        """Leave out of a failure what a test's author has not written, and add what was said."""
+        cause = failure.__cause__
+        if cause is not None:
+            cause.__traceback__ = _without_ours(cause.__traceback__)
+            if failure.message.startswith("Traceback"):  # Starlette's is the cause's
+                last = failure.message.strip().splitlines()[-1]
+                failure.args = (str(failure).partition("Traceback")[0] + last,)
+        failure.add_note(self._told())
+        return failure.with_traceback(None)
+
+    def _told(self) -> str:
+        """Return the broken rules, a line each, tasks that were left, and the message sequence."""
+        rules = [f"[{each.slug}] {each.sentence}." for each in self.violations]
+        ladders = [sequence(each.entries) for each in self.conversations]
+        return "\n".join([*rules, *self._left, "", *ladders]).strip("\n")
+
+    async def _tasks_left(self) -> list[str]:
+        """Name the tasks that the application or its requests started, and that still run."""
+        try:
+            tasks = asyncio.all_tasks()
+        except RuntimeError:  # trio's nurseries leave none
+            return []
+        for _ in range(2):  # a task that was cancelled in the last moment ends in the next
+            await asyncio.sleep(0)
+        names = sorted(_named(each) for each in tasks if not each.done() and _owner(each) is self)
+        return [f"The application has stopped, and its task still runs: {name}." for name in names]
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the first frame on that is the application's."""
+    found = traceback
+    while found and found.tb_frame.f_globals.get("__name__", "").startswith("lifespec."):
+        found = found.tb_next
+    return found or traceback
+
+
+def _lifespan_class() -> type[Lifespan[Any]]:
+    """Return the `Lifespan` of the library that runs here; trio may run as a guest of asyncio."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        found: type[Lifespan[Any]] = importlib.import_module("lifespec.server_trio").Lifespan
+        return found
+    return Lifespan
+
+
+def _owner(task: asyncio.Task[Any]) -> object:
+    """Return whose task this is, by the context that it was started in."""
+    get_context = getattr(task, "get_context", None)  # Python 3.12
+    if get_context is not None:
+        return get_context().get(_OWNER)
+    contexts = (each for each in gc.get_referents(task) if isinstance(each, Context))
+    return next((context.get(_OWNER) for context in contexts), None)
+
+
+def _named(task: asyncio.Task[Any]) -> str:
+    coroutine: Any = task.get_coro()
+    name = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
+    frame = getattr(coroutine, "cr_frame", None)
+    place = f" ({frame.f_code.co_filename}:{frame.f_lineno})" if frame else ""
+    return f"{task.get_name()}, {name}{place}"

@@ -1,0 +1,1 @@
+"""Puts `trial` on the path of the tests in the folders below."""

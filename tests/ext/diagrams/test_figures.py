@@ -1,0 +1,79 @@
+"""The pictures that are drawn for a page."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lifespec_docs.diagrams.figures import PICTURES
+from lifespec_docs.i18n import messages
+from trial import Trial
+
+__all__: list[str] = []
+
+TEXT = re.compile(r"<text [^>]*>([^<]*)</text>")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_word_of_a_picture_is_translated(name: str) -> None:
+    """What is not code goes through the catalog, and the catalog has a place for it."""
+    asked: list[str] = []
+
+    def translate(message: str) -> str:
+        asked.append(message)
+        return message
+
+    shown = TEXT.findall(PICTURES[name](translate))
+    assert set(asked) <= set(messages.messages())
+    ours = {message.replace("%s", str(number)) for message in asked for number in (1, 2)}
+    assert {text for text in shown if not text.startswith("lifespan.")} <= ours
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_has_a_text_in_its_place(name: str) -> None:
+    """For those who do not see it."""
+    svg = PICTURES[name](str)
+    assert 'role="img"' in svg
+    assert re.search(r'aria-label="[^"]+"', svg)
+    assert re.search(r"<desc>[^<]+\.</desc>", svg)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_fits_its_frame_and_a_phone(name: str) -> None:
+    """Every text begins and ends within it, and it is shown in full at 400 px."""
+    svg = PICTURES[name](str)
+    found = re.search(r'viewBox="0 0 (\d+) (\d+)"', svg)
+    assert found
+    width, height = map(int, found.groups())
+    assert width <= 376
+    for x, y, text in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)<', svg):
+        assert float(x) - 3.7 * len(text) >= 0, text
+        assert float(x) + 3.7 * len(text) <= width, text
+        assert float(y) < height
+
+
+def test_workers_have_a_lifespan_each_and_the_parent_has_none() -> None:
+    """Four event loops, four startups."""
+    shown = TEXT.findall(PICTURES["workers"](str))
+    assert [shown.count(word) for word in ("event loop", "startup", "shutdown")] == [4, 4, 4]
+    assert shown[:2] == ["parent process", "serves nothing: no startup"]
+
+
+def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
+    """The words come from the catalog of our own words."""
+    page = {"index": "# Page\n\n```{picture} workers\n```\n"}
+    trial = Trial(tmp_path, page, "diagrams.figures", language="zh_CN")
+    trial.translate("lifespec", {"event loop": "事件循环"})
+    with trial:
+        assert trial.warnings == []
+        (figure,) = trial.page().select("figure.states")
+        texts = [each.text for each in figure.select("text")]
+    assert texts.count("事件循环") == 4
+
+
+def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:
+    """With the names that there are."""
+    page = {"index": "# Page\n\n```{picture} elephant\n```\n"}
+    with Trial(tmp_path, page, "diagrams.figures") as trial:
+        (warning,) = trial.warnings
+    assert "There is no picture 'elephant': there are protocol and workers." in warning

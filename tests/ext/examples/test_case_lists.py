@@ -1,0 +1,155 @@
+"""What the page on the cases draws from the data."""
+
+from pathlib import Path
+
+import pytest
+
+from lifespec.conformance import cases, vocabulary
+from lifespec.conformance.cases import Expectation
+from lifespec_docs.i18n.messages import messages
+from trial import Trial
+
+__all__: list[str] = []
+
+RULES = """\
+[startup-answered]
+party = "application"
+says = "It must be answered."
+source = [{ dialects = ["asgi 2.0"], level = "must", section = "Startup" }]
+[shutdown-answered]
+party = "application"
+says = "It must be answered."
+source = [{ dialects = ["asgi 2.0"], level = "must", section = "Shutdown" }]
+"""
+STARTUP = """\
+# Startup
+
+:::{rule} startup-answered
+It must be answered.
+:::
+
+```python
+1
+```
+
+:::{rule} shutdown-answered
+It must be answered.
+:::
+
+```python
+1
+```
+"""
+CASES = """\
+[quick]
+party = "application"
+says = "It is quick."
+script = ["call", "await end"]
+expect = { startup-answered = "answered", shutdown-answered = "ends" }
+[others]
+party = "server"
+says = "It is another."
+script = []
+expect = {}
+"""
+EXTENSIONS = "examples.directive", "rules.domain", "examples.case_lists"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let there be two small cases."""
+    small = cases.read(CASES, "cases.toml")
+    monkeypatch.setattr(cases, "load", lambda: small)
+
+
+def page(text: str) -> dict[str, str]:
+    """Make pages: this one, and that of the rules."""
+    return {"index": f"# Cases\n\n```{text}\n```\n", "startup": STARTUP}
+
+
+def test_cases_of_a_party(tmp_path: Path) -> None:
+    """Name, sentence, script, and what is expected, with links to the rules."""
+    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
+        (found,) = trial.page().select("dl.cases")
+        (term,) = found.find_all("dt")
+        assert (term["id"], term.get_text(strip=True)) == ("case-quick", "quick")
+        assert found.select_one("dd > p").get_text() == "It is quick."
+        assert found.select_one("pre").get_text() == "call\nawait end\n"
+        answered, ends = (vocabulary.PHRASES[name].says for name in ("answered", "ends"))
+        assert [item.get_text(strip=True) for item in found.find_all("li")] == [
+            f"startup-answered: {answered}",
+            f"shutdown-answered: {ends}",
+        ]
+        links = [link["href"] for link in found.find_all("a") if "headerlink" not in link["class"]]
+        assert links == ["startup.html#startup-answered", "startup.html#shutdown-answered"]
+        assert trial.warnings == []
+
+
+def test_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else a case of the file has stands below its script."""
+    case = cases.Case("in-a-worker", "application", "It is quick.", (), (), lines=("call",))
+    monkeypatch.setattr(cases, "load", lambda: (case,))
+    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
+        assert trial.page().select_one("pre").get_text() == 'call\n\ndialects = ["pagi 0.3"]\n'
+
+
+def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument of a phrase stands after it."""
+    (quick, _) = cases.load()
+    expect = (Expectation("startup-answered", "ends", "no database"),)
+    other = cases.Case("quick", "application", quick.says, (), expect)
+    monkeypatch.setattr(cases, "load", lambda: (other,))
+    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
+        (item,) = trial.page().select("dl.cases li")
+        ends = vocabulary.PHRASES["ends"].says
+        assert item.get_text().strip() == f"startup-answered: {ends}: no database"
+
+
+def test_the_cases_are_translated(tmp_path: Path) -> None:
+    """Sentences are messages of our own catalog; names, scripts and slugs are not."""
+    trial = Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN")
+    answered = vocabulary.PHRASES["answered"].says
+    trial.translate("lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"})
+    with trial:
+        (found,) = trial.page().select("dl.cases")
+        assert found.select_one("dd > p").get_text() == "很快。"
+        assert found.find("li").get_text().strip() == "startup-answered — 有答复"
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("keys", ("party", vocabulary.KEYS["party"])),
+        ("verbs server", ("receive", vocabulary.VERBS["receive"].says)),
+        ("verbs application", ("wait SECONDS", vocabulary.VERBS["wait"].says)),
+        ("doings server", ("request WORD", vocabulary.DOINGS["request"].says)),
+        ("phrases application", ("kept", vocabulary.PHRASES["kept"].says)),
+    ],
+)
+def test_vocabulary(words: str, first: tuple[str, str], tmp_path: Path) -> None:
+    """A list of words, with what each says."""
+    with Trial(tmp_path, page(f"{{vocabulary}} {words}"), *EXTENSIONS, rules=RULES) as trial:
+        (found,) = trial.page().select("dl.cases")
+        assert found.find("dt").get_text().strip() == first[0]
+        assert found.find("dd").get_text(strip=True) == first[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("{cases} judge", "index.md:3: WARNING: There are no cases of 'judge'."),
+        ("{vocabulary} nouns", "index.md:3: WARNING: There are no words 'nouns'."),
+        ("{vocabulary} verbs judge", "index.md:3: WARNING: There are no words 'verbs judge'."),
+    ],
+)
+def test_what_there_is_not(text: str, warning: str, tmp_path: Path) -> None:
+    """A wrong word is a warning with file and line."""
+    with Trial(tmp_path, page(text), *EXTENSIONS, rules=RULES) as trial:
+        assert any(warning in line for line in trial.warnings)
+        assert trial.page().select("dl.cases") == []
+
+
+def test_all_sentences_are_messages() -> None:
+    """What the lists show can be translated."""
+    assert "It is quick." in messages()
+    assert set(vocabulary.KEYS.values()) <= set(messages())

@@ -1,0 +1,154 @@
+"""Tables of a page's cases, drawn from what their programs print."""
+
+from pathlib import Path
+
+from bs4 import Tag
+
+from lifespec_docs.examples.edge_case_tables import NOTHING
+from trial import Trial
+
+__all__: list[str] = []
+
+
+def case(kind: str, name: str, *printed: str, options: str = ":ours:") -> str:
+    """Write a case: a decision is ours, a conversation nobody's."""
+    options = options if kind == "decision" else ""
+    text = f"The `app` {name}.\n\nThe server does {name}."
+    shown = "\n".join(printed)
+    program = f"```python\nprint({shown!r})\n```\n```{{output}}\n{shown}\n```\n"
+    return f"\n:::{{{kind}}} {name}\n{options}\n\n{text}\n:::\n\n{program}"
+
+
+DECISIONS = (
+    "\n## At first\n",
+    case(
+        "decision",
+        "declines",
+        "INFO: a",
+        "ERROR: b (with a traceback)",
+        "served: yes, outcome: declined",
+    ),
+    case("decision", "fails", "raises: StartupFailed no", "served: no, outcome: failed"),
+    "\n## Later\n",
+    case("decision", "runs", "served: yes, outcome: None", options=":rules: startup-sent"),
+)
+WAYS = {
+    "raises": ("raise", "yes, outcome: declined"),
+    "fails": ("startup, startup.failed, return", "no, outcome: failed"),
+    "crashes": ("startup, startup.complete, raise", "yes, outcome: crashed"),
+    "leaves": ("startup, startup.complete, return", "yes, outcome: left"),
+}
+
+
+def trial(folder: Path, *page: str, language: str = "en") -> Trial:
+    """Return a page of cases, and one with the rules."""
+    rules = "".join(
+        f"\n:::{{rule}} {slug}\nOne {level}.\n:::\n\n```python\n1\n```\n"
+        for slug, level in {"startup-sent": "must", "answered-once": "must not"}.items()
+    )
+    pages = {"index": "# A\n" + "".join(page), "rules": f"# B\n{rules}"}
+    extensions = (
+        "examples.directive",
+        "rules.domain",
+        "examples.edge_cases",
+        "examples.edge_case_tables",
+    )
+    return Trial(folder, pages, *extensions, language=language)
+
+
+def rows(found: Tag) -> list[list[str]]:
+    """Return the texts of a table."""
+    return [
+        [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
+        for row in found.find_all("tr")
+    ]
+
+
+def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
+    """Outcome, exception and log are what was printed; who decided comes last."""
+    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+        assert not built.warnings
+        table = built.page().find("table")
+        assert rows(table) == [
+            ["What happens", "Outcome", "What the server does", "Log", "Source"],
+            ["At first"],
+            [
+                "The app declines.",
+                "declined served",
+                "The server does declines.",
+                "INFO ERROR with traceback",
+                "ours",
+            ],
+            [
+                "The app fails.",
+                "failed not served raises StartupFailed",
+                "The server does fails.",
+                NOTHING,
+                "ours",
+            ],
+            ["Later"],
+            [
+                "The app runs.",
+                f"{NOTHING} served",
+                "The server does runs. startup-sent",
+                NOTHING,
+                "lifespan 2.0 (ASGI)",
+            ],
+        ]
+
+
+def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
+    """The first words of a row to the case on this page, a section's title to the section."""
+    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+        links = [each["href"] for each in built.page().select("table a")]
+        cases = ["#at-first", "#declines", "#fails", "#later", "#runs"]
+        assert links == [*cases, "rules.html#startup-sent"]
+        assert all(built.page().find(id=link[1:]) for link in cases)
+        assert built.page().select_one("table .phase td")["colspan"] == "5"
+        assert built.page().select_one("table a code").string == "app"
+
+
+def test_conversations_are_a_tree(tmp_path: Path) -> None:
+    """Each step stands once below the steps before it, with an arrow to who hears it."""
+    cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
+    with trial(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
+        assert not built.warnings
+        lines = [each.get_text() for each in built.page().select("ul.ways p")]
+        assert lines == [
+            "← raise The app raises. declined",
+            "→ lifespan.startup",
+            "← lifespan.startup.failed",
+            "← return The app fails. failed",
+            "← lifespan.startup.complete",
+            "← raise The app crashes. crashed",
+            "← return The app leaves. left",
+        ]
+        depths = [len(each.find_parents("ul")) for each in built.page().select("ul.ways p")]
+        assert depths == [1, 1, 2, 3, 2, 3, 3]
+
+
+def test_conversations_are_a_table_too(tmp_path: Path) -> None:
+    """It has the outcome, and whether anything was served."""
+    cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
+    with trial(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
+        table = built.page().find("table")
+        assert rows(table) == [
+            ["Conversation", "Outcome", "Served"],
+            ["The app raises.", "declined", "served"],
+            ["The app fails.", "failed", "not served"],
+            ["The app crashes.", "crashed", "served"],
+            ["The app leaves.", "left", "served"],
+        ]
+        assert table.find("a")["href"] == "#raises"
+
+
+def test_the_words_of_a_table_are_translated(tmp_path: Path) -> None:
+    """Those of the page, and ours; an outcome is a name, and stays."""
+    built = trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS, language="zh_CN")
+    built.translate("index", {"The `app` fails.": "`app` 失败。", "At first": "起初"})
+    built.translate("lifespec", {"Outcome": "结局", "raises %s": "抛出 %s", "not served": "不服务"})
+    with built:
+        found = rows(built.page().find("table"))
+        assert found[0][1] == "结局"
+        assert found[1] == ["起初"]
+        assert found[3][:2] == ["app 失败。", "failed 不服务 抛出 StartupFailed"]

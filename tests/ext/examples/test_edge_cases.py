@@ -1,0 +1,217 @@
+"""Cases on pages: their text, who decided them, and the facts that their programs print."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docutils import nodes
+
+from lifespec_docs.examples import edge_cases
+from lifespec_docs.rules.rulebook import Rule, Source
+from trial import Trial
+
+__all__: list[str] = []
+
+RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n```python\n1\n```\n"
+RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
+PRINTED = "served: yes, outcome: left"
+
+
+def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":ours:") -> str:
+    """Write a decision and a program that prints its facts."""
+    program = f"```python\nprint({PRINTED!r})\n```\n```{{output}}\n{PRINTED}\n```\n"
+    return f"\n:::{{decision}} leaves\n{options}\n\n{text}\n:::\n\n{program}"
+
+
+def trial(folder: Path, page: str, **options: Any) -> Trial:
+    """Return a page of cases, and one with the rules."""
+    pages = {"index": f"# A\n{page}", "rules": f"# B\n{RULES}"}
+    return Trial(
+        folder, pages, "examples.directive", "rules.domain", "examples.edge_cases", **options
+    )
+
+
+def case(built: Trial) -> edge_cases.case_node:
+    """Return the page's first case."""
+    (found, *_) = built.app.env.get_doctree("index").findall(edge_cases.case_node)
+    return found
+
+
+def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> None:
+    """Its text stands in it, then who decided it."""
+    with trial(tmp_path, decision()) as built:
+        box = built.page().find(id="leaves")
+        assert box["class"] == ["case", "decision"]
+        assert box.find("a", href="#leaves").string == "leaves"
+        texts = [each.get_text().strip() for each in box.find_all("p")]
+        assert texts == ["It leaves.", "The body goes on.", "ours"]
+        assert not built.warnings
+
+
+def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
+    """By its kind and its name, with words of its own."""
+    built = trial(tmp_path, decision())
+    (built.docs / "other.md").write_text("# C\n\n{ref}`it goes <decision-leaves>`\n")
+    with built:
+        assert built.page("other").find("a", href="index.html#leaves").get_text() == "it goes"
+        assert not built.warnings
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        (":rules: startup-sent", "lifespan 2.0 (ASGI) startup-sent"),
+        (":rules: startup-sent\n:ours: too", "lifespan 2.0 (ASGI) ours startup-sent"),
+        (":rules: startup-sent\n:ours:", "ours startup-sent"),
+        (":rules: answered-once", "ours answered-once"),
+        (
+            ":rules: startup-sent answered-once",
+            "lifespan 2.0 (ASGI) ours startup-sent answered-once",
+        ),
+    ],
+)
+def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
+    """Each authority once; `:ours:` says that none of the rules decides it, or not alone."""
+    with trial(tmp_path, decision(options=options)) as built:
+        foot = built.page().find(id="leaves").find(class_="case-foot")
+        assert foot.get_text().strip() == source
+        links = [each["href"] for each in foot.find_all("a")]
+        slugs = re.findall(r"[a-z]+-[a-z]+", options)
+        assert links == [f"rules.html#{slug}" for slug in slugs]
+        assert not built.warnings
+
+
+def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
+    """Make a source of one text."""
+    return Source((dialect,), "must", section, text)
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ([source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
+        ([source("asgi 2.0", text="core")], "the core text of ASGI"),
+        ([source("pagi 0.3"), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
+        ([source("asgi 2.0", ""), source("pagi 0.3")], "PAGI 0.3, adopted"),
+        ([source("pagi 0.3", text="core")], "the core text of PAGI, adopted"),
+        ([source("asgi 2.0", ""), source("amgi 1.0")], "ours"),
+        ([source("asgi 2.0", ""), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
+    ],
+)
+def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) -> None:
+    """PAGI counts where lifespan 2.0 is silent; another text does not."""
+    assert edge_cases.authority(Rule("x", "server", tuple(sources), 1), str) == said
+
+
+def test_text_and_words_are_translated(tmp_path: Path) -> None:
+    """The text comes from the page's catalog, who decided it from ours; the anchor stays."""
+    built = trial(tmp_path, decision(), language="zh_CN")
+    built.translate("index", {"It leaves.": "它离开。"})
+    built.translate("lifespec", {"ours": "我们的"})
+    with built:
+        box = built.page().find(id="leaves")
+        texts = [each.get_text().strip() for each in box.find_all("p")]
+        assert texts[::2] == ["它离开。", "我们的"]
+
+
+@pytest.mark.parametrize(
+    ("page", "warning"),
+    [
+        (decision(options=":rules: no-such"), "rules.toml has no rule 'no-such'."),
+        (decision(options=""), "The case 'leaves' names no rule, and is not ours either."),
+        (decision() + decision(), "This page has the name 'leaves' already."),
+        (decision().partition("```")[0], "No program of the case 'leaves' prints its outcome."),
+        (decision(options=":ours: x"), "Invalid option value for 'ours'"),
+        (decision(options=":ours: too"), "The case 'leaves' is ours alone: not “too”."),
+        (
+            decision(options=":rules: answered-once\n:ours: too"),
+            "The rules of the case 'leaves' are ours: delete its option.",
+        ),
+        (
+            decision(options=":rules: answered-once\n:ours:"),
+            "The rules of the case 'leaves' are ours: delete its option.",
+        ),
+    ],
+)
+def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warning: str) -> None:
+    """It names page and line."""
+    with trial(tmp_path, page) as built:
+        found = [line for line in built.warnings if warning in line]
+        assert found
+        assert re.match(r"docs/index.md:\d+: ", built.warnings[0])
+
+
+def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
+    """Nobody would know what happens."""
+    with trial(tmp_path, "\n:::{decision} empty\n:ours:\n:::\n") as built:
+        assert "Content block expected" in "".join(built.warnings)
+
+
+def test_facts_are_what_the_programs_print() -> None:
+    """Each once, in order; other lines are none, and no outcome is a fact, too."""
+    printed = "INFO: a\nERROR: b: c (with a traceback)\nserved: no, outcome: timed out\nouch: 1"
+    again = "ERROR: d (with a traceback)\nraises: OSError no such\nserved: yes\noutcome: None"
+    assert edge_cases.facts_of([printed, again, "way: startup, raise"]) == {
+        "outcome": ["timed out", "None"],
+        "served": ["no", "yes"],
+        "raises": ["OSError"],
+        "log": [("INFO", ""), ("ERROR", " (with a traceback)")],
+        "way": ["startup, raise"],
+    }
+
+
+def test_the_facts_of_a_case_end_with_it(tmp_path: Path) -> None:
+    """What is printed below the next one, or in another section, is not its own."""
+    other = decision().replace("leaves", "other").replace("outcome: left", "outcome: crashed")
+    with trial(tmp_path, f"\n## B\n{decision()}{other}\n## C\n\n{decision()[-30:]}") as built:
+        assert case(built)["facts"]["outcome"] == ["left"]
+    nested = f"\n## B\n{decision()}\n### C\n```python\nprint('raises: X')\n```\n"
+    with trial(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
+        assert case(built)["facts"]["raises"] == []
+
+
+APP = """\
+```python
+import asyncio
+from lifespec.server import Lifespan
+
+
+async def app(scope, receive, send):
+    await receive()
+
+
+async def main():
+    async with Lifespan(app) as lifespan:
+        print("way: startup, return")
+        print("served: yes, outcome:", lifespan.outcome)
+
+
+asyncio.run(main())
+```
+```{output}
+way: startup, return
+served: yes, outcome: declined
+```
+"""
+
+
+@pytest.mark.parametrize(("kind", "open_"), [("conversation", True), ("decision", False)])
+def test_the_drawing_of_a_conversation_stands_open(
+    tmp_path: Path, kind: str, *, open_: bool
+) -> None:
+    """That of a decision waits to be unfolded, as everywhere."""
+    options = "" if open_ else ":ours:\n"
+    page = f"\n:::{{{kind}}} returns\n{options}\nIt returns.\n:::\n\n{APP}"
+    with trial(tmp_path, page) as built:
+        assert built.page().find("details").has_attr("open") == open_
+        assert [line for line in built.warnings if "WARNING" in line] == []
+        assert isinstance(case(built)[0], nodes.paragraph)
+        assert case(built)["facts"]["way"] == ["startup, return"]
+
+
+def test_a_conversation_tells_its_way(tmp_path: Path) -> None:
+    """Without it nobody could draw the tree."""
+    page = decision().replace("{decision}", "{conversation}").replace(":ours:\n", "")
+    with trial(tmp_path, page) as built:
+        assert "No program of the case 'leaves' prints its way." in "".join(built.warnings)

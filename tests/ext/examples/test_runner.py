@@ -1,0 +1,566 @@
+"""How an example is run, and what is said of one that fails."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import sys
+from dataclasses import replace
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lifespec.conformance import perl
+from lifespec.testing.trace import Entry
+from lifespec_docs.examples import perl_apps, runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__: list[str] = []
+
+APP = """
+import asyncio
+from lifespec.server import Lifespan, StartupFailed
+
+async def app(scope, receive, send):
+    await receive()
+    await asyncio.sleep(2)
+    await send({"type": "lifespan.startup.failed", "message": "no database"})
+
+async def main():
+    async with Lifespan(app):
+        print("never")
+"""
+
+
+def block(source: str, expected: str | None = None, **fields: object) -> runner.Block:
+    """Return a block that begins in line 41 of a page."""
+    fields = {"language": "python", **fields}
+    shown = None if expected is None else dedent(expected).strip("\n")
+    return runner.Block(
+        page="docs/startup.md",
+        line=41,
+        source=dedent(source).strip("\n"),
+        expected=shown,
+        **fields,
+    )
+
+
+def pycon(source: str) -> runner.Block:
+    """Return a session."""
+    return block(source, language="pycon")
+
+
+@pytest.fixture
+def namespace() -> Iterator[runner.Namespace]:
+    """Give a page."""
+    page = runner.Namespace()
+    yield page
+    page.close()
+
+
+def told(*blocks: runner.Block) -> str:
+    """Return the sentence about the last of these blocks."""
+    with runner.Session(blocks) as session, pytest.raises(runner.ExampleFailed) as caught:
+        session.run(len(blocks) - 1)
+    assert caught.value.block == blocks[-1]
+    assert str(caught.value).startswith(f"docs/startup.md:{caught.value.line}: ")
+    return str(caught.value)
+
+
+def output(*blocks: runner.Block) -> str:
+    """Return what the last of these blocks prints."""
+    with runner.Session(blocks) as session:
+        return session.run(len(blocks) - 1).output
+
+
+def test_output() -> None:
+    """What a program prints is its output."""
+    assert output(block("print(1)\nprint('你好')", "1\n你好")) == "1\n你好\n"
+
+
+def test_silence() -> None:
+    """A program that prints nothing needs no output on its page."""
+    assert output(block("x = 1")) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "sentence"),
+    [
+        ("print('b')", "a", "The example printed 'b', the page shows 'a' (output line 1)."),
+        ("print('b')", None, "The example printed 'b', the page shows nothing (output line 1)."),
+        ("", "a", "The example printed nothing, the page shows 'a' (output line 1)."),
+        (
+            "print('a')",
+            "a\nb",
+            "The example printed nothing more, the page shows 'b' (output line 2).",
+        ),
+        (
+            "print('a\\nb')",
+            "a",
+            "The example printed 'b', the page shows nothing more (output line 2).",
+        ),
+        ("print(' a')", "a", "The example printed ' a', the page shows 'a' (output line 1)."),
+        (
+            "print('abc')",
+            "a...",
+            "The example printed 'abc', the page shows 'a...' (output line 1).",
+        ),
+    ],
+)
+def test_other_output(source: str, expected: str | None, sentence: str) -> None:
+    """The first line that differs is told, with what the page shows."""
+    assert told(block(source, expected)) == f"docs/startup.md:41: {sentence}"
+
+
+def test_failure_keeps_output() -> None:
+    """The failure holds the whole output and the place."""
+    with pytest.raises(runner.ExampleFailed) as caught:
+        runner.run(block("print('a')\nprint('b')", "a"), runner.Namespace())
+    assert (caught.value.output, caught.value.line) == ("a\nb\n", 41)
+
+
+def test_trailing_space() -> None:
+    """Space at the end of a line or of the output does not count."""
+    assert output(block("print('a  ')\nprint('b')\nprint()", "a\nb  ")) == "a  \nb\n\n"
+
+
+def test_shared_names() -> None:
+    """The blocks of a page share their names."""
+    assert output(block("x = 41"), pycon(">>> x += 1"), block("print(x)", "42")) == "42\n"
+
+
+def test_main() -> None:
+    """A block is the main program."""
+    source = """
+        if __name__ == "__main__":
+            class Here: ...
+            import sys
+            print(Here, sys.modules["__main__"].Here is Here)
+    """
+    assert output(block(source, "<class '__main__.Here'> True")) != ""
+
+
+def test_asserts_count() -> None:
+    """Asserts count, also under `python -O`."""
+    assert (
+        told(block("x = 1\nassert x == 2"))
+        == "docs/startup.md:42: The example raised AssertionError: "
+    )
+
+
+@pytest.mark.parametrize("bad", ["x = 1\ndef", "x = 1\nreturn", "x = 1\nawait f()"])
+def test_syntax(bad: str) -> None:
+    """A block that does not parse is told with its line."""
+    assert told(block(bad)).startswith("docs/startup.md:42: The example does not parse: ")
+
+
+def test_null_byte() -> None:
+    """So is a block that is not even text for Python."""
+    assert told(block("x = '\0'")).startswith("docs/startup.md:41: The example does not parse: ")
+
+
+def test_annotations_stay() -> None:
+    """A block does not inherit the future of this module."""
+    assert output(block("def f(x: 1): ...\nprint(f.__annotations__)", "{'x': 1}")) != ""
+
+
+def test_exception_with_line() -> None:
+    """An exception that the page does not show is told with the line it came through."""
+    source = """
+        def f():
+            raise ValueError("no")
+
+        f()
+    """
+    assert told(block(source)) == "docs/startup.md:42: The example raised ValueError: no"
+
+
+def test_exception_from_elsewhere() -> None:
+    """That line is the page's own."""
+    assert told(block("import json\n\njson.loads('')")).startswith(
+        "docs/startup.md:43: The example"
+    )
+
+
+SHOWN = """
+    started
+    Traceback (most recent call last):
+      ...
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    "last", ["lifespec.server.StartupFailed: {}", "StartupFailed: {}"], ids=["qualified", "bare"]
+)
+def test_shown_exception(last: str) -> None:
+    """A page may show an exception, by its whole name or by its bare one."""
+    source = """
+        from lifespec.server import StartupFailed
+        print("started", end="")
+        raise StartupFailed("no: database")
+    """
+    printed = output(block(source, SHOWN.format(last.format("no: database"))))
+    assert printed == (
+        "started\nTraceback (most recent call last):\n  ...\n"
+        "lifespec.server.StartupFailed: no: database\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "says"),
+    [
+        ("ValueError: yes", "'ValueError: yes'"),
+        ("KeyError: no", "'KeyError: no'"),
+        ("other.ValueError: no", "'other.ValueError: no'"),
+        ("ValueError", "'ValueError'"),
+    ],
+)
+def test_other_exception(last: str, says: str) -> None:
+    """Class and text of a shown exception both count."""
+    sentence = told(block("print('started')\nraise ValueError('no')", SHOWN.format(last)))
+    assert sentence == (
+        "docs/startup.md:41: The example printed 'ValueError: no',"
+        f" the page shows {says} (output line 3)."
+    )
+
+
+def test_missing_exception() -> None:
+    """An exception that the page shows must be raised."""
+    sentence = told(block("print('started')", SHOWN.format("ValueError: no")))
+    assert "nothing more, the page shows 'Traceback (most recent call last):'" in sentence
+
+
+def test_notes() -> None:
+    """Notes belong to what an exception says."""
+    source = """
+        print("started")
+        error = ValueError("no")
+        error.add_note("really")
+        raise error
+    """
+    assert output(block(source, SHOWN.format("ValueError: no\n    really"))).endswith("really\n")
+
+
+def test_system_exit() -> None:
+    """An exit is an exception like any other."""
+    assert (
+        told(block("raise SystemExit(3)")) == "docs/startup.md:41: The example raised SystemExit: 3"
+    )
+
+
+def test_interrupt(namespace: runner.Namespace) -> None:
+    """Ctrl-C ends the run itself."""
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(block("raise KeyboardInterrupt"), namespace)
+
+
+def test_printed_traceback() -> None:
+    """Of a traceback that the program prints, the stack does not count either."""
+    source = """
+        import logging, sys
+        logging.basicConfig(stream=sys.stdout, format="%(message)s")
+        try:
+            1 / 0
+        except ZeroDivisionError:
+            logging.exception("crashed")
+    """
+    shown = """
+        crashed
+        Traceback (most recent call last):
+          ...
+        ZeroDivisionError: division by zero
+    """
+    assert 'File "docs/startup.md", line 44' in output(block(source, shown))
+    assert not any(type(each).__name__ == "StreamHandler" for each in logging.root.handlers)
+
+
+def test_virtual_time() -> None:
+    """A program runs on the virtual clock."""
+    source = """
+        import asyncio
+        asyncio.run(asyncio.sleep(86400))
+        print("done")
+    """
+    assert output(block(source, "done")) == "done\n"
+
+
+def test_hang() -> None:
+    """A program that would hang for ever is told where it waits."""
+    source = """
+        import asyncio
+
+        async def main():
+            await asyncio.Event().wait()
+
+        asyncio.run(main())
+    """
+    assert told(block(source)) == (
+        "docs/startup.md:46: The example raised Deadlock: Every task waits and no timer is"
+        " pending: main → Event.wait at startup.md:44."
+    )
+
+
+@pytest.mark.parametrize("language", ["python", "pycon"])
+def test_busy(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that never ends is ended, and told with the line it was at."""
+    monkeypatch.setitem(runner.LIMITS, "virtual", 0.1)
+    lines = ["x = 1", "while True: x"]
+    source = "\n".join(f">>> {line}" for line in lines) if language == "pycon" else "\n".join(lines)
+    assert told(block(source, language=language)) == (
+        "docs/startup.md:42: The example ran for more than 0.1 seconds."
+    )
+
+
+def test_conversations() -> None:
+    """Every lifespan is recorded, also where the page shows an exception."""
+    source = """
+        try:
+            asyncio.run(main())
+        except StartupFailed as failed:
+            print(failed.message)
+            raise RuntimeError("as shown")
+    """
+    shown = """
+        The application failed to start: no database
+        no database
+        Traceback (most recent call last):
+          ...
+        RuntimeError: as shown
+    """
+    with runner.Session([block(APP), block(source, shown)]) as session:
+        assert session.run(0).conversations == []
+        (entries,) = session.run(1).conversations
+    assert entries[:3] == [
+        Entry(0.0, "called", "lifespan"),
+        Entry(0.0, "received", "lifespan.startup"),
+        Entry(2.0, "sent", "lifespan.startup.failed", "no database"),
+    ]
+
+
+def test_continued_conversation() -> None:
+    """A conversation that goes on in a later block is told there from its beginning."""
+    first = """
+        >>> from lifespec.testing import trace
+        >>> async def app(scope, receive, send):
+        ...     await receive()
+        ...     await receive()
+        ...
+        >>> inbox = asyncio.Queue()
+        >>> task = asyncio.create_task(trace.record(app)({"type": "lifespan"}, inbox.get, None))
+        >>> inbox.put_nowait({"type": "lifespan.startup"})
+    """
+    blocks = [pycon(first), block("x = 1"), pycon(">>> await inbox.put({'type': 'x'})")]
+    with runner.Session(blocks) as session:
+        runs = [session.run(number) for number in range(3)]
+    kinds = [[[entry.kind for entry in spoken] for spoken in run.conversations] for run in runs]
+    assert kinds == [
+        [["called", "received"]],
+        [],
+        [["called", "received", "received", "returned"]],
+    ]
+
+
+def test_session() -> None:
+    """A session shows values, output and exceptions, and may await."""
+    source = """
+        >>> 1 + 1
+        2
+        >>> print("a")
+        a
+        >>> # only said
+        >>> async def later(value):
+        ...     await asyncio.sleep(3600)
+        ...
+        ...     return value
+        ...
+        >>> await later("b")
+        'b'
+        >>>
+        >>> asyncio.get_running_loop().time()
+        3600.0
+
+        >>> await later(1 / 0)
+        Traceback (most recent call last):
+          ...
+        ZeroDivisionError: division by zero
+        >>> task = asyncio.create_task(later(_))
+        >>> await task
+        3600.0
+    """
+    assert output(pycon(source)).startswith("2\na\n'b'\n3600.0\nTraceback")
+
+
+def test_session_background() -> None:
+    """What a statement has started runs on until it waits, as while one types."""
+    source = """
+        >>> async def chat():
+        ...     print("hello")
+        ...     await asyncio.Event().wait()
+        ...
+        >>> task = asyncio.create_task(chat())
+        hello
+    """
+    assert output(pycon(source)) == "hello\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (">>> 1\n1\n>>> 2\n3", "43: The example printed '2', the page shows '3' (output line 1)."),
+        (">>> x = 1\n>>> y", "42: The example raised NameError: name 'y' is not defined"),
+        (">>> x = 1\n>>> x = = 1", "42: The example does not parse: invalid syntax"),
+        ("1 + 1", "41: A session begins with the prompt >>>."),
+        (">>>1 + 1", "41: A session begins with the prompt >>>."),
+        (">>> 1\n...1", "41: The example printed '1', the page shows '...1' (output line 1)."),
+        (
+            ">>> 1\n1\n... 2",
+            "41: The example printed nothing more, the page shows '... 2' (output line 2).",
+        ),
+    ],
+)
+def test_session_fails(source: str, sentence: str) -> None:
+    """A statement that does something else is told with its own line."""
+    assert told(pycon(source)) == f"docs/startup.md:{sentence}"
+
+
+def test_session_goes_on() -> None:
+    """Each block runs once, in order, and one that failed does not keep others from running."""
+    blocks = [block("ran = [0]"), block("ran.append(1)\n1 / 0"), block("print(ran)", "[0, 1]")]
+    with runner.Session(blocks) as session:
+        assert session.run(2).output == "[0, 1]\n"
+        for _ in range(2):
+            with pytest.raises(runner.ExampleFailed, match="ZeroDivisionError"):
+                session.run(1)
+        assert session.run(2).output == "[0, 1]\n"
+
+
+@pytest.mark.parametrize("fields", [{"language": "ruby"}, {"language": "pycon", "kind": "real"}])
+def test_unknown(fields: dict[str, str]) -> None:
+    """A block of an unknown sort is told."""
+    assert "41: Nothing is known of a block of language" in told(block("", **fields))
+
+
+@pytest.mark.parametrize("kind", ["virtual", "real"])
+def test_needs(kind: str) -> None:
+    """Where a program is missing the block is not run and its page's output stands."""
+    needing = block("1 / 0", "recorded", kind=kind, needs=("no-such-program",))
+    with runner.Session([needing, replace(needing, expected=None)]) as session:
+        assert session.run(0) == runner.Run("recorded", [], ("no-such-program",))
+        assert session.run(1) == runner.Run("", [], ("no-such-program",))
+
+
+def real(source: str, expected: str | None = None) -> runner.Block:
+    """Return a block that runs in a process of its own."""
+    return block(source, expected, kind="real")
+
+
+def test_real() -> None:
+    """A real block runs in its own process, in real time."""
+    source = """
+        import os, time
+        began = time.monotonic()
+        time.sleep(0.1)
+        print(time.monotonic() - began > 0.09, __name__)
+    """
+    ours = block("shared = 1")
+    assert output(ours, real(source, "True __main__")) == "True __main__\n"
+
+
+def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
+    """A real block may end in an exception that its page shows; errors go where errors go."""
+    printed = output(
+        real("print('started')\nraise ValueError('no')", SHOWN.format("ValueError: no"))
+    )
+    assert printed.endswith("ValueError: no\n")
+    assert 'example.py", line 42' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "sentence"),
+    [
+        (
+            "x = 1\nraise ValueError('no')",
+            "a",
+            "42: The example ended with status 1 and wrote 'ValueError: no'",
+        ),
+        ("import sys\nsys.exit(3)", None, "41: The example ended with status 3"),
+        ("import sys\nsys.exit('no')", SHOWN, "41: The example ended with status 1 and wrote 'no'"),
+        (
+            "import sys\nprint('gone', file=sys.stderr)",
+            None,
+            "41: The example ended with status 0 and wrote 'gone'",
+        ),
+        ("x = 1\nx = = 1", None, "42: The example does not parse: invalid syntax"),
+        ("print(1)", "2", "41: The example printed '1', the page shows '2' (output line 1)."),
+    ],
+)
+def test_real_fails(source: str, expected: str | None, sentence: str) -> None:
+    """A process that does something else is told as well."""
+    assert told(real(source, expected)) == f"docs/startup.md:{sentence}"
+
+
+def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that runs too long is killed and told."""
+    monkeypatch.setitem(runner.LIMITS, "real", 0.1)
+    sentence = told(real("import time\ntime.sleep(600)"))
+    assert sentence == "docs/startup.md:41: The example ran for more than 0.1 seconds."
+
+
+FAKE = """
+import json, sys
+say = lambda **what: print(json.dumps(what), flush=True)
+hear = sys.stdin.readline
+exec(open(sys.argv[-1]).read())
+"""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., runner.Block]:
+    """Return a block of Perl that runs as a program of Python, which says what a bridge says."""
+    (tmp_path / "fake.py").write_text(FAKE)
+    fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
+    monkeypatch.setattr(perl_apps.perl, "Perl", fake)
+    return functools.partial(block, language="perl", kind="real")
+
+
+def test_perl(served: Callable[..., runner.Block]) -> None:
+    """An application in Perl is served, and what it prints is compared."""
+    source = """
+        say(did="ready", loop="IO::Async")
+        hear()
+        print("declines", file=sys.stderr)
+        say(did="returned", id=1)
+        hear()
+    """
+    shown = """
+        declines
+        INFO: The application declined lifespan: it returned
+    """
+    with runner.Session([served(source, shown), served(source, "declined")]) as session:
+        run = session.run(0)
+        assert run.conversations == [[Entry(0, "called", "lifespan"), Entry(0, "returned")]]
+        with pytest.raises(runner.ExampleFailed, match="41: The example printed 'declines'"):
+            session.run(1)
+
+
+def test_perl_broken(served: Callable[..., runner.Block]) -> None:
+    """Perl's complaint is told with the line of the page that it is about."""
+    source = "say(did='broken', error='syntax error at ./app.pl line {}, near \"}}\"')"
+    sentence = "The example cannot be served: syntax error at ./app.pl line 3"
+    assert told(served(source.format(3))).startswith(f"docs/startup.md:43: {sentence}")
+    assert told(served("sys.exit(2)")).startswith("docs/startup.md:41: The example cannot")
+
+
+def test_perl_too_long(
+    served: Callable[..., runner.Block], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the time of a real block."""
+    monkeypatch.setitem(runner.LIMITS, "real", 0.3)
+    monkeypatch.setattr(perl, "GRACE", 0.1)
+    sentence = told(served("import time\ntime.sleep(600)"))
+    assert sentence == "docs/startup.md:41: The example ran for more than 0.3 seconds."

@@ -1,0 +1,138 @@
+"""What there is to translate, taken from the pages as Sphinx reads them."""
+
+from pathlib import Path
+
+import polib
+import pytest
+
+from lifespec_docs.i18n import extraction, messages
+from lifespec_docs.i18n.catalogs import Message
+from trial import RULES, Trial, named
+
+__all__: list[str] = []
+
+# myst-parser 5.2 resolves references with what Sphinx 11 will not have.
+pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
+
+INDEX = """# A page
+
+```{toctree}
+:caption: Pages
+deeper/other
+```
+
+Text that stands twice.
+
+```{rule} startup-sent
+The server must send it.
+
+Text that stands twice.
+```
+
+```python
+a = 1
+
+# one
+b = 2  # two
+```
+
+```{shown} ../file.py
+```
+"""
+OTHER = (
+    "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n\n"
+    "| head |\n|---|\n| cell |\n"
+)
+EXTENSIONS = [
+    "sphinx.ext.autodoc",
+    "i18n.comments",
+    "examples.directive",
+    "rules.domain",
+    "examples.included",
+]
+
+
+@pytest.fixture
+def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
+    """Three pages, not read yet."""
+    (tmp_path / "file.py").write_text("# three\n")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "trial_code.py").write_text('def f():\n    """Do it."""\n')
+    code = "Code\n====\n\n.. autofunction:: trial_code.f\n"
+    pages = {"index": INDEX, "deeper/other": OTHER, "code.rst": code}
+    monkeypatch.syspath_prepend(tmp_path / "docs")
+    return Trial(
+        tmp_path, pages, *EXTENSIONS, builder="gettext", gettext_compact=False,
+        examples_run=False, rules_file="rules.toml",
+    )  # fmt: skip
+
+
+def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> None:
+    """Each with its line and its kind; a comment has the line it stands in, if that is here."""
+    with trial:
+        found = extraction.collected(trial.app.env)
+    assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG]
+    index = found.by_catalog["index"]
+    assert index.file == "docs/index.md"
+    assert index.messages == (
+        Message("Pages", 3, "text"),
+        Message("A page", 1, "title"),
+        Message("Text that stands twice.", 13, "rule startup-sent"),
+        Message("The server must send it.", 11, "rule startup-sent"),
+        Message("# one", 19, "comment"),
+        Message("# two", 20, "comment"),
+        Message("# three", 23, "comment"),
+    )
+    assert found.extensions == {"attrs_block", "colon_fence"}
+
+
+def test_a_cell_of_a_table_is_known(trial: Trial) -> None:
+    """It may show a term in the other language."""
+    with trial:
+        messages = extraction.collected(trial.app.env).by_catalog["deeper/other"].messages
+    assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
+
+
+def test_a_docstring_has_the_line_of_the_section_that_shows_it(trial: Trial) -> None:
+    """Its own lines are those of another file."""
+    with trial:
+        code = extraction.collected(trial.app.env).by_catalog["code"]
+    assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
+
+
+def test_the_words_of_the_extensions_are_a_template_too(trial: Trial) -> None:
+    """They stand in no page."""
+    with trial:
+        own = extraction.collected(trial.app.env).by_catalog[messages.CATALOG]
+    assert [message.text for message in own.messages] == list(messages.messages())
+    assert {message.kind for message in own.messages} == {"word"}
+    assert own.file.endswith("docs/_ext/lifespec_docs/i18n/messages.py")
+
+
+def test_the_messages_are_those_of_the_gettext_builder(trial: Trial) -> None:
+    """All of them, and in its order."""
+    with trial:
+        found = extraction.collected(trial.app.env).by_catalog
+        for name in ("index", "deeper/other"):
+            written = polib.pofile(str(trial.app.outdir / f"{name}.pot"))
+            ours = [message.text for message in found[name].messages]
+            assert ours == [entry.msgid for entry in written]
+
+
+def test_pages_are_read_afresh_and_no_example_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is left behind; what Sphinx complains of is told, without colour."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "rules.toml").write_text(RULES)
+    (docs / "conf.py").write_text(
+        f"extensions = ['myst_parser', *{list(map(named, EXTENSIONS))}]\n"
+        "rules_file = 'rules.toml'\nlanguage = 'zh_CN'\n"
+    )
+    (docs / "index.md").write_text("# A page\n\n```python\n1 / 0  # x y\n```\n\n```{none}\n```\n")
+    found = extraction.fresh(docs).by_catalog
+    assert [message.text for message in found["index"].messages] == ["A page", "# x y"]
+    assert sorted(path.name for path in docs.iterdir()) == ["conf.py", "index.md", "rules.toml"]
+    warning = "docs/index.md:7: WARNING: Unknown directive type: 'none' [myst.directive_unknown]"
+    assert capsys.readouterr().err == f"{tmp_path}/{warning}\n"

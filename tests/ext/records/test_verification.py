@@ -1,0 +1,164 @@
+"""What long commands measured, on a page."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trial import Trial
+
+__all__: list[str] = []
+
+MUTANT = {"file": "validate", "old": "a", "new": "b", "reason": "None."}
+FOUND: dict[str, dict[str, Any]] = {
+    "drift": {
+        "python": "CPython 3.11.2",
+        "mutmut": "3.8.1",
+        "code": {"server": {"mutants": 1000, "listed": 1, "en": 999, "zh": 998}},
+        "listed": [MUTANT, MUTANT, {**MUTANT, "file": "server"}],
+        "survivors": [],
+    },
+    "mutation": {
+        "python": "3.11.2",
+        "mutmut": "3.8.1",
+        "parts": {
+            "server": {"mutants": 1000, "noticed": 999, "equivalent": 1, "survived": 0},
+            "server tables": {"mutants": 2, "noticed": 1, "equivalent": 0, "survived": 1},
+        },
+    },
+    "exhaustive": {
+        "python": "3.11.2",
+        "actions": {"drivers": 4, "server": 5},
+        "server": {
+            "5": {
+                "applications": 18306,
+                "told apart": 9,
+                "stop points of one": 2,
+                "runs": 7,
+                "differences": 0,
+            }
+        },
+        "drivers": {
+            name: {
+                "version": version,
+                "4": {"as the texts say": 1, "unspecified": 2, "otherwise": 3, "waits for ever": 4},
+            }
+            for name, version in (("lifespec", ""), ("uvicorn", "0.54"))
+        },
+    },
+}
+
+
+def tried(folder: Path, record: str, part: str, **found: Any) -> Trial:
+    """Make a page that shows part of a record."""
+    trial = Trial(
+        folder, {"index": f"# A\n\n```{{{record}}} {part}\n```\n"}, "records.verification"
+    )
+    (trial.docs / "matrix").mkdir()
+    (trial.docs / "matrix" / f"{record}.json").write_text(json.dumps(FOUND[record] | found))
+    return trial
+
+
+@pytest.mark.parametrize(
+    ("record", "part", "rows"),
+    [
+        (
+            "mutation",
+            "code",
+            [
+                ["File", "Mutants", "Noticed", "Equivalent", "Survived"],
+                ["server.py", "1,000", "999", "1", "0"],
+                ["server.py (tables)", "2", "1", "0", "1"],
+            ],
+        ),
+        (
+            "drift",
+            "code",
+            [
+                ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"],
+                ["server.py", "1,000", "1", "999", "998"],
+            ],
+        ),
+        (
+            "drift",
+            "listed",
+            [
+                ["File", "Before", "After", "Mutants", "Reason"],
+                ["validate.py", "a", "b", "2", "None."],
+                ["server.py", "a", "b", "1", "None."],
+            ],
+        ),
+        (
+            "exhaustive",
+            "server",
+            [
+                [
+                    "Actions",
+                    "Applications",
+                    "Told apart",
+                    "Stop points of one, at most",
+                    "Runs",
+                    "Differences",
+                ],
+                ["5", "18,306", "9", "2", "7", "0"],
+            ],
+        ),
+        (
+            "exhaustive",
+            "drivers",
+            [
+                ["Driver", "As the texts say", "Not specified", "Otherwise", "Waits for ever"],
+                ["lifespec", "1", "2", "3", "4"],
+                ["uvicorn 0.54", "1", "2", "3", "4"],
+            ],
+        ),
+    ],
+)
+def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_path: Path) -> None:
+    """With the numbers of the record."""
+    with tried(tmp_path, record, part) as trial:
+        found = trial.page().select("table tr")
+        assert [[cell.get_text().strip() for cell in row.select("th, td")] for row in found] == rows
+
+
+@pytest.mark.parametrize(
+    ("survivors", "shown"), [([], "None."), (["a.py:1: one", "b.py:2: two"], "a.py:1: one\nb.py")]
+)
+def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -> None:
+    """Or it is said that there are none."""
+    with tried(tmp_path, "drift", "survivors", survivors=survivors) as trial:
+        assert shown in trial.page().find(class_="body").get_text()
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        ("drift", "Measured with CPython 3.11.2, mutmut 3.8.1."),
+        ("mutation", "Measured with CPython 3.11.2, mutmut 3.8.1."),
+        ("exhaustive", "Measured with CPython 3.11.2."),
+    ],
+)
+def test_the_versions_are_named(record: str, text: str, tmp_path: Path) -> None:
+    """Those of the record, whichever run now."""
+    with tried(tmp_path, record, "when") as trial:
+        assert text in trial.page().get_text()
+
+
+def test_a_part_that_there_is_not(tmp_path: Path) -> None:
+    """It is a fault of the page, with its line."""
+    with tried(tmp_path, "drift", "luck") as trial:
+        (first, *_) = trial.warnings
+        assert first.startswith("docs/index.md:3: ERROR: ")
+        assert "There is no part 'luck', only code, listed, survivors, when." in first
+
+
+def test_its_words_are_translated(tmp_path: Path) -> None:
+    """Names of files are not."""
+    built = tried(tmp_path, "mutation", "code")
+    built.configuration["language"] = "zh_CN"
+    built.translate("lifespec", {"File": "文件", "tables": "表"})
+    with built:
+        first = [row.select_one("th, td") for row in built.page().select("table tr")]
+        texts = [cell.get_text().strip() for cell in first if cell]
+        assert texts == ["文件", "server.py", "server.py (表)"]

@@ -1,0 +1,151 @@
+"""What is said of a rule's sources."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lifespec_docs.rules.citations import by_text, level_line, names, source_lines
+from lifespec_docs.rules.rulebook import Rule, read
+
+__all__: list[str] = []
+
+FIVE = "asgi 1.0", "asgi 2.0", "amgi 1.0", "amgi 2.0", "pagi 0.3"
+ALL = ", ".join(f'"{name}"' for name in FIVE)
+CHINESE = {
+    "all five texts": "五份协议文本",
+    " and ": " 和 ",
+    ", ": "、",
+    "lifespan %s (ASGI)": "生命周期 %s",
+}
+
+
+def rule(folder: Path, *sources: str) -> Rule:
+    """Return a rule with these sources."""
+    path = folder / "rules.toml"
+    rows = ", ".join(f"{{ {source} }}" for source in sources if "section" in source)
+    text = f'[a]\nparty = "server"\nsays = "It must."\nsource = [{rows}]\n'
+    for ours in (source for source in sources if "section" not in source):
+        text += f'[a.ours]\n{ours}\nsays = "It does."\n'
+    path.write_text(text)
+    assert tomllib.loads(path.read_text())
+    return read(path)["a"]
+
+
+def chinese(message: str) -> str:
+    """Translate a few words."""
+    return CHINESE.get(message, message)
+
+
+def test_names_of_texts() -> None:
+    """A family is named once, with its versions; all five are one word."""
+    assert names(["pagi 0.3"], str) == "PAGI 0.3"
+    assert (
+        names(["asgi 1.0", "asgi 2.0", "amgi 1.0"], str) == "lifespan 1.0 and 2.0 (ASGI), AMGI 1.0"
+    )
+    assert names(FIVE, str) == "all five texts"
+    assert names(FIVE[:3], chinese) == "生命周期 1.0 和 2.0、AMGI 1.0"
+    assert names(FIVE, chinese) == "五份协议文本"
+
+
+@pytest.mark.parametrize(
+    ("sources", "level", "lines"),
+    [
+        (  # all five, of one level: two sections of one text stand together
+            (
+                'dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S"',
+                'dialects = ["amgi 1.0", "amgi 2.0"], level = "must", section = "Lifespan"',
+                'dialects = ["asgi 2.0"], level = "must", text = "core", section = "B"',
+                'dialects = ["asgi 1.0"], level = "must", text = "core", section = "C"',
+            ),
+            "must",
+            [
+                (
+                    "In all five texts: lifespan 1.0 and 2.0 (ASGI), PAGI 0.3, “S”; "
+                    "AMGI 1.0 and 2.0, “Lifespan”; the core text of ASGI, “B”, “C”"
+                )
+            ],
+        ),
+        (  # nobody says so
+            (f"dialects = [{ALL}]",),
+            "lifespec's behaviour",
+            ["Not specified by all five texts"],
+        ),
+        (  # one says so, another follows, for one it is ours, the last does not have it
+            (
+                'dialects = ["asgi 2.0"], level = "must", section = "Scope"',
+                'dialects = ["amgi 1.0", "amgi 2.0"], level = "must", text = "asgi", section = "S"',
+                'dialects = ["pagi 0.3"]',
+            ),
+            "must",
+            [
+                (
+                    "Source: lifespan 2.0 (ASGI), “Scope”; "
+                    "AMGI 1.0 and 2.0, which follow lifespan 2.0 (ASGI), “S”"
+                ),
+                "Not specified by PAGI 0.3",
+                "Not in lifespan 1.0 (ASGI)",
+            ],
+        ),
+        (  # all have it, and for one it is ours
+            (
+                'dialects = ["asgi 1.0", "amgi 1.0", "amgi 2.0"], level = "may", section = "S"',
+                'dialects = ["pagi 0.3"], level = "may", section = "T"',
+                'dialects = ["asgi 2.0"]',
+            ),
+            "may",
+            [
+                "Source: lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, “S”; PAGI 0.3, “T”",
+                "Not specified by lifespan 2.0 (ASGI)",
+            ],
+        ),
+        (  # several levels, each with its texts; and ours with its own
+            (
+                'dialects = ["pagi 0.3"], level = "must", text = "core", section = "Events"',
+                'dialects = ["asgi 1.0", "asgi 2.0"], level = "may", text = "core", section = "E"',
+                'dialects = ["amgi 1.0"]',
+            ),
+            "may · must",
+            [
+                "must: the core text of PAGI, “Events”",
+                "may: the core text of ASGI, “E”",
+                "Not specified by AMGI 1.0",
+                "Not in AMGI 2.0",
+            ],
+        ),
+        (  # a core text that two families share is named for both
+            ('dialects = ["asgi 2.0", "pagi 0.3"], level = "may", text = "core", section = "E"',),
+            "may",
+            [
+                "Source: the core text of ASGI and PAGI, “E”",
+                "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0",
+            ],
+        ),
+    ],
+)
+def test_the_texts_that_say_so(
+    tmp_path: Path, sources: tuple[str, ...], level: str, lines: list[str]
+) -> None:
+    """Texts of one family stand together, as do the sections of a text and texts of one level."""
+    found = rule(tmp_path, *sources)
+    assert level_line(found, str) == level
+    assert list(source_lines(found, str)) == lines
+
+
+def test_each_text_by_itself(tmp_path: Path) -> None:
+    """Name, level and sections; a core text, or one that is followed, is told beside them."""
+    found = rule(
+        tmp_path,
+        'dialects = ["asgi 2.0", "pagi 0.3"], level = "must", section = "Scope"',
+        'dialects = ["pagi 0.3"], level = "must", section = "Startup"',
+        'dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events"',
+        'dialects = ["amgi 1.0"], level = "must", text = "asgi", section = "Scope"',
+        'dialects = ["amgi 2.0"]',
+    )
+    assert list(by_text(found, str)) == [
+        ("lifespan 1.0 (ASGI)", "", ""),
+        ("lifespan 2.0 (ASGI)", "must", "“Scope”"),
+        ("AMGI 1.0", "must", "lifespan 2.0 (ASGI), “Scope”"),
+        ("AMGI 2.0", "", "not specified"),
+        ("PAGI 0.3", "must", "“Scope”, “Startup”; should: core text, “Events”"),
+    ]

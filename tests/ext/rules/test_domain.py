@@ -1,0 +1,316 @@
+"""Rules on pages: what stands around them, what leads to them, what they promise."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec_docs.rules import domain
+from lifespec_docs.rules.rulebook import RulebookError
+from trial import RULES, Trial
+
+__all__: list[str] = []
+
+EXAMPLE = "\n```python\n1\n```\n"
+
+
+TEXTS = {"startup-sent": "It must be sent.", "answered-once": "A second answer is refused."}
+
+
+def rule(slug: str, text: str = "") -> str:
+    """Write a rule, or the behaviour that no specification asks for."""
+    kind = "behaviour" if slug == "answered-once" else "rule"
+    return f"\n:::{{{kind}}} {slug}\n{text or TEXTS.get(slug, 'A sentence.')}\n:::\n"
+
+
+PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
+
+
+def trial(folder: Path, pages: dict[str, str], **options: Any) -> Trial:
+    """Return pages with rules."""
+    return Trial(folder, pages, "examples.directive", "rules.domain", **options)
+
+
+def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
+    """Slug, party and level stand above the text, the source below it."""
+    with trial(tmp_path, {"index": PAGE}) as built:
+        box = built.page().find(id="startup-sent")
+        lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
+        assert lines == [
+            "startup-sent server must",
+            "It must be sent.",
+            "Source: lifespan 2.0 (ASGI), “Startup”",
+            "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
+        ]
+        assert not built.warnings
+
+
+def test_the_slug_is_a_permalink(tmp_path: Path) -> None:
+    """It is a literal that links to its own rule."""
+    with trial(tmp_path, {"index": PAGE}) as built:
+        assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
+
+
+def test_a_behaviour_has_no_level_and_no_party(tmp_path: Path) -> None:
+    """It says whose it is, and which specification does not say it."""
+    with trial(tmp_path, {"index": PAGE}) as built:
+        box = built.page().find(id="answered-once")
+        assert box.find(class_="rule-level").string == "lifespec's behaviour"
+        assert box.find(class_="rule-party").get_text() == ""
+        assert box.find(class_="rule-source").string == "Not specified by lifespan 2.0 (ASGI)"
+        assert box["class"] == ["rule", "ours"]
+
+
+def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
+    """The body comes from the page's catalog, the rest from ours; the anchor stays."""
+    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built.translate("index", {"It must be sent.": "必须发送。"})
+    built.translate("lifespec", {"must": "必须", "server": "服务器"})
+    with built:
+        box = built.page().find(id="startup-sent")
+        assert box.find(class_="rule-duty").get_text() == "服务器 必须"
+        assert "必须发送。" in box.get_text()
+
+
+def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
+    """Its text is the slug."""
+    with trial(tmp_path, {"index": "# Home\n\n{rule}`startup-sent`\n", "startup": PAGE}) as built:
+        link = built.page().find("a", href="startup.html#startup-sent")
+        assert link.code.get_text() == "startup-sent"
+
+
+@pytest.mark.filterwarnings("ignore:'myst_parser:PendingDeprecationWarning")  # MyST's own
+@pytest.mark.parametrize("text", ["{any}`startup-sent`", "[](#startup-sent)"])
+def test_a_link_without_a_role_finds_a_rule(tmp_path: Path, text: str) -> None:
+    """A reference of any kind that names a slug leads to the rule."""
+    with trial(tmp_path, {"index": f"# Home\n\n{text}\n", "startup": PAGE}) as built:
+        assert built.page().find("a", href="startup.html#startup-sent")
+
+
+def test_a_link_to_no_rule_is_a_warning(tmp_path: Path) -> None:
+    """It names page and line."""
+    pages = {"index": "# Home\n\n{rule}`no-such`, {any}`nor-such`\n", "startup": PAGE}
+    with trial(tmp_path, pages, nitpicky=True) as built:
+        assert [line[:23] for line in built.warnings] == ["docs/index.md:3: WARNIN"] * 2
+
+
+def test_a_rule_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
+    """It names page and line, and nothing is shown."""
+    with trial(tmp_path, {"index": PAGE + rule("no-such") + EXAMPLE}) as built:
+        assert built.warnings == ["docs/index.md:19: WARNING: rules.toml has no rule 'no-such'."]
+        assert not built.page().find(id="no-such")
+
+
+def test_a_rule_described_twice_is_a_warning(tmp_path: Path) -> None:
+    """It names the second place and the first page."""
+    pages = {"index": PAGE, "other": "# Other\n" + rule("startup-sent") + EXAMPLE}
+    with trial(tmp_path, pages) as built:
+        assert built.warnings == [
+            "docs/other.md:3: WARNING: The rule 'startup-sent' stands on page 'index' already."
+        ]
+
+
+def test_a_rule_without_a_page_is_a_warning(tmp_path: Path) -> None:
+    """It names the rule's line in the file."""
+    with trial(tmp_path, {"index": "# A\n" + rule("startup-sent") + EXAMPLE}) as built:
+        assert built.warnings == [
+            "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
+        ]
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["", "\n{.not-run}\n```python\n1\n```\n", "\n```sh\nls\n```\n", "\n## Next\n" + EXAMPLE],
+)
+def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: str) -> None:
+    """Neither a block that does not run counts, nor one of the next section."""
+    page = (
+        f"# A\n\n## One\n{rule('startup-sent')}{between}\n## Two\n{rule('answered-once')}{EXAMPLE}"
+    )
+    with trial(tmp_path, {"index": page}) as built:
+        assert built.warnings == [
+            "docs/index.md:5: WARNING: No example follows the rule 'startup-sent'."
+        ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("It is sent.", "nothing"),
+        ("It should be sent.", "should"),
+        ("It must be sent, and should be heard.", "must, should"),
+        ("The word `must` is code.", "nothing"),
+    ],
+)
+def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, told: str) -> None:
+    """The level of the file and the words of the box are one; what may be besides is allowed."""
+    others = "# A\n" + rule("answered-once") + EXAMPLE
+    page = others + rule("startup-sent", text) + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        sentence = "The rule 'startup-sent' is a “must” by rules.toml; what its text says is"
+        assert built.warnings == [f"docs/index.md:11: WARNING: {sentence}: {told}."]
+
+
+def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
+    """Who owes it is whose rule it is, where the text names anybody."""
+    text = "Where the server may, the application must."
+    page = "# A\n" + rule("answered-once") + EXAMPLE + rule("startup-sent", text) + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        sentence = "is one of the server by rules.toml; its text lays a duty on the application."
+        assert built.warnings == [
+            f"docs/index.md:11: WARNING: The rule 'startup-sent' {sentence}",
+        ]
+
+
+def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> None:
+    """The Chinese is held against the file, too."""
+    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built.translate("index", dict.fromkeys(TEXTS.values(), "应发送。"))
+    with built:
+        told = [line.partition("rule ")[2] for line in built.warnings if "by rules" in line]
+        assert told == [
+            "'startup-sent' is a “must” by rules.toml; what its text says is: should.",
+            "'answered-once' has no level by rules.toml; what its text says is: should.",
+        ]
+
+
+def test_two_rules_do_not_share_an_example(tmp_path: Path) -> None:
+    """The first of two rules on end has none."""
+    page = "# A\n" + rule("startup-sent") + rule("answered-once") + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        assert "No example follows the rule 'startup-sent'" in built.warnings[0]
+
+
+def test_a_page_without_a_title_may_hold_a_rule(tmp_path: Path) -> None:
+    """The document is its section."""
+    page = rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
+    with trial(tmp_path, {"index": page}) as built:
+        assert not [line for line in built.warnings if "No example" in line]
+
+
+def test_the_search_knows_each_rule(tmp_path: Path) -> None:
+    """A rule is an object of the index, its type named in the page's language."""
+    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built.translate("lifespec", {"rule": "规则"})
+    with built:
+        text = Path(built.app.outdir, "searchindex.js").read_text()
+        assert '"startup-sent"' in text
+        assert '["lifespec","rule","\\u89c4\\u5219"]' in text
+
+
+def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
+    """A rule that was taken off a page is missing, one that stayed is no duplicate."""
+    pages = {"index": PAGE, "other": "# Other\n"}
+    with trial(tmp_path, pages, builder="dummy") as built:
+        (built.docs / "index.md").write_text("# A\n" + rule("startup-sent") + EXAMPLE)
+        built.app.build()
+        assert built.warnings == [
+            "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
+        ]
+
+
+def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
+    """Only the pages it read are taken over."""
+    with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
+        domain = built.app.env.domains["lifespec"]
+        boxes = {("a", ()): "far", ("b", ()): "near"}
+        domain.merge_domaindata({"far"}, {"rules": {"a": "far", "b": "near"}, "boxes": boxes})
+        assert domain.data["rules"]["a"] == domain.data["boxes"]["a", ()] == "far"
+        assert "b" not in domain.data["rules"]
+        assert ("b", ()) not in domain.data["boxes"]
+
+
+def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
+    """Sphinx stores what it read."""
+    with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
+        again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))
+        assert [node["slug"] for node in again.findall(domain.rule_node)] == [
+            "startup-sent",
+            "answered-once",
+        ]
+
+
+def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> None:
+    """The sentence names the file."""
+    with (
+        pytest.raises(RulebookError, match=r"rules\.toml"),
+        trial(tmp_path, {"index": PAGE}, rules=RULES + "["),
+    ):
+        pass
+
+
+WORDED = """
+[sent]
+party = "server"
+says = "It must be sent."
+source = [
+    { dialects = ["asgi 2.0", "amgi 1.0", "pagi 0.3"], level = "must", section = "S" },
+]
+[[sent.wording]]
+dialects = ["amgi 1.0"]
+says = "It must be given."
+[sent.ours]
+dialects = ["asgi 1.0"]
+says = "It is sent."
+"""
+BOXES = {
+    "sent": "```{rule} sent\nIt must be sent.\n```\n",
+    "sent-amgi-1.0": "```{rule} sent\n:in: amgi 1.0\n\nIt must be given.\n```\n",
+    "sent-behaviour": "```{behaviour} sent\nIt is sent.\n```\n",
+}
+
+
+def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
+    """One example follows them all; each has a name, and says for whom it is."""
+    page = "# A\n\n" + "\n".join(BOXES.values()) + EXAMPLE
+    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+        assert not built.warnings
+        boxes = built.page().select("div.rule")
+        assert [box["id"] for box in boxes] == list(BOXES)
+        assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
+            "server must",
+            "server must · AMGI 1.0",
+            "lifespec's behaviour",
+        ]
+        sources = [[line.get_text() for line in box.select(".rule-source")] for box in boxes]
+        assert sources == [
+            [
+                "Source: lifespan 2.0 (ASGI), AMGI 1.0, PAGI 0.3, “S”",
+                "Not specified by lifespan 1.0 (ASGI)",
+                "Not in AMGI 2.0",
+            ],
+            [],
+            ["Not specified by lifespan 1.0 (ASGI)"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [("sent", "all"), ("sent-amgi-1.0", "amgi 1.0"), ("sent-behaviour", "asgi 1.0")],
+)
+def test_a_box_that_no_page_has_is_a_warning(tmp_path: Path, missing: str, told: str) -> None:
+    """It names the rule's line in the file, and for whom the box is."""
+    page = "# A\n\n" + "\n".join(text for name, text in BOXES.items() if name != missing) + EXAMPLE
+    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+        assert built.warnings == [
+            f"docs/rules.toml:2: WARNING: No page has the box of the rule 'sent' for: {told}."
+        ]
+
+
+def test_a_box_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
+    """It says which there are; a rule without a behaviour has no such box."""
+    page = PAGE + "\n:::{rule} startup-sent\n:in: pagi 0.3\n\nIt must.\n:::\n"
+    page += "\n:::{behaviour} startup-sent\nIt is.\n:::\n"
+    with trial(tmp_path, {"index": page}) as built:
+        text = "rules.toml has no such box of the rule 'startup-sent': there are the main one."
+        assert built.warnings == [f"docs/index.md:{line}: WARNING: {text}" for line in (19, 25)]
+
+
+def test_the_boxes_of_a_rule_stand_on_one_page(tmp_path: Path) -> None:
+    """Its links lead to one place."""
+    first, *others = BOXES.values()
+    pages = {"index": "# A\n\n" + first + EXAMPLE, "other": "# B\n\n" + "\n".join(others) + EXAMPLE}
+    with trial(tmp_path, pages, rules=WORDED) as built:
+        text = "WARNING: The rule 'sent' has a box on page 'index', and belongs there."
+        assert built.warnings == [f"docs/other.md:3: {text}"]

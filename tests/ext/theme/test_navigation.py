@@ -1,0 +1,109 @@
+"""What surrounds a page."""
+
+from pathlib import Path
+
+import pytest
+from sphinx.locale import init
+
+from lifespec_docs.theme.navigation import alternates, translated_chrome
+from trial import Trial
+
+__all__: list[str] = []
+
+TEMPLATE = """\
+{%- extends "!page.html" %}
+{%- block body %}
+{% for page in alternates %}
+<a class="{{ page.tag }}" href="{{ page.far }}">{{ page.name }}</a>
+{% endfor %}
+{% for page in others %}<a class="other" href="{{ page.near }}">{{ word("rule") }}</a>{% endfor %}
+<a class="root" href="{{ root_page }}"></a><a class="program" href="{{ program }}"></a>
+{% filter translated_chrome %}<a aria-label="Search"></a>{% endfilter %}
+{% endblock %}
+"""
+PAGES = {"index": "# Home\n", "deep/page": "# Deep\n\n```python\n1\n```\n"}
+
+
+def trial(folder: Path, **configuration: object) -> Trial:
+    """Return pages whose template shows what it is given."""
+    templates = folder / "docs" / "templates"
+    templates.mkdir(parents=True)
+    (templates / "page.html").write_text(TEMPLATE)
+    return Trial(
+        folder,
+        PAGES,
+        "examples.directive",
+        "theme.navigation",
+        templates_path=["templates"],
+        **configuration,
+    )
+
+
+def links(built: Trial, name: str, kind: str) -> list[str]:
+    """Return the addresses of the links of a class."""
+    return [link["href"] for link in built.page(name).find_all("a", class_=kind)]
+
+
+def test_each_page_leads_to_itself_in_the_other_language(tmp_path: Path) -> None:
+    """The way is relative, from any depth, so that the site works below any prefix."""
+    with trial(tmp_path) as built:
+        assert links(built, "index", "other") == ["../zh-cn/index.html"]
+        assert links(built, "deep/page", "other") == ["../../zh-cn/deep/page.html"]
+
+
+def test_a_chinese_page_leads_to_the_english_one(tmp_path: Path) -> None:
+    """The language of the page itself is no way out."""
+    with trial(tmp_path, language="zh_CN") as built:
+        assert links(built, "index", "other") == ["../en/index.html"]
+
+
+@pytest.mark.parametrize("base", ["https://example.org/spec", "https://example.org/spec/"])
+def test_alternates_are_absolute_where_the_site_has_an_address(tmp_path: Path, base: str) -> None:
+    """Search engines ask for it."""
+    with trial(tmp_path, site_base_url=base) as built:
+        assert links(built, "index", "en") == ["https://example.org/spec/en/index.html"]
+        assert links(built, "index", "root") == ["https://example.org/spec/"]
+
+
+def test_alternates_are_relative_elsewhere(tmp_path: Path) -> None:
+    """They work from the file system."""
+    with trial(tmp_path) as built:
+        assert links(built, "deep/page", "zh-CN") == ["../../zh-cn/deep/page.html"]
+        assert links(built, "deep/page", "root") == ["../../index.html"]
+        assert [page["language"] for page in alternates(built.app.builder, "x")] == ["en", "zh_CN"]
+
+
+def test_only_a_page_with_programs_offers_its_program(tmp_path: Path) -> None:
+    """The link goes to the file that the site holds."""
+    with trial(tmp_path) as built:
+        assert links(built, "deep/page", "program") == ["../_programs/deep/page.py"]
+        assert links(built, "index", "program") == [""]
+        assert Path(built.app.outdir, "_programs", "deep", "page.py").exists()
+
+
+def test_the_themes_own_labels_are_translated() -> None:
+    """Labels and titles of the theme pass through Sphinx's catalog; other text does not."""
+    init([], "zh_CN")
+    try:
+        init([Path(__import__("sphinx").__file__).parent / "locale"], "zh_CN")
+        html = '<a aria-label="Search"><title>Contents</title><p>Search</p><b title="Search">'
+        assert translated_chrome(html) == (
+            '<a aria-label="搜索"><title>目录</title><p>Search</p><b title="Search">'
+        )
+    finally:
+        init([], "en")
+
+
+def test_templates_have_the_filter_and_our_words(tmp_path: Path) -> None:
+    """A Chinese page shows Chinese labels."""
+    built = trial(tmp_path, language="zh_CN")
+    built.translate("lifespec", {"rule": "规则"})
+    with built:
+        assert built.page().find("a", class_="other").string == "规则"
+        assert built.page().find("a", attrs={"aria-label": "搜索"})
+
+
+def test_a_builder_without_templates_is_left_alone(tmp_path: Path) -> None:
+    """There is nothing to surround."""
+    with Trial(tmp_path, PAGES, "examples.directive", "theme.navigation", builder="dummy") as built:
+        assert not built.warnings

@@ -1,0 +1,145 @@
+"""A limit on how long code may run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lifespec import limits
+from lifespec.testing import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__: list[str] = []
+
+
+def spin() -> None:
+    """Be busy for ever."""
+    while True:
+        pass
+
+
+def elsewhere(target: Callable[[], object]) -> list[BaseException]:
+    """Return what `target` raises in a thread that gets no signals."""
+    raised: list[BaseException] = []
+
+    def called() -> None:
+        try:
+            target()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=called)
+    thread.start()
+    thread.join()
+    return raised
+
+
+def limited(program: Callable[[], object], seconds: float = 0.1) -> None:
+    """Run a program so long at most."""
+    with limits.limited(seconds):
+        program()
+
+
+def test_limit() -> None:
+    """A busy program is ended."""
+    with pytest.raises(limits.LimitPassed):
+        limited(spin)
+
+
+def test_limit_of_blocking_call() -> None:
+    """So is one that blocks."""
+    with pytest.raises(limits.LimitPassed):
+        limited(lambda: time.sleep(60))
+
+
+def test_limit_in_task() -> None:
+    """So is a task, though asyncio keeps what a task raises."""
+
+    async def main() -> None:
+        async def busy() -> None:
+            spin()
+
+        await asyncio.gather(busy(), return_exceptions=True)
+
+    with pytest.raises(limits.LimitPassed):
+        limited(lambda: clock.run(main()))
+
+
+def stubborn() -> None:
+    """Swallow the first interruption."""
+    try:
+        spin()
+    except KeyboardInterrupt:
+        spin()
+
+
+def test_limit_swallowed() -> None:
+    """A program that swallows the interruption is interrupted again."""
+    with pytest.raises(limits.LimitPassed):
+        limited(stubborn)
+
+
+def test_limit_in_thread() -> None:
+    """All that holds in a thread, too, where no signal arrives."""
+    assert [type(error) for error in elsewhere(lambda: limited(stubborn))] == [limits.LimitPassed]
+
+
+def test_limit_kept() -> None:
+    """A program that ends in time notices nothing, here or in a thread."""
+    limited(int, 5)
+    assert elsewhere(lambda: limited(int, 5)) == []
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.05])
+def test_alarm_of_others(wait: float) -> None:
+    """Who waited for the alarm clock before gets it back, and late is better than never."""
+    rung = threading.Event()
+    old_handler = signal.signal(signal.SIGALRM, lambda *_: rung.set())
+    old_timer = signal.setitimer(signal.ITIMER_REAL, 0.04)
+    try:
+        with limits.limited(10):
+            end = time.monotonic() + wait
+            while time.monotonic() < end:
+                pass
+            assert not rung.is_set()
+        assert rung.wait(5)
+    finally:
+        signal.signal(signal.SIGALRM, old_handler)
+        signal.setitimer(signal.ITIMER_REAL, *old_timer)
+
+
+def test_alarm_of_nobody() -> None:
+    """Where nobody waited for the alarm clock, it stands still afterwards."""
+    old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        limited(int, 5)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *old_timer)
+
+
+def test_alarm_that_rings_before_anything_ran(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the limit can pass in the call that sets it: it does not ring again."""
+    old_timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    setitimer, handler = signal.setitimer, signal.getsignal(signal.SIGALRM)
+
+    def slow(which: int, seconds: float, interval: float = 0) -> tuple[float, float]:
+        left = setitimer(which, seconds, interval)
+        time.sleep(0.05 if seconds else 0)
+        return left
+
+    monkeypatch.setattr(signal, "setitimer", slow)
+    try:
+        with pytest.raises(limits.LimitPassed):
+            limited(int, 0.01)
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+        assert signal.getsignal(signal.SIGALRM) is handler
+    finally:
+        setitimer(signal.ITIMER_REAL, *old_timer)

@@ -1,0 +1,550 @@
+"""What the pytest plugin does, with each plugin for async tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lifespec.testing import plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[..., pytest.RunResult]
+
+__all__: list[str] = []
+
+pytest_plugins = ("pytester",)
+
+ROOT = Path(__file__).parents[2]
+PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)  # whether or not the entry point is installed
+QUIET = ("-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:timeout", "-p", "no:randomly")
+INI = "asyncio_default_fixture_loop_scope=function"
+SHOP = """
+    import asyncio
+    import contextlib
+
+    import lifespec
+
+
+    def life(start, stop=lambda: None):
+        async def app(scope, receive, send):
+            if scope["type"] != "lifespan":
+                await send(dict(scope["state"]))
+                return
+            await receive()
+            await start(scope)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            stop()
+            await send({"type": "lifespan.shutdown.complete"})
+        return app
+
+
+    @life
+    async def app(scope):
+        scope["state"]["pool"] = "three connections"
+
+
+    @life
+    async def slow(scope):
+        await asyncio.sleep(0.2)
+
+
+    @life
+    async def hangs(scope):
+        await asyncio.Event().wait()
+
+
+    @life
+    async def broken(scope):
+        raise ConnectionError("no database")
+
+
+    @life
+    async def wrong(scope):
+        scope["state"][1] = "a key that is no string"
+
+
+    async def get(app):
+        sent = []
+        async def send(message):
+            sent.append(message)
+        await app({"type": "http"}, None, send)
+        return sent[0]
+"""
+REQUEST = """
+        async with lifespan(shop.app) as running:
+            assert await shop.get(running.app) == {"pool": "three connections"}
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
+    """Run a file of tests beside shop.py, in this process or in one of its own."""
+    pytester.makepyfile(shop=SHOP)
+    pytester.syspathinsert()
+
+    def run(source: str, *options: str, apart: bool = False) -> pytest.RunResult:
+        pytester.makepyfile(test_shop=f"import asyncio\nimport pytest\nimport shop\n\n{source}")
+        started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        asyncio_ = () if "no:asyncio" in options else ("-o", INI)
+        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options)
+
+    return run
+
+
+AUTO, STRICT = ("-o", "asyncio_mode=auto"), ("-o", "asyncio_mode=strict")
+NO_ASYNCIO, NO_ANYIO = ("-p", "no:asyncio"), ("-p", "no:anyio")
+ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        pytest.param(ASYNC, (*AUTO, *NO_ANYIO), id="asyncio-auto"),
+        pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", (*STRICT, *NO_ANYIO), id="asyncio-strict"),
+        pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", STRICT, id="asyncio-beside-anyio"),
+        pytest.param(
+            f"def test_shop(lifespan):\n    async def main():\n{REQUEST.replace('    ', '      ')}"
+            "\n    asyncio.run(main())",
+            (*NO_ASYNCIO, *NO_ANYIO),
+            id="none",
+        ),
+        pytest.param(
+            "import unittest\n"
+            "class TestShop(unittest.IsolatedAsyncioTestCase):\n"
+            "    @pytest.fixture(autouse=True)\n"
+            "    def fixtures(self, lifespan):\n"
+            "        self.lifespan = lifespan\n"
+            "    async def test_shop(self):\n"
+            f"        lifespan = self.lifespan{REQUEST}",
+            STRICT,
+            id="unittest",
+        ),
+        pytest.param(
+            f"class TestShop:\n    async def test_shop(self, lifespan):\n{REQUEST}",
+            (*AUTO, *NO_ANYIO),
+            id="class",
+        ),
+    ],
+)
+def test_the_fixture_works_with(run: Run, source: str, options: tuple[str, ...]) -> None:
+    run(source, *options).assert_outcomes(passed=1)
+
+
+def test_the_fixture_works_with_anyio_on_both_backends(run: Run) -> None:
+    result = run(f"@pytest.mark.anyio\n{ASYNC}", *NO_ASYNCIO, "-v")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*test_shop*asyncio* PASSED*", "*test_shop*trio* PASSED*"])
+
+
+UVLOOP_POLICY = """
+import uvloop
+
+@pytest.fixture(scope="session")
+def anyio_backend():
+    return "asyncio", {"use_uvloop": True}
+
+def pytest_asyncio_loop_factories(config, item):
+    return {"uvloop": uvloop.new_event_loop}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop has no wheels for Windows")
+@pytest.mark.parametrize("library", ["asyncio", "anyio"])
+def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, library: str) -> None:
+    pytester.makeconftest(f"import pytest\n{UVLOOP_POLICY}")
+    source = f"""
+@pytest.mark.{library}
+{ASYNC}
+        assert type(asyncio.get_running_loop()).__module__.startswith("uvloop")
+        with pytest.raises(shop.lifespec.StartupTimeout):
+            async with lifespan(shop.hangs, startup_timeout=0.01):
+                pass
+"""
+    run(source, *STRICT).assert_outcomes(passed=1)
+
+
+def test_one_application_for_a_session_of_pytest_asyncio(run: Run) -> None:
+    source = """
+import pytest_asyncio
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def running(lifespan):
+    async with lifespan(shop.app) as running:
+        yield running
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_one(running):
+    assert await shop.get(running.app) == {"pool": "three connections"}
+    running.state["tests"] = [1]
+
+@pytest.mark.asyncio(loop_scope="session")
+async def test_two(running):
+    running.state["tests"].append(2)
+    assert len(running.conversations) == 1
+"""
+    run(source, *STRICT).assert_outcomes(passed=2)
+
+
+def test_one_application_for_a_module_of_anyio(run: Run) -> None:
+    source = """
+pytestmark = pytest.mark.anyio
+
+@pytest.fixture(scope="module")
+async def running(anyio_backend, lifespan):
+    async with lifespan(shop.app) as running:
+        yield running
+
+async def test_one(running):
+    assert await shop.get(running.app) == {"pool": "three connections"}
+
+async def test_two(running):
+    assert len(running.conversations) == 1
+"""
+    run(source, *NO_ASYNCIO).assert_outcomes(passed=4)
+
+
+def test_the_fixture_works_with_xdist(run: Run) -> None:
+    source = (
+        f"@pytest.mark.parametrize('n', range(4))\nasync def test_shop(lifespan, n):\n{REQUEST}"
+    )
+    run(source, *AUTO, "-n", "2", apart=True).assert_outcomes(passed=4)
+
+
+def test_a_broken_rule_fails_the_test(run: Run) -> None:
+    result = run(
+        "async def test_shop(lifespan):\n    async with lifespan(shop.wrong):\n        pass", *AUTO
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*>*async with lifespan(shop.wrong):",
+            "E *ViolationsFound: [[]state-keys-text] The application put the key 1 into the*",
+            "E * server * application",
+            "E *|-- lifespan.startup ---*",
+            "E *|<---* lifespan.startup.complete --|",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*running.py*")
+
+
+def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
+    result = run(
+        "async def test_shop(lifespan):\n    async with lifespan(shop.broken):\n        pass", *AUTO
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            '>*raise ConnectionError("no database")',
+            "E *ConnectionError: no database",
+            "The above exception was the direct cause of the following exception:",
+            ">*async with lifespan(shop.broken):",
+            "E *lifespan.startup ---*",
+        ]
+    )
+
+
+def test_a_task_left_behind_is_a_warning(run: Run) -> None:
+    source = """
+async def test_shop(lifespan):
+    @shop.life
+    async def app(scope):
+        scope["state"]["task"] = asyncio.create_task(shop.asyncio.sleep(9), name="refresh")
+    async with lifespan(app):
+        pass
+"""
+    result = run(source, *AUTO)
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*LifespanWarning: *its task still runs: refresh, sleep (*"])
+    run(source, *AUTO, "-W", "error").assert_outcomes(failed=1)
+
+
+# ---- timeouts ----------------------------------------------------------------------------------
+
+PATIENCE = """
+async def test_shop(lifespan):
+    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
+        async with lifespan(shop.slow{}):
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (PATIENCE.format(", startup_timeout=0.01"), ()),
+        (f"@pytest.mark.lifespan(startup_timeout=0.01)\n{PATIENCE.format('')}", ()),
+        (
+            (
+                "pytestmark = pytest.mark.lifespan(startup_timeout=0)\n"
+                f"@pytest.mark.lifespan(startup_timeout=0.01)\n{PATIENCE.format('')}"
+            ),
+            ("--lifespec-startup-timeout", "none"),
+        ),
+        (PATIENCE.format(""), ("--lifespec-startup-timeout", "0.01")),
+        (PATIENCE.format(""), ("-o", "lifespec_startup_timeout=0.01")),
+        (
+            PATIENCE.format(""),
+            ("-o", "lifespec_startup_timeout=none", "--lifespec-startup-timeout", "0.01"),
+        ),
+    ],
+    ids=["call", "marker", "closest-marker", "option", "file", "option-before-file"],
+)
+def test_the_timeout_is_taken_from(run: Run, source: str, options: tuple[str, ...]) -> None:
+    run(source, *AUTO, *options).assert_outcomes(passed=1)
+
+
+def test_by_default_a_hang_ends_after_ten_seconds(run: Run) -> None:
+    source = """
+@pytest.mark.virtual_clock
+async def test_shop(lifespan):
+    with pytest.raises(shop.lifespec.StartupTimeout):
+        async with lifespan(shop.hangs):
+            pass
+    assert asyncio.get_running_loop().time() == 10
+"""
+    run(source, *AUTO).assert_outcomes(passed=1)
+
+
+def test_no_timeout_can_be_chosen(run: Run) -> None:
+    source = """
+@pytest.mark.virtual_clock
+async def test_shop(lifespan):
+    async with lifespan(shop.hangs):
+        pass
+"""
+    result = run(source, *AUTO, "--lifespec-startup-timeout", "none")
+    result.stdout.fnmatch_lines(["The test hangs.*hangs → Event.wait at shop.py:*"])
+
+
+@pytest.mark.parametrize("text", ["soon", "-1", "nan"])
+def test_an_option_that_is_no_timeout_is_refused(run: Run, text: str) -> None:
+    result = run(ASYNC, *AUTO, f"--lifespec-shutdown-timeout={text}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"*--lifespec-shutdown-timeout: '{text}' is no timeout: give seconds from 0 on, or none*"]
+    )
+
+
+def test_a_file_with_no_timeout_is_refused(run: Run) -> None:
+    result = run(ASYNC, *AUTO, "-o", "lifespec_shutdown_timeout=soon")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*lifespec_shutdown_timeout is 'soon', no timeout: give seconds*"])
+
+
+@pytest.mark.parametrize("given", ["5", "timeout=5"])
+def test_a_marker_with_other_arguments_is_refused(run: Run, given: str) -> None:
+    result = run(f"@pytest.mark.lifespan({given})\n{ASYNC}", *AUTO)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [f"*the marker lifespan takes startup_timeout and shutdown_timeout, not {given}"]
+    )
+
+
+# ---- the virtual clock -------------------------------------------------------------------------
+
+HOUR = """
+async def test_hour(lifespan):
+    loop = asyncio.get_running_loop()
+    before = loop.time()
+    await asyncio.sleep(3600)
+    assert loop.time() == before + 3600
+"""
+HANG = """
+async def waits():
+    await asyncio.Event().wait()
+
+@pytest.mark.virtual_clock
+async def test_hang():
+    await waits()
+
+@pytest.mark.virtual_clock
+async def test_after():
+    await asyncio.sleep(60)
+"""
+OTHERS = """
+def test_plain():
+    pass
+
+@pytest.mark.asyncio
+async def test_real():
+    assert type(asyncio.get_running_loop()).__name__ != "VirtualLoop"
+"""
+MARKED = f"@pytest.mark.virtual_clock\n{HOUR}"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (MARKED, AUTO),
+        (f"@pytest.mark.asyncio\n{MARKED}", STRICT),
+        (f"pytestmark = pytest.mark.virtual_clock\n{HOUR}", STRICT),
+        (MARKED, (*NO_ASYNCIO, *NO_ANYIO)),
+        (f"@pytest.mark.asyncio(loop_scope='session')\n{MARKED}", STRICT),
+    ],
+    ids=["asyncio-auto", "asyncio-strict", "strict-unmarked", "none", "asyncio-session"],
+)
+@pytest.mark.timeout(60)
+def test_an_hour_takes_no_time(run: Run, source: str, options: tuple[str, ...]) -> None:
+    run(source, *options).assert_outcomes(passed=1)
+
+
+def test_other_tests_have_their_real_loop(run: Run) -> None:
+    run(MARKED + OTHERS, *AUTO).assert_outcomes(passed=3)
+
+
+def test_a_fixture_of_pytest_asyncio_shares_the_clock(run: Run) -> None:
+    source = """
+@pytest.fixture
+async def started():
+    await asyncio.sleep(3600)
+    yield asyncio.get_running_loop()
+    await asyncio.sleep(3600)
+
+@pytest.mark.virtual_clock
+async def test_shop(started):
+    assert asyncio.get_running_loop() is started
+    assert started.time() == 3600
+"""
+    run(source, *AUTO).assert_outcomes(passed=1)
+
+
+def test_loops_of_the_project_stay_theirs(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import asyncio
+        class Own(asyncio.SelectorEventLoop):
+            pass
+        def pytest_asyncio_loop_factories(config, item):
+            return {"own": Own, "plain": asyncio.new_event_loop}
+        """
+    )
+    source = MARKED + "async def test_own():\n    print(type(asyncio.get_running_loop()).__name__)"
+    result = run(source, *AUTO, "-v", "-s")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*test_own*own*Own*"])
+
+
+def test_on_anyio_both_backends_have_a_virtual_clock(run: Run) -> None:
+    source = """
+import anyio
+
+@pytest.mark.anyio
+@pytest.mark.virtual_clock
+async def test_hour():
+    before = anyio.current_time()
+    await anyio.sleep(3600)
+    assert anyio.current_time() - before == 3600
+
+@pytest.fixture
+def anyio_backend_options_are_kept():
+    pass
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", [("asyncio", {"debug": True})])
+@pytest.mark.virtual_clock
+async def test_options():
+    assert asyncio.get_running_loop().get_debug()
+"""
+    run(source, *NO_ASYNCIO).assert_outcomes(passed=3)
+
+
+@pytest.mark.parametrize("options", [AUTO, (*NO_ASYNCIO, *NO_ANYIO)], ids=["asyncio", "none"])
+def test_a_hang_fails_at_once(run: Run, options: tuple[str, ...]) -> None:
+    result = run(HANG, *options)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["The test hangs.  Every task waits*test_hang → waits → Event.wait at test_shop.py:7."]
+    )
+
+
+ASYNC_FIXTURE = """
+@pytest.fixture
+async def started():
+    return 1
+
+@pytest.mark.anyio
+@pytest.mark.virtual_clock
+async def test_shop(started):
+    pass
+"""
+ISOLATED = """
+import unittest
+
+@pytest.mark.virtual_clock
+class TestShop(unittest.IsolatedAsyncioTestCase):
+    async def test_shop(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (ASYNC_FIXTURE, "virtual_clock: this test has a real event loop*"),
+        (ISOLATED, "*virtual_clock is for `async*"),
+        ("@pytest.mark.virtual_clock\ndef test_shop():\n    pass", "virtual_clock is for `async*"),
+        (
+            (
+                "import unittest\n@pytest.mark.virtual_clock\nclass TestShop(unittest.TestCase):\n"
+                "    def test_shop(self):\n        pass"
+            ),
+            "virtual_clock is for `async*",
+        ),
+    ],
+    ids=["fixture-of-anyio", "unittest", "plain", "plain-unittest"],
+)
+def test_what_has_no_virtual_clock_is_told_so(run: Run, source: str, sentence: str) -> None:
+    result = run(source, *NO_ASYNCIO)
+    assert result.parseoutcomes().keys() == {"failed"}
+    result.stdout.fnmatch_lines([sentence])
+
+
+# ---- pytest itself -----------------------------------------------------------------------------
+
+
+def test_the_plugin_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pytest11"] == {"lifespec": plugin.__name__}
+
+
+def test_the_markers_and_the_fixture_are_listed(run: Run) -> None:
+    run("", "--markers").stdout.fnmatch_lines(
+        ["@pytest.mark.lifespan(startup_timeout=10.0, *", "@pytest.mark.virtual_clock: *"]
+    )
+    run("", "--fixtures").stdout.fnmatch_lines(["lifespan [[]session scope[]] *"])
+
+
+def test_a_run_without_the_fixture_loads_nothing(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_loaded():
+            ours = {name for name in sys.modules if name.startswith("lifespec.")}
+            assert ours == {f"lifespec.{name}" for name in ("lazy", "testing", "testing.plugin")}
+            assert "asyncio" not in sys.modules
+        """
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:asyncio",
+        "-p",
+        "no:anyio",
+        "-p",
+        "no:xdist",
+    ]
+    done = subprocess.run(
+        [*command, *PLUGIN, *QUIET], cwd=pytester.path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

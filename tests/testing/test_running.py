@@ -1,0 +1,343 @@
+"""What is found about an application that is started for a test."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import traceback
+import warnings
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+
+from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
+from lifespec.testing import running
+from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__: list[str] = []
+
+STARTED = {"type": "lifespan.startup.complete"}
+STOPPED = {"type": "lifespan.shutdown.complete"}
+REQUEST = {"type": "http", "path": "/"}
+
+
+async def shop(scope: Any, receive: Any, send: Any) -> None:
+    """Start, and stop; answer a request with the state."""
+    if scope["type"] == "lifespan":
+        await receive()
+        scope["state"]["pool"] = ["connection"]
+        await send(STARTED)
+        await receive()
+        await send(STOPPED)
+    else:
+        await send(scope["state"])
+
+
+async def wrong_key(scope: Any, receive: Any, send: Any) -> None:
+    """Put a key into the state that is no string: no server would refuse that."""
+    await receive()
+    scope["state"][1] = "one"
+    await send(STARTED)
+    await receive()
+    await send(STOPPED)
+
+
+async def get(app: Callable[..., Awaitable[object]]) -> Any:
+    """Send a request, return what comes back."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(REQUEST, None, send)
+    return sent[0]
+
+
+def text_of(error: BaseException) -> str:
+    """Return what a reader sees of an exception, with its notes and its cause."""
+    return "".join(traceback.format_exception(error))
+
+
+async def test_a_request_gets_a_copy_of_the_state() -> None:
+    async with Running(shop) as app:
+        state = await get(app.app)
+        assert state == app.state == {"pool": ["connection"]}
+        assert state is not app.state
+        assert type(app.lifespan) is Lifespan
+    assert app.lifespan.outcome == "complete"
+    assert [entry.kind for entry in app.conversations[0].entries][-1] == "returned"
+    assert app.violations == []
+
+
+def test_on_trio() -> None:
+    async def main() -> None:
+        async with Running(shop) as app:
+            assert type(app.lifespan) is server_trio.Lifespan
+            assert await get(app.app) == {"pool": ["connection"]}
+
+    trio.run(main)
+
+
+async def test_it_is_named_after_the_application() -> None:
+    assert repr(Running(shop)) == f"<Running {shop!r}>"
+
+
+@pytest.mark.parametrize(
+    ("app", "options", "error"),
+    [(3, {}, TypeError), (shop, {"startup_timeout": -1}, ValueError), (shop, {"no": 1}, TypeError)],
+)
+def test_invalid_arguments_raise_at_once(app: Any, options: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        Running(app, **options)
+
+
+async def test_the_running_application_does_not_take_a_lifespan() -> None:
+    async with Running(shop) as app:
+        with pytest.raises(RuntimeError, match="is running already and takes requests only"):
+            await app.app({"type": "lifespan"}, None, None)
+
+
+async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
+    with pytest.raises(ViolationsFound) as caught:
+        async with Running(wrong_key):
+            pass
+    assert [each.slug for each in caught.value.violations] == ["state-keys-text"]
+    rule, empty, head, *ladder = str(caught.value).splitlines()
+    assert rule == (
+        "[state-keys-text] The application put the key 1 into the state while starting."
+    )
+    assert (empty, head.split()) == ("", ["server", "application"])
+    assert [line.strip(" |<->") for line in ladder] == [
+        "lifespan",
+        "lifespan.startup",
+        "lifespan.startup.complete",
+        "lifespan.shutdown",
+        "lifespan.shutdown.complete",
+        "returned X",
+    ]
+
+
+async def test_an_exception_of_the_body_comes_first() -> None:
+    with pytest.raises(KeyError) as caught:
+        async with Running(wrong_key):
+            raise KeyError("body")
+    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
+
+
+async def test_an_exception_of_the_body_stays_as_it_is() -> None:
+    with pytest.raises(KeyError) as caught:
+        async with Running(shop):
+            raise KeyError("body")
+    assert not hasattr(caught.value, "__notes__")
+
+
+def connect() -> None:
+    """Find no database."""
+    raise ConnectionError("no database")
+
+
+async def refuses(scope: Any, receive: Any, send: Any) -> None:
+    """Fail as Starlette does: with the traceback as the message."""
+    await receive()
+    try:
+        connect()
+    except ConnectionError:
+        text = traceback.format_exc()
+        await send({"type": "lifespan.startup.failed", "message": text})
+        raise
+
+
+async def test_what_failed_at_startup_comes_first() -> None:
+    with pytest.raises(StartupFailed, match="no database") as caught:
+        async with Running(refuses):
+            pass
+    assert str(caught.value) == "The application failed to start: ConnectionError: no database"
+    assert caught.value.message.startswith("Traceback")
+    first, rest = text_of(caught.value).split("The above exception was the direct cause")
+    frames = [line for line in first.splitlines() if line.startswith("  File")]
+    assert len(frames) == 2  # none of lifespec's
+    assert "in refuses" in frames[0]
+    assert "lifespan.startup.failed --|" in rest
+    assert "server.py" not in rest
+
+
+async def test_a_failure_without_an_exception() -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no database"})
+
+    with pytest.raises(StartupFailed) as caught:
+        async with Running(fails):
+            pass
+    assert caught.value.__cause__ is None
+    assert str(caught.value) == "The application failed to start: no database"
+
+
+async def test_an_application_that_cannot_be_called_keeps_its_traceback() -> None:
+    async def two(scope: Any, receive: Any) -> None:
+        pass
+
+    with pytest.raises(StartupFailed) as caught:
+        async with Running(two):  # type: ignore[arg-type]
+            pass
+    assert "takes 2 positional arguments but 3 were given" in text_of(caught.value)
+
+
+async def test_a_timeout_says_what_was_said_before() -> None:
+    async def hangs(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await asyncio.Event().wait()
+
+    with pytest.raises(StartupTimeout, match="within 30 s") as caught:
+        async with Running(hangs, startup_timeout=30):
+            pass
+    assert "30.000 s  |-- cancelled" in text_of(caught.value)
+
+
+async def test_a_failure_at_shutdown_is_shown_with_the_message_sequence() -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        raise OSError("disk full")
+
+    with pytest.raises(ShutdownFailed) as caught:
+        async with Running(fails):
+            pass
+    told = text_of(caught.value)
+    assert told.index("OSError: disk full") < told.index("ShutdownFailed: ")
+    assert "|-- lifespan.shutdown ---" in told
+
+
+async def test_strict_can_be_left_out() -> None:
+    async def raises(scope: Any, receive: Any, send: Any) -> None:
+        raise NotImplementedError
+
+    with pytest.raises(StartupFailed):
+        async with Running(raises):
+            pass
+    async with Running(raises, strict=False) as app:
+        assert app.lifespan.supported is False
+
+
+async def test_a_remark_is_a_warning() -> None:
+    async def twice(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        with pytest.raises(Exception, match="startup-answered-once"):
+            await send(STARTED)
+        await receive()
+        await send(STOPPED)
+
+    with pytest.warns(LifespanWarning, match=r"startup.complete while running\. \[startup-"):
+        async with Running(twice):
+            pass
+
+
+async def worker() -> None:
+    """Run until cancelled."""
+    await asyncio.Event().wait()
+
+
+async def starts_workers() -> None:
+    """Leave a task behind, and cancel another in the last moment."""
+    cancelled = asyncio.create_task(worker())
+    asyncio.create_task(worker(), name="worker")  # noqa: RUF006
+    await asyncio.sleep(0)
+    cancelled.cancel()
+
+
+async def leaves_at_startup(scope: Any, receive: Any, send: Any) -> None:
+    """Start tasks with the application."""
+    if scope["type"] == "lifespan":
+        await starts_workers()
+    await shop(scope, receive, send)
+
+
+async def leaves_in_a_request(scope: Any, receive: Any, send: Any) -> None:
+    """Start tasks with a request."""
+    if scope["type"] != "lifespan":
+        await starts_workers()
+    await shop(scope, receive, send)
+
+
+LEFT = (
+    "The application has stopped, and its task still runs:"
+    f" worker, worker ({__file__}:{worker.__code__.co_firstlineno + 2})."
+)
+
+
+async def started_and_asked(app: Any) -> None:
+    """Start an application and send it a request, and run a task of the test's own."""
+    own = asyncio.create_task(worker(), name="own")
+    async with Running(app) as running_app:
+        await get(running_app.app)
+    own.cancel()
+
+
+@pytest.mark.parametrize("app", [leaves_at_startup, leaves_in_a_request])
+async def test_a_task_left_behind_is_named(app: Any) -> None:
+    with pytest.warns(LifespanWarning) as caught:
+        await started_and_asked(app)
+    assert [str(each.message) for each in caught] == [LEFT]
+    assert caught[0].filename == __file__
+
+
+async def test_a_task_left_behind_is_named_with_a_failure() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await starts_workers()
+        await receive()
+        await send(STARTED)
+        await receive()
+        await send({"type": "lifespan.shutdown.failed", "message": "no"})
+
+    with pytest.raises(ShutdownFailed) as caught:
+        async with Running(app):
+            pass
+    assert LEFT in caught.value.__notes__[0]
+
+
+async def test_tasks_are_left_alone() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        async with Running(shop):
+            other = asyncio.create_task(asyncio.sleep(1000))
+    assert not other.done()
+    other.cancel()
+
+
+async def test_the_owner_of_a_task_is_found_on_every_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def nothing() -> None:
+        pass
+
+    task = asyncio.create_task(nothing())
+    assert running._owner(task) is None
+    context: dict[object, object] = {running._OWNER: "somebody"}
+    newer: Any = SimpleNamespace(get_context=lambda: context)
+    assert running._owner(newer) == "somebody"
+    older: Any = SimpleNamespace()
+    monkeypatch.setattr(gc, "get_referents", lambda *_: [])
+    assert running._owner(older) is None
+    await task
+
+
+def test_a_task_without_a_frame_is_named() -> None:
+    class Own:
+        def __repr__(self) -> str:
+            return "own coroutine"
+
+    task: Any = SimpleNamespace(get_name=lambda: "Task-1", get_coro=Own)
+    assert running._named(task) == "Task-1, own coroutine"
+
+
+def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "trio")
+    assert running._lifespan_class() is Lifespan
