@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
+from lifespec.conformance.cases import rules
 from lifespec.conformance.findings import Finding, Report, Verdict, requirement, verdict_for
 
 __all__: list[str] = []
@@ -41,14 +42,25 @@ def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: st
 
 
 def test_requirements() -> None:
-    """A requirement is the rule's sentence, and what the text says of it."""
-    sentence = "The application answers startup with complete or failed."
+    """A requirement is the sentence of a specification; where it has none, what lifespec does."""
+    sentence = rules()["startup-answered"].says["asgi 2.0"]
     wanted = f"{sentence} (must, lifespan 2.0 (ASGI))"
     assert requirement("startup-answered", "asgi 2.0") == wanted
     silent = requirement("startup-answered", "asgi 2.0", silent=True)
     assert silent == f"{sentence} (lifespan 2.0 (ASGI) does not specify this case)"
     ours = requirement("startup-answered-once", "pagi 0.3")
-    assert ours == "Startup is answered once. (not specified, PAGI 0.3)"
+    assert ours.startswith("`Lifespan` refuses a second answer to `lifespan.startup`")
+    assert ours.endswith(" (not specified, PAGI 0.3)")
+
+
+def test_a_sentence_has_the_level_of_its_specification() -> None:
+    """It is worded once; a specification that differs in more has a sentence of its own."""
+    says = rules()["failed-to-prevent-start"].says
+    assert " should send " in says["asgi 2.0"]
+    assert says["pagi 0.3"] == says["asgi 2.0"].replace(" should send ", " must send ")
+    says = rules()["startup-failed-exits"].says
+    assert says["asgi 2.0"].endswith(" should exit.")
+    assert says["amgi 2.0"].endswith(" should terminate the application.")
 
 
 @pytest.mark.parametrize(

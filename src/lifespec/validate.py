@@ -4,8 +4,7 @@
 
 Theory of operation.  Everything that the texts fix stands here as data, once: which events
 there are and who sends them, what a dialect calls its envelope, which step leads where in a
-conversation, and one sentence for every rule.  Pages, diagrams and messages are drawn from
-these tables or held against them.
+conversation.  Pages, diagrams and messages are drawn from these tables or held against them.
 
 A conversation is seen from outside, between server and application.  Every state has a row
 and every row has every step, those too that must not be taken: such a step names the rule
@@ -36,7 +35,6 @@ __all__ = [
     "DIALECTS",
     "EVENTS",
     "HAPPENINGS",
-    "RULES",
     "STATES",
     "TRANSITIONS",
     "Dialect",
@@ -51,7 +49,7 @@ __all__ = [
 State = Literal["called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"]
 
 
-# What ASGI only recommends, in its core text, and what none of its texts says.
+# What ASGI's main specification only recommends, and what ASGI does not specify.
 _OPEN = frozenset(
     {
         "extra-keys-ignored",
@@ -74,8 +72,8 @@ class Dialect(NamedTuple):
     """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
-    events; `open` are the rules of RULES on which this text is silent, which it does not know, or
-    which it only recommends.
+    events, `needs_message` whether they must have a message; `open` are the rules that are no
+    must of this text: it does not state them, or only recommends them.
     """
 
     title: str
@@ -85,6 +83,7 @@ class Dialect(NamedTuple):
     workers: bool = False
     optional: tuple[str, ...] = ("spec_version",)
     failures: bool = True
+    needs_message: bool = False
     open: frozenset[str] = _OPEN
 
 
@@ -104,8 +103,14 @@ def _versions(version: str) -> Mapping[str, str]:
 
 
 def _amgi(version: str) -> Dialect:
-    title, versions = f"AMGI {version}", _versions(version)
-    return Dialect(title, "amgi", versions, optional=(), open=_OPEN | {"shutdown-after-serving"})
+    return Dialect(
+        f"AMGI {version}",
+        "amgi",
+        _versions(version),
+        optional=(),
+        needs_message=True,
+        open=_OPEN | {"shutdown-after-serving"},
+    )
 
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -136,7 +141,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             _NONE,
             state=False,
             failures=False,
-            open=_OPEN | _STATE | _FAILURES,
+            open=_OPEN | _STATE | _FAILURES | {"once-per-loop"},
         ),
         "asgi 2.0": Dialect(
             "lifespan 2.0 (ASGI)",
@@ -151,7 +156,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             "pagi",
             _versions("0.3"),
             workers=True,
-            open=frozenset({"state-starts-empty"}),
+            open=frozenset({"once-per-loop", "send-after-end-does-nothing", "state-starts-empty"}),
         ),
     }
 )
@@ -194,72 +199,6 @@ def _steps(state: State) -> Mapping[str, Step]:
 
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = MappingProxyType(
     {state: _steps(state) for state in STATES}
-)
-
-RULES: Mapping[str, str] = MappingProxyType(
-    {
-        "scope-type": 'The scope has the type "lifespan".',
-        "scope-versions": "The scope names the version of its text, and may name that of lifespan.",
-        "version-default": "A missing version is 2.0.",
-        "spec-version-default": "A missing spec_version is 1.0, in PAGI the version.",
-        "scope-worker": "A worker of PAGI is told that it is one, and its number from 1 on.",
-        "scope-state": "The state that a server offers is a namespace.",
-        "state-starts-empty": "The state is empty when it is offered.",
-        "scope-lifetime": "One call lasts from before the first request until after the last.",
-        "once-per-loop": "Each event loop that serves requests has one lifespan.",
-        "same-loop": "Lifespan and requests run in the same event loop.",
-        "startup-sent": "The server sends lifespan.startup, once.",
-        "startup-before-serving": "Startup is sent before the server accepts connections.",
-        "wait-for-startup": "The server processes nothing before startup is answered.",
-        "startup-failed-never-serves": "After startup.failed the server serves nothing.",
-        "startup-failed-shown": "The server shows the message of startup.failed.",
-        "startup-failed-exits": "After startup.failed the server exits.",
-        "failed-message-default": "A missing message is the empty text.",
-        "decline-by-raising": "Where the application raises on the scope, the server goes on.",
-        "decline-at-startup": "Where it raises on startup instead, the server goes on too.",
-        "decline-by-returning": "Where it returns without an answer, the server goes on too.",
-        "declined-stays-quiet": "An application that raised instead is sent no further event.",
-        "returned-stays-quiet": "An application that returned instead is sent no further event.",
-        "decline-never-blocks": "No server waits for an application that is gone.",
-        "decline-logged": "The server notes at level info that the application declined.",
-        "only-failed-stops": "Nothing but startup.failed keeps a server from starting.",
-        "crash-logged": "The server logs a crash while it serves, at level error.",
-        "crash-may-continue": "After a crash the server may go on serving.",
-        "crashed-stays-quiet": "An application that is gone is not offered shutdown.",
-        "return-value-ignored": "What the application returns means nothing.",
-        "shutdown-sent": "The server sends lifespan.shutdown to an application that started, once.",
-        "shutdown-after-serving": "Shutdown is sent when all connections are closed.",
-        "wait-for-shutdown": "The server ends only when shutdown is answered.",
-        "shutdown-failed-shown": "The server shows the message of shutdown.failed.",
-        "shutdown-failed-ends": "After shutdown.failed the server ends all the same.",
-        "state-shallow-copy": "Each request gets a shallow copy of the state.",
-        "state-untouched": "The server does nothing with the state but copy it.",
-        "send-refuses-unknown": "What is no event of this protocol is refused by send.",
-        "refusal-survived": "What send raises does not harm the server.",
-        "receive-refuses-unknown": "What is no event of this protocol is refused when received.",
-        "extra-keys-ignored": "Additional keys in an answer are no error.",
-        "extra-keys-expected": "Additional keys in an event of the server are no error.",
-        "send-after-end-does-nothing": "After the end, send does nothing.",
-        "initialise-at-startup": "The application prepares itself at startup.",
-        "clean-up-at-shutdown": "The application cleans up at shutdown.",
-        "startup-answered": "The application answers startup with complete or failed.",
-        "startup-answered-when-done": "startup.complete is sent when startup is complete.",
-        "startup-answered-once": "Startup is answered once.",
-        "shutdown-answered": "The application answers shutdown with complete or failed.",
-        "shutdown-answered-once": "Shutdown is answered once.",
-        "answers-in-order": "An answer comes after the event that it answers.",
-        "events-known": "The application sends events of this protocol and nothing else.",
-        "sends-awaited": "The application awaits what it sends.",
-        "message-is-text": "The message of a failure is text.",
-        "unknown-scope-rejected": "An application raises on a scope that it does not know.",
-        "middleware-copies-scope": "Middleware changes a copy of the scope.",
-        "middleware-passes-on": "Middleware raises and returns as its application does.",
-        "failed-to-prevent-start": "To keep the server from starting, send startup.failed.",
-        "state-may-be-missing": "Where there is no state, the server does not support it.",
-        "state-keys-text": "The keys of the state are text.",
-        "state-keys-named-well": "The keys of the state do not collide with those of others.",
-        "state-shared-by-value": "What requests share is a value, changed in place.",
-    }
 )
 
 
@@ -523,7 +462,8 @@ class _Conversation:
             self.found("events-known", "application", f"sent {_shown(message)}")
             return False
         texts = EVENTS[kind].defaults
-        sound = all(isinstance(message.get(key, text), str) for key, text in texts.items())
+        without = None if self._text.needs_message else ""
+        sound = all(isinstance(message.get(key, without), str) for key in texts)
         if not sound:
             self.found("message-is-text", "application", f"sent {_shown(message)}")
         if texts and not self._text.failures:

@@ -17,6 +17,7 @@ __all__ = ["RULES", "Trial", "named"]
 RULES = """\
 [startup-sent]
 party = "server"
+says = "It must be sent."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"
@@ -24,10 +25,9 @@ section = "Startup"
 
 [answered-once]
 party = "application"
-[[answered-once.source]]
+[answered-once.ours]
 dialects = ["asgi 2.0"]
-level = "must not"
-ours = true
+says = "`Lifespan` refuses the second answer."
 """
 
 # Each builder would compile the theme's templates anew, which takes longer than all else.

@@ -32,6 +32,7 @@ RULES = """\
 [startup-sent]
 party = "server"
 observable = "application"
+says = "The server must send `lifespan.startup` before it serves requests."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"

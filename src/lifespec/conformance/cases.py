@@ -15,6 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from lifespec.conformance.texts import Unchecked
 from lifespec.conformance.vocabulary import (
     DOINGS,
     KEYS,
@@ -26,7 +27,7 @@ from lifespec.conformance.vocabulary import (
     Party,
     Verb,
 )
-from lifespec.validate import DIALECTS, RULES
+from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,10 +51,6 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 class CaseError(ValueError):
     """A file of cases breaks its format: `str()` names file and case, and what is allowed."""
-
-
-class Unchecked(Exception):
-    """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
 _OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
@@ -117,20 +114,23 @@ class Case:
 
 
 class Rule(NamedTuple):
-    """A row of rules.toml: whose duty, where it is seen, and the strongest level of each text.
+    """A row of rules.toml: whose rule, where it is seen, and what each specification says of it.
 
-    `levels` has "" for a text that is silent, where the rule is ours alone, and no entry for one
-    that lacks what the rule is about.
+    `levels` has the strongest level of each specification: "" if it does not say this, and no
+    entry if it lacks what the rule is about.  `says` has a sentence for each of them; if the
+    level is "", what lifespec does there.
     """
 
     slug: str
     party: str
     observable: str
     levels: Mapping[str, str]
+    says: Mapping[str, str]
     implies: tuple[str, ...] = ()
 
 
-_STRENGTH = ("must", "must not", "should", "should not", "may", "")
+_STRENGTH = ("must", "must not", "should", "should not", "may")
+_LEVEL = re.compile(r"\b(?:must not|must|should not|should|may)\b")
 
 
 @functools.cache
@@ -150,11 +150,22 @@ def _packaged(name: str) -> str:
 
 def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
     levels: dict[str, str] = {}
-    for source in row["source"]:
-        level = source["level"] if source.get("section") else ""
+    for source in row.get("source", ()):
         for dialect in source["dialects"]:
-            levels[dialect] = min(level, levels.get(dialect, ""), key=_STRENGTH.index)
-    return Rule(slug, row["party"], row["observable"], levels, tuple(row.get("implies", ())))
+            known = levels.get(dialect, source["level"])
+            levels[dialect] = min(source["level"], known, key=_STRENGTH.index)
+    says = {dialect: _levelled(row["says"], level) for dialect, level in levels.items()}
+    ours = [row["ours"]] if "ours" in row else []
+    for own in [*row.get("wording", ()), *ours]:
+        says |= dict.fromkeys(own["dialects"], own["says"])
+    levels |= {dialect: "" for own in ours for dialect in own["dialects"]}
+    implies = tuple(row.get("implies", ()))
+    return Rule(slug, row["party"], row["observable"], levels, says, implies)
+
+
+def _levelled(sentence: str, level: str) -> str:
+    """Put the word of this level in the place of another: a sentence is worded once."""
+    return sentence if level in _LEVEL.findall(sentence) else _LEVEL.sub(level, sentence, count=1)
 
 
 def text(name: str) -> str:
@@ -273,7 +284,7 @@ class _Reader(NamedTuple):
             self.refuse(str(error))
 
     def expected(self, rows: Mapping[str, str | list[str]], party: Party) -> Iterator[Expectation]:
-        self.known("rule", rows, RULES)
+        self.known("rule", rows, rules())
         for slug, phrases in rows.items():
             for text in [phrases] if isinstance(phrases, str) else phrases:
                 yield self.phrase(slug, text, party)

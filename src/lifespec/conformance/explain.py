@@ -7,11 +7,10 @@ explain.zh.json; nothing here has words of its own.
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "near", "read", "wrapped"]
+__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "read", "wrapped"]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
@@ -24,6 +23,7 @@ class Explanation(NamedTuple):
     """A rule in one language: `texts` are name, level and source in each of the five.
 
     Level and source are "" where a text has no such rule; `address` is that of the rule's box.
+    `more` are its further boxes: a heading, the specifications, and the text for them.
     """
 
     slug: str
@@ -33,6 +33,11 @@ class Explanation(NamedTuple):
     texts: tuple[tuple[str, str, str], ...]
     page: str
     address: str
+    more: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+
+    def said(self, dialect: str) -> str:
+        """Return what is said for a specification."""
+        return next((text for _, dialects, text in self.more if dialect in dialects), self.text)
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -57,25 +62,22 @@ def read(language: str) -> dict[str, Explanation]:
             tuple((name, level, source) for name, level, source in row["texts"]),
             row["page"],
             f"{FOLDERS[language]}/{row['address']}",
+            tuple((head, tuple(dialects), text) for head, dialects, text in row["more"]),
         )
         for slug, row in found.items()
     }
 
 
-def near(slug: str, known: Mapping[str, Explanation]) -> list[str]:
-    """Return the slugs that one may have meant, at most three: those alike, those of that word."""
-    slug = slug.lower().replace("_", "-")
-    alike = get_close_matches(slug, known, n=3, cutoff=0.6)
-    return list(dict.fromkeys([*alike, *(each for each in known if slug in each)]))[:3]
-
-
 def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
-    yield from wrapped(f"{rule.slug} · {rule.party} · {rule.level}", width)
+    yield from wrapped(" · ".join(filter(None, (rule.slug, rule.party, rule.level))), width)
     yield ""
-    for paragraph in rule.text.split("\n"):
-        yield from wrapped(paragraph, width)
-    yield ""
+    for head, text in [("", rule.text), *((head, text) for head, _, text in rule.more)]:
+        if head:
+            yield from wrapped(head, width)
+        for paragraph in text.split("\n"):
+            yield from wrapped(paragraph, width)
+        yield ""
     yield from _table(rule.texts, width)
     yield ""
     yield from wrapped(f"{rule.page} · {rule.address}", width)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from lifespec.conformance.cases import rules
-from lifespec.validate import DIALECTS, RULES
+from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,7 +20,6 @@ __all__ = [
     "Finding",
     "Report",
     "Verdict",
-    "printable",
     "requirement",
     "verdict_for",
 ]
@@ -163,14 +162,8 @@ def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) ->
 
 def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
     """Return the sentence of a rule, with its level; `silent` as in verdict_for."""
-    level, title = rules()[slug].levels.get(dialect), DIALECTS[dialect].title
-    if silent:
-        return f"{RULES[slug]} ({title} does not specify this case)"
-    return f"{RULES[slug]} ({level or 'not specified'}, {title})"
-
-
-def printable(character: str) -> str:
-    """Return a character, or an escape where it is none to print."""
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()
+    rule, title = rules()[slug], DIALECTS[dialect].title
+    level, says = rule.levels[dialect], rule.says[dialect]
+    if level and silent:
+        return f"{says} ({title} does not specify this case)"
+    return f"{says} ({level or 'not specified'}, {title})"

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from lifespec.conformance import explain
-from lifespec.conformance.cases import Unchecked, load, rules
+from lifespec.conformance.cases import Unchecked, load
 from lifespec.conformance.vocabulary import PHRASES
 from lifespec.validate import DIALECTS
 
@@ -87,11 +87,11 @@ class _Translated(Wording):
     def requirement(self, _english: str, slug: str, case: str, dialect: str) -> str:
         """Return the rule as its page words it, and which text says so."""
         name, level, _ = self._text(slug, dialect)
-        sentence = self.rules[slug].text.replace("\n", "")
+        sentence = self.rules[slug].said(dialect).replace("\n", "")
+        if not level:
+            return self.word("%s (%s, %s)", sentence, self.word("not specified"), name)
         if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
             return self.word("%s (%s does not specify this case)", sentence, name)
-        if not rules()[slug].levels.get(dialect):
-            level = self.word("not specified")
         return self.word("%s (%s, %s)", sentence, level, name)
 
     def expected(self, english: str) -> str:

@@ -14,9 +14,11 @@ __all__: list[str] = []
 RULES = """\
 [startup-answered]
 party = "application"
+says = "It must be answered."
 source = [{ dialects = ["asgi 2.0"], level = "must", section = "Startup" }]
 [shutdown-answered]
 party = "application"
+says = "It must be answered."
 source = [{ dialects = ["asgi 2.0"], level = "must", section = "Shutdown" }]
 """
 STARTUP = """\

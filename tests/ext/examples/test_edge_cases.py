@@ -14,7 +14,7 @@ from trial import Trial
 __all__: list[str] = []
 
 RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n```python\n1\n```\n"
-RULES += "\n:::{rule} answered-once\nTwo must not.\n:::\n\n```python\n1\n```\n"
+RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: left"
 
 

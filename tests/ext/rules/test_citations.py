@@ -23,8 +23,11 @@ CHINESE = {
 def rule(folder: Path, *sources: str) -> Rule:
     """Return a rule with these sources."""
     path = folder / "rules.toml"
-    rows = ", ".join(f"{{ {source} }}" for source in sources)
-    path.write_text(f'[a]\nparty = "server"\nsource = [{rows}]\n')
+    rows = ", ".join(f"{{ {source} }}" for source in sources if "section" in source)
+    text = f'[a]\nparty = "server"\nsays = "It must."\nsource = [{rows}]\n'
+    for ours in (source for source in sources if "section" not in source):
+        text += f'[a.ours]\n{ours}\nsays = "It does."\n'
+    path.write_text(text)
     assert tomllib.loads(path.read_text())
     return read(path)["a"]
 
@@ -64,23 +67,23 @@ def test_names_of_texts() -> None:
             ],
         ),
         (  # nobody says so
-            (f'dialects = [{ALL}], level = "must not", ours = true',),
-            "must not · ours",
-            ["Ours, where all five texts are silent"],
+            (f"dialects = [{ALL}]",),
+            "lifespec's behaviour",
+            ["Not specified by all five texts"],
         ),
         (  # one says so, another follows, for one it is ours, the last does not have it
             (
                 'dialects = ["asgi 2.0"], level = "must", section = "Scope"',
                 'dialects = ["amgi 1.0", "amgi 2.0"], level = "must", text = "asgi", section = "S"',
-                'dialects = ["pagi 0.3"], level = "must", ours = true',
+                'dialects = ["pagi 0.3"]',
             ),
-            "must · partly ours",
+            "must",
             [
                 (
                     "Source: lifespan 2.0 (ASGI), “Scope”; "
                     "AMGI 1.0 and 2.0, which follow lifespan 2.0 (ASGI), “S”"
                 ),
-                "Ours, where PAGI 0.3 is silent",
+                "Not specified by PAGI 0.3",
                 "Not in lifespan 1.0 (ASGI)",
             ],
         ),
@@ -88,25 +91,25 @@ def test_names_of_texts() -> None:
             (
                 'dialects = ["asgi 1.0", "amgi 1.0", "amgi 2.0"], level = "may", section = "S"',
                 'dialects = ["pagi 0.3"], level = "may", section = "T"',
-                'dialects = ["asgi 2.0"], level = "may", ours = true',
+                'dialects = ["asgi 2.0"]',
             ),
-            "may · partly ours",
+            "may",
             [
                 "Source: lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, “S”; PAGI 0.3, “T”",
-                "Ours, where lifespan 2.0 (ASGI) is silent",
+                "Not specified by lifespan 2.0 (ASGI)",
             ],
         ),
         (  # several levels, each with its texts; and ours with its own
             (
                 'dialects = ["pagi 0.3"], level = "must", text = "core", section = "Events"',
                 'dialects = ["asgi 1.0", "asgi 2.0"], level = "may", text = "core", section = "E"',
-                'dialects = ["amgi 1.0"], level = "should", ours = true',
+                'dialects = ["amgi 1.0"]',
             ),
-            "may · must · should · partly ours",
+            "may · must",
             [
                 "must: the core text of PAGI, “Events”",
                 "may: the core text of ASGI, “E”",
-                "Ours, where AMGI 1.0 is silent: should",
+                "Not specified by AMGI 1.0",
                 "Not in AMGI 2.0",
             ],
         ),
@@ -137,12 +140,12 @@ def test_each_text_by_itself(tmp_path: Path) -> None:
         'dialects = ["pagi 0.3"], level = "must", section = "Startup"',
         'dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events"',
         'dialects = ["amgi 1.0"], level = "must", text = "asgi", section = "Scope"',
-        'dialects = ["amgi 2.0"], level = "should", ours = true',
+        'dialects = ["amgi 2.0"]',
     )
     assert list(by_text(found, str)) == [
         ("lifespan 1.0 (ASGI)", "", ""),
         ("lifespan 2.0 (ASGI)", "must", "“Scope”"),
         ("AMGI 1.0", "must", "lifespan 2.0 (ASGI), “Scope”"),
-        ("AMGI 2.0", "should", "ours"),
+        ("AMGI 2.0", "", "not specified"),
         ("PAGI 0.3", "must", "“Scope”, “Startup”; should: core text, “Events”"),
     ]

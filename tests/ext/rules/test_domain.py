@@ -15,12 +15,13 @@ __all__: list[str] = []
 EXAMPLE = "\n```python\n1\n```\n"
 
 
-TEXTS = {"startup-sent": "It must be sent.", "answered-once": "It must not be sent twice."}
+TEXTS = {"startup-sent": "It must be sent.", "answered-once": "A second answer is refused."}
 
 
 def rule(slug: str, text: str = "") -> str:
-    """Write a rule."""
-    return f"\n:::{{rule}} {slug}\n{text or TEXTS.get(slug, 'A sentence.')}\n:::\n"
+    """Write a rule, or the behaviour that no specification asks for."""
+    kind = "behaviour" if slug == "answered-once" else "rule"
+    return f"\n:::{{{kind}}} {slug}\n{text or TEXTS.get(slug, 'A sentence.')}\n:::\n"
 
 
 PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
@@ -51,13 +52,14 @@ def test_the_slug_is_a_permalink(tmp_path: Path) -> None:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
 
 
-def test_a_rule_of_ours_says_so(tmp_path: Path) -> None:
-    """The level is marked, and the source says which text is silent."""
+def test_a_behaviour_has_no_level_and_no_party(tmp_path: Path) -> None:
+    """It says whose it is, and which specification does not say it."""
     with trial(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="answered-once")
-        assert box.find(class_="rule-level").string == "must not · ours"
-        assert box.find(class_="rule-source").string == "Ours, where lifespan 2.0 (ASGI) is silent"
-        assert box["class"] == ["rule", "must-not", "ours"]
+        assert box.find(class_="rule-level").string == "lifespec's behaviour"
+        assert box.find(class_="rule-party").get_text() == ""
+        assert box.find(class_="rule-source").string == "Not specified by lifespan 2.0 (ASGI)"
+        assert box["class"] == ["rule", "ours"]
 
 
 def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_a_rule_without_a_page_is_a_warning(tmp_path: Path) -> None:
     """It names the rule's line in the file."""
     with trial(tmp_path, {"index": "# A\n" + rule("startup-sent") + EXAMPLE}) as built:
         assert built.warnings == [
-            "docs/rules.toml:8: WARNING: No page has the rule 'answered-once'."
+            "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
         ]
 
 
@@ -143,7 +145,7 @@ def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: st
 )
 def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, told: str) -> None:
     """The level of the file and the words of the box are one; what may be besides is allowed."""
-    others = "# A\n" + rule("answered-once", "It must not. It may.") + EXAMPLE
+    others = "# A\n" + rule("answered-once") + EXAMPLE
     page = others + rule("startup-sent", text) + EXAMPLE
     with trial(tmp_path, {"index": page}) as built:
         sentence = "The rule 'startup-sent' is a “must” by rules.toml; what its text says is"
@@ -152,9 +154,8 @@ def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, t
 
 def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
     """Who owes it is whose rule it is, where the text names anybody."""
-    texts = "The application must not.", "Where the server may, the application must."
-    page = "# A\n" + rule("answered-once", texts[0]) + EXAMPLE
-    page += rule("startup-sent", texts[1]) + EXAMPLE
+    text = "Where the server may, the application must."
+    page = "# A\n" + rule("answered-once") + EXAMPLE + rule("startup-sent", text) + EXAMPLE
     with trial(tmp_path, {"index": page}) as built:
         sentence = "is one of the server by rules.toml; its text lays a duty on the application."
         assert built.warnings == [
@@ -167,8 +168,11 @@ def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> No
     built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
     built.translate("index", dict.fromkeys(TEXTS.values(), "应发送。"))
     with built:
-        told = [line.partition("says is: ")[2] for line in built.warnings if "by rules" in line]
-        assert told == ["should.", "should."]
+        told = [line.partition("rule ")[2] for line in built.warnings if "by rules" in line]
+        assert told == [
+            "'startup-sent' is a “must” by rules.toml; what its text says is: should.",
+            "'answered-once' has no level by rules.toml; what its text says is: should.",
+        ]
 
 
 def test_two_rules_do_not_share_an_example(tmp_path: Path) -> None:
@@ -202,7 +206,7 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
         (built.docs / "index.md").write_text("# A\n" + rule("startup-sent") + EXAMPLE)
         built.app.build()
         assert built.warnings == [
-            "docs/rules.toml:8: WARNING: No page has the rule 'answered-once'."
+            "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
         ]
 
 
@@ -210,9 +214,11 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     """Only the pages it read are taken over."""
     with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
         domain = built.app.env.domains["lifespec"]
-        domain.merge_domaindata({"far"}, {"rules": {"a": "far", "b": "near"}})
-        assert domain.data["rules"]["a"] == "far"
+        boxes = {("a", ()): "far", ("b", ()): "near"}
+        domain.merge_domaindata({"far"}, {"rules": {"a": "far", "b": "near"}, "boxes": boxes})
+        assert domain.data["rules"]["a"] == domain.data["boxes"]["a", ()] == "far"
         assert "b" not in domain.data["rules"]
+        assert ("b", ()) not in domain.data["boxes"]
 
 
 def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
@@ -232,3 +238,79 @@ def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> N
         trial(tmp_path, {"index": PAGE}, rules=RULES + "["),
     ):
         pass
+
+
+WORDED = """
+[sent]
+party = "server"
+says = "It must be sent."
+source = [
+    { dialects = ["asgi 2.0", "amgi 1.0", "pagi 0.3"], level = "must", section = "S" },
+]
+[[sent.wording]]
+dialects = ["amgi 1.0"]
+says = "It must be given."
+[sent.ours]
+dialects = ["asgi 1.0"]
+says = "It is sent."
+"""
+BOXES = {
+    "sent": "```{rule} sent\nIt must be sent.\n```\n",
+    "sent-amgi-1.0": "```{rule} sent\n:in: amgi 1.0\n\nIt must be given.\n```\n",
+    "sent-behaviour": "```{behaviour} sent\nIt is sent.\n```\n",
+}
+
+
+def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
+    """One example follows them all; each has a name, and says for whom it is."""
+    page = "# A\n\n" + "\n".join(BOXES.values()) + EXAMPLE
+    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+        assert not built.warnings
+        boxes = built.page().select("div.rule")
+        assert [box["id"] for box in boxes] == list(BOXES)
+        assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
+            "server must",
+            "server must · AMGI 1.0",
+            "lifespec's behaviour",
+        ]
+        sources = [[line.get_text() for line in box.select(".rule-source")] for box in boxes]
+        assert sources == [
+            [
+                "Source: lifespan 2.0 (ASGI), AMGI 1.0, PAGI 0.3, “S”",
+                "Not specified by lifespan 1.0 (ASGI)",
+                "Not in AMGI 2.0",
+            ],
+            [],
+            ["Not specified by lifespan 1.0 (ASGI)"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [("sent", "all"), ("sent-amgi-1.0", "amgi 1.0"), ("sent-behaviour", "asgi 1.0")],
+)
+def test_a_box_that_no_page_has_is_a_warning(tmp_path: Path, missing: str, told: str) -> None:
+    """It names the rule's line in the file, and for whom the box is."""
+    page = "# A\n\n" + "\n".join(text for name, text in BOXES.items() if name != missing) + EXAMPLE
+    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+        assert built.warnings == [
+            f"docs/rules.toml:2: WARNING: No page has the box of the rule 'sent' for: {told}."
+        ]
+
+
+def test_a_box_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
+    """It says which there are; a rule without a behaviour has no such box."""
+    page = PAGE + "\n:::{rule} startup-sent\n:in: pagi 0.3\n\nIt must.\n:::\n"
+    page += "\n:::{behaviour} startup-sent\nIt is.\n:::\n"
+    with trial(tmp_path, {"index": page}) as built:
+        text = "rules.toml has no such box of the rule 'startup-sent': there are the main one."
+        assert built.warnings == [f"docs/index.md:{line}: WARNING: {text}" for line in (19, 25)]
+
+
+def test_the_boxes_of_a_rule_stand_on_one_page(tmp_path: Path) -> None:
+    """Its links lead to one place."""
+    first, *others = BOXES.values()
+    pages = {"index": "# A\n\n" + first + EXAMPLE, "other": "# B\n\n" + "\n".join(others) + EXAMPLE}
+    with trial(tmp_path, pages, rules=WORDED) as built:
+        text = "WARNING: The rule 'sent' has a box on page 'index', and belongs there."
+        assert built.warnings == [f"docs/other.md:3: {text}"]

@@ -22,7 +22,7 @@ It waits.
 1
 ```
 
-```{rule} answered-once
+```{behaviour} answered-once
 Once.
 ```
 
@@ -45,6 +45,7 @@ def test_a_rule_of_a_page(tmp_path: Path) -> None:
             "party": "server",
             "level": "must",
             "text": 'The server sends `"a b"`.\nIt waits.',
+            "more": [],
             "texts": [
                 ["lifespan 1.0 (ASGI)", "", ""],
                 ["lifespan 2.0 (ASGI)", "must", "“Startup”"],
@@ -62,17 +63,17 @@ def test_a_rule_in_chinese(tmp_path: Path) -> None:
     """What a translation says is what is found; a character of its own stands for itself."""
     built = Trial(tmp_path, {"index": PAGE}, "examples.directive", "rules.domain", language="zh_CN")
     built.translate("index", {"Once.": "一次。"})
-    built.translate("lifespec", {"must not": "不得"})
+    built.translate("lifespec", {"lifespec's behaviour": "lifespec 的做法"})
     with built:
         found = explained(Path(built.app.doctreedir), ["answered-once"])
         rule = found["answered-once"]
-        assert (rule["text"], rule["level"]) == ("一次。", "不得 · ours")
+        assert (rule["text"], rule["level"]) == ("一次。", "lifespec 的做法")
         assert "一次。" in as_json(found)
 
 
 def test_a_page_without_a_title(tmp_path: Path) -> None:
     """Its title is empty."""
-    page = "```{rule} answered-once\nOnce.\n```\n\n```python\n1\n```\n"
+    page = "```{behaviour} answered-once\nOnce.\n```\n\n```python\n1\n```\n"
     with Trial(
         tmp_path, {"index": page}, "examples.directive", "rules.domain", rules=RULES
     ) as built:

@@ -12,12 +12,15 @@ __all__: list[str] = []
 DIFFERENT = """
 [a]
 party = "server"
+says = "It should."
 source = [
     { dialects = ["pagi 0.3"], level = "must", section = "Scope" },
     { dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events" },
     { dialects = ["asgi 2.0"], level = "should", section = "Scope" },
-    { dialects = ["asgi 1.0"], level = "must", ours = true },
 ]
+[a.ours]
+dialects = ["asgi 1.0"]
+says = "It does."
 """
 
 
@@ -32,9 +35,13 @@ def test_a_rule_knows_its_party_its_sources_and_its_line(tmp_path: Path) -> None
     """A table becomes a rule; the line is that of its header."""
     rules = read(written(tmp_path, RULES))
     assert rules["startup-sent"] == Rule(
-        "startup-sent", "server", (Source(("asgi 2.0",), "must", "Startup"),), 1
+        "startup-sent",
+        "server",
+        (Source(("asgi 2.0",), "must", "Startup"),),
+        1,
+        says={(): "It must be sent."},
     )
-    assert rules["answered-once"].line == 8
+    assert rules["answered-once"].line == 9
 
 
 def test_rules_keep_the_order_of_the_file(tmp_path: Path) -> None:
@@ -42,13 +49,15 @@ def test_rules_keep_the_order_of_the_file(tmp_path: Path) -> None:
     assert list(read(written(tmp_path, RULES))) == ["startup-sent", "answered-once"]
 
 
-def test_where_no_section_says_so_a_rule_is_ours(tmp_path: Path) -> None:
-    """No text says it, so we do: of all dialects that have the rule, or of some."""
+def test_what_no_specification_says_is_lifespecs(tmp_path: Path) -> None:
+    """All that have the rule do not say it, or some; there it has a sentence of its own."""
     rules = read(written(tmp_path, RULES))
     assert not rules["startup-sent"].silent
     assert rules["answered-once"].silent == rules["answered-once"].dialects == ("asgi 2.0",)
     rule = read(written(tmp_path, DIFFERENT))["a"]
-    assert rule.silent == ("asgi 1.0",)
+    assert rule.silent == rule.box("asgi 1.0") == ("asgi 1.0",)
+    assert rule.boxes == ((), ("asgi 1.0",))
+    assert rule.box("asgi 2.0") == rule.box("pagi 0.3") == ()
     assert rule.dialects == ("asgi 1.0", "asgi 2.0", "pagi 0.3")
 
 
@@ -56,7 +65,7 @@ def test_the_level_of_a_dialect_is_the_strongest_that_it_has(tmp_path: Path) -> 
     """A core text may say less than the text that leans on it; where nothing is said, it is ""."""
     rule = read(written(tmp_path, DIFFERENT))["a"]
     dialects = "asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3"
-    assert [rule.level(dialect) for dialect in dialects] == ["must", "should", "", "must"]
+    assert [rule.level(dialect) for dialect in dialects] == ["", "should", "", "must"]
 
 
 def test_levels_are_named_once_that_of_the_main_text_first(tmp_path: Path) -> None:
@@ -64,8 +73,9 @@ def test_levels_are_named_once_that_of_the_main_text_first(tmp_path: Path) -> No
     assert read(written(tmp_path, DIFFERENT))["a"].levels == ("should", "must")
     text = """
         a.party = "server"
-        a.source = [{dialects = ["amgi 1.0"], level = "may"},
-                    {dialects = ["pagi 0.3"], level = "must"}]
+        a.says = "It must."
+        a.source = [{dialects = ["amgi 1.0"], level = "may", section = "S"},
+                    {dialects = ["pagi 0.3"], level = "must", section = "T"}]
     """
     rule = read(written(tmp_path, text))["a"]
     assert rule.levels == ("must", "may")
@@ -82,7 +92,7 @@ def test_what_is_no_toml_is_told_with_file_and_line(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("text", "lacking"),
     [
-        ("\n[a]\n", "'source'"),
+        ("\n[a]\nsource = [{dialects = [], level = '', section = ''}]", "'says'"),
         ("\n[a]\nsource = [{dialects = []}]", "'level'"),
         ("\n[a]\nsource = []", "'party'"),
         ("\n[a]\nsource=1", ""),

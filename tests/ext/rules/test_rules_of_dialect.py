@@ -13,27 +13,36 @@ __all__: list[str] = []
 RULES = """\
 [once]
 party = "server"
+says = "The server should do it."
 source = [
     { dialects = ["asgi 2.0"], level = "should", section = "Lifespan" },
     { dialects = ["pagi 0.3"], level = "must", section = "Model" },
     { dialects = ["pagi 0.3"], level = "must", text = "core", section = "Loop" },
     { dialects = ["amgi 1.0"], level = "should not", text = "asgi", section = "Lifespan" },
     { dialects = ["amgi 2.0"], level = "should not", text = "asgi", section = "Lifespan" },
-    { dialects = ["asgi 1.0"], level = "may", ours = true },
 ]
+[[once.wording]]
+dialects = ["amgi 2.0"]
+says = "It should not."
+[once.ours]
+dialects = ["asgi 1.0"]
+says = "It does."
 [same]
 party = "server"
+says = "It must be so."
 source = [
     { dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S" },
     { dialects = ["amgi 1.0", "amgi 2.0"], level = "must", section = "S" },
 ]
 [answered]
 party = "application"
+says = "It must not."
 source = [
     { dialects = ["asgi 2.0", "amgi 1.0"], level = "must not", section = "Startup" },
 ]
 [homeless]
 party = "server"
+says = "It must."
 source = [{ dialects = ["asgi 2.0"], level = "must", section = "S" }]
 """
 STARTUP = """\
@@ -41,6 +50,16 @@ STARTUP = """\
 
 :::{rule} once
 The server should do it, as `should` says, and {doc}`index` tells; a {rule}`same` may, too.
+:::
+
+:::{rule} once
+:in: amgi 2.0
+
+It should not be done.
+:::
+
+:::{behaviour} once
+`Lifespan` does it.
 :::
 
 ```python
@@ -110,18 +129,23 @@ def test_the_rules_of_a_dialect_are_drawn_with_its_level(tmp_path: Path) -> None
             ["same must “S” Example", "It must be so.", "In both sentences."],
         ]
         before = [line.text for line in built.page().select("h1 ~ p")]
-        assert before[0].startswith("Behind each level stands the section")
+        assert before[0].startswith("Each rule names its section.")
 
 
 @pytest.mark.parametrize(
     ("dialect", "head", "text"),
     [
         ("asgi 2.0", "once should “Lifespan” Example", "The server should do it"),
-        ("asgi 1.0", "once may ours Example", "The server may do it"),
+        ("asgi 1.0", "once lifespec's behaviour not specified Example", "Lifespan does it"),
         (
-            "amgi 1.0, amgi 2.0",
+            "amgi 1.0",
             "once should not lifespan 2.0 (ASGI), “Lifespan” Example",
             "The server should not do it",
+        ),
+        (
+            "amgi 2.0",
+            "once should not lifespan 2.0 (ASGI), “Lifespan” Example",
+            "It should not be done",
         ),
     ],
 )
@@ -156,7 +180,7 @@ def test_a_rule_links_to_its_box_and_to_its_example(tmp_path: Path) -> None:
         startup = built.page("startup")
         assert "2" in startup.find(id="example-same").text
         assert startup.find(id="answered")
-        assert built.page().text.count("Behind each level") == 1  # the server's rules begin with it
+        assert built.page().text.count("Each rule names") == 1  # the server's rules begin with it
 
 
 def test_links_in_a_rule_lead_on(tmp_path: Path) -> None:
@@ -231,7 +255,7 @@ def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> Non
                 "AMGI 2.0",
                 "PAGI 0.3",
             ],
-            ["once", "may · ours", "should", "should not", "should not", "must"],
+            ["once", "not specified", "should", "should not", "should not", "must"],
             ["answered", "–", "must not", "must not", "–", "–"],
         ]
         assert built.page().select_one("table.levels a")["href"] == "startup.html#once"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "debtors", "faults", "levels", "owed"]
+__all__ = ["CHINESE", "debtors", "faults", "levelled", "levels", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -35,12 +35,11 @@ CHINESE_WORDS = re.compile(
 # Of what looks like a denial and is none, the pattern has no group.
 ENGLISH_DENIALS = re.compile(
     r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
-    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*"
-    r"|before it (?:has )?answer(?:ed|s))\b",
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
     re.IGNORECASE,
 )
 CHINESE_DENIALS = re.compile(
-    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关)|(?P<denial>[不没无未勿非]|缺少)"
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
 )
 # “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
 BEFORE_AND_AFTER = (
@@ -104,6 +103,14 @@ def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list
         yield "the order is another one", *order
 
 
+def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
+    """Put the word of a level in the place of the one that a text states."""
+    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
+    word = CHINESE[level] if chinese else level
+    stated = stated.replace(" ", "_")
+    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
+
+
 def _listed(words: list[str]) -> str:
     return ", ".join(words) or "nothing"
 
@@ -121,10 +128,13 @@ def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
 def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
     """Yield a sentence where the text of a rule lays another duty than this one, or on another.
 
-    Beside the word of its level a text can say what is allowed.
+    Beside the word of its level a text can say what is allowed; without a level it says neither.
     """
     said = set(levels(prose, chinese=chinese))
-    if level not in said or said - {level, "may"}:
+    if not level:
+        if said:
+            yield f"has no level by rules.toml; what its text says is: {', '.join(sorted(said))}."
+    elif level not in said or said - {level, "may"}:
         told = ", ".join(sorted(said)) or "nothing"
         yield f"is a “{level}” by rules.toml; what its text says is: {told}."
     for other in {*debtors(prose, chinese=chinese)} - {party}:

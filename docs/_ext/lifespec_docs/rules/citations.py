@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["by_text", "level_line", "names", "source_lines"]
+__all__ = ["OURS", "box_line", "by_text", "level_line", "names", "source_lines"]
+
+OURS = "lifespec's behaviour"
 
 
 def names(dialects: Sequence[str], translate: Translate) -> str:
@@ -34,29 +36,33 @@ def names(dialects: Sequence[str], translate: Translate) -> str:
 
 
 def level_line(rule: Rule, translate: Translate) -> str:
-    """Say the level, or the levels where the texts differ; and that it is ours, or in part."""
-    levels = [translate(level) for level in rule.levels]
-    if rule.silent:
-        levels.append(translate("ours" if rule.silent == rule.dialects else "partly ours"))
+    """Say the level, or the levels if the specifications differ; without one, whose it is."""
+    levels = [translate(level) for level in rule.levels] or [translate(OURS)]
     return " · ".join(levels)
 
 
+def box_line(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
+    """Say the level of a box: that of its group, or of them all."""
+    if not group:
+        return level_line(rule, translate)
+    level = rule.level(group[0])
+    return f"{translate(level)} · {names(group, translate)}" if level else translate(OURS)
+
+
 def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say level by level which sections say so; then where the rule is ours, where it is none."""
+    """Say level by level which sections say so; then which specifications have no such rule."""
     agreed, pair = len({source.level for source in rule.sources}) == 1, translate("%s: %s")
-    told = [source for source in rule.sources if source.section]
+    told = rule.sources
     for level in dict.fromkeys(source.level for source in told):
         line = _sections([source for source in told if source.level == level], translate)
         if not agreed:
             yield pair % (translate(level), line)
-        elif rule.silent or rule.dialects != tuple(DIALECTS):
+        elif set(rule.dialects) - set(rule.silent) != set(DIALECTS):
             yield translate("Source: %s") % line
         else:
             yield translate("In all five texts: %s") % line
-    for source in (source for source in rule.sources if not source.section):
-        number = "is" if len(source.dialects) == 1 else "are"
-        line = translate(f"Ours, where %s {number} silent") % names(source.dialects, translate)
-        yield line if agreed else pair % (line, translate(source.level))
+    if rule.silent:
+        yield translate("Not specified by %s") % names(rule.silent, translate)
     absent = [dialect for dialect in DIALECTS if dialect not in rule.dialects]
     if absent:
         yield translate("Not in %s") % names(absent, translate)
@@ -87,6 +93,7 @@ def by_text(rule: Rule, translate: Translate) -> Iterator[tuple[str, str, str]]:
         level = rule.level(dialect)
         told = [source for source in rule.sources if dialect in source.dialects]
         parts = _parts(told, level, translate)
+        parts = translate("not specified") if dialect in rule.silent else parts
         yield names([dialect], translate), translate(level) if level else "", parts
 
 
@@ -94,8 +101,7 @@ def _parts(told: Sequence[Source], level: str, translate: Translate) -> str:
     """Name the sections of one text, and those of others that speak for it."""
     comma, parts = translate(", "), dict[tuple[str, str], list[str]]()
     for source in told:
-        section = f"“{source.section}”" if source.section else translate("ours")
-        parts.setdefault((source.level, source.text), []).append(section)
+        parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
     others = {"core": translate("core text"), "asgi": names([MAIN], translate)}
     found = []
     for (each, text), sections in parts.items():

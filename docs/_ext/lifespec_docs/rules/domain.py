@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.domains import Domain, ObjType
 from sphinx.roles import XRefRole
 from sphinx.util import logging
@@ -24,7 +25,7 @@ from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules import citations, rulebook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from lifespec_docs.rules.rulebook import Rule
 
 __all__ = [
+    "BehaviourDirective",
     "RuleDirective",
     "RuleDomain",
     "RuleRole",
@@ -52,39 +54,89 @@ logger = logging.getLogger(__name__)
 
 
 class rule_node(nodes.General, nodes.Element):
-    """A rule: `slug`, `party`, `level`, `head`, `sources`, `texts`, its children the body."""
+    """A rule, or a wording or behaviour of it; its children are the body.
+
+    `group` are the specifications of the box, () if it is the main one; `party`, `level`, `head`,
+    `sources` and `texts` are drawn from rules.toml.
+    """
 
 
 class RuleDirective(SphinxDirective):
-    """One rule: its argument is the slug, its content the text."""
+    """One rule: its argument is the slug, its content the text.
+
+    With the option `in`, which names specifications, it is how these word the rule.
+    """
 
     required_arguments = 1
     has_content = True
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {"in": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Return the rule with its body parsed; nothing where the slug is unknown."""
+        """Return the rule with its body parsed; nothing where the file has no such box."""
         slug = self.arguments[0]
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
         rule = domain.book.get(slug)
         if rule is None:
             logger.warning("rules.toml has no rule %r.", slug, location=self.get_location())
             return []
-        domain.note(slug, self.get_location())
-        body = self.parse_content_to_nodes()
-        node = rule_node("", *body, ids=[slug], slug=slug, classes=_classes(rule))
-        node["party"], node["level"] = rule.party, rule.levels[0]
-        self.state.document.ids.setdefault(slug, node)
+        group = self.group(rule)
+        if group not in rule.boxes:
+            text = "rules.toml has no such box of the rule %r: %s"
+            there = "; ".join(", ".join(each) or "the main one" for each in rule.boxes)
+            logger.warning(text, slug, f"there are {there}.", location=self.get_location())
+            return []
+        domain.note(slug, group, self.get_location())
+        node = rule_node("", *self.parse_content_to_nodes(), slug=slug, group=group)
+        node["ids"] = [_anchor(rule, group)]
+        node["party"], node["level"] = rule.party, _level(rule, group)
+        node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
+        self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
-        node["head"] = (translate(rule.party), citations.level_line(rule, translate))
-        node["sources"] = tuple(citations.source_lines(rule, translate))
+        party = rule.party if node["level"] else ""
+        node["head"] = (party and translate(party), citations.box_line(rule, group, translate))
+        node["sources"] = tuple(_sources(rule, group, translate))
         node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
 
+    def group(self, _rule: Rule) -> tuple[str, ...]:
+        """Return the specifications whose box this is."""
+        named = self.options.get("in", "").split(",")
+        return tuple(filter(None, map(str.strip, named)))
 
-def _classes(rule: Rule) -> list[str]:
-    level = rule.levels[0].replace(" ", "-")
-    return ["rule", level, *(["ours"] if rule.silent == rule.dialects else [])]
+
+class BehaviourDirective(RuleDirective):
+    """What lifespec does if no specification, or not each, says what to do.
+
+    It has no level, and nobody breaks it.
+    """
+
+    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {}
+
+    def group(self, rule: Rule) -> tuple[str, ...]:
+        """Return the specifications that do not say it."""
+        return rule.silent or ("none",)
+
+
+def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
+    """Name the box: the first one of a rule has the name of the rule."""
+    if group == rule.boxes[0]:
+        return rule.slug
+    return "-".join([rule.slug, *(["behaviour"] if group == rule.silent else group)]).replace(
+        " ", "-"
+    )
+
+
+def _level(rule: Rule, group: tuple[str, ...]) -> str:
+    return rule.level(group[0]) if group else rule.levels[0]
+
+
+def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]) -> Iterator[str]:
+    """Name the sections in the main box, and in that of a behaviour who does not say it."""
+    if not group:
+        yield from citations.source_lines(rule, translate)
+    elif group == rule.silent:
+        yield translate("Not specified by %s") % citations.names(group, translate)
 
 
 class RuleRole(XRefRole):
@@ -109,8 +161,8 @@ class RuleDomain(Domain):
     name = "lifespec"
     label = "lifespan rules"
     object_types = {"rule": ObjType("rule", "rule")}  # noqa: RUF012 - so the base class has it
-    initial_data = {"rules": {}}  # noqa: RUF012 - the same
-    data_version = 1
+    initial_data = {"rules": {}, "boxes": {}}  # noqa: RUF012 - the same
+    data_version = 2
 
     @property
     def book(self) -> dict[str, Rule]:
@@ -125,24 +177,34 @@ class RuleDomain(Domain):
         """Slug to docname."""
         return self.data["rules"]  # type: ignore[no-any-return]
 
-    def note(self, slug: str, location: str) -> None:
-        """Record that the page being read holds this rule."""
-        if slug in self.rules:
-            logger.warning(
-                "The rule %r stands on page %r already.", slug, self.rules[slug], location=location
-            )
-        self.rules[slug] = self.env.docname
+    @property
+    def boxes(self) -> dict[tuple[str, tuple[str, ...]], str]:
+        """Slug and specifications to docname."""
+        return self.data["boxes"]  # type: ignore[no-any-return]
+
+    def note(self, slug: str, group: tuple[str, ...], location: str) -> None:
+        """Record that the page being read holds this box."""
+        if (slug, group) in self.boxes:
+            text, page = "The rule %r stands on page %r already.", self.boxes[slug, group]
+            logger.warning(text, slug, page, location=location)
+        elif self.rules.get(slug, self.env.docname) != self.env.docname:
+            text, page = "The rule %r has a box on page %r, and belongs there.", self.rules[slug]
+            logger.warning(text, slug, page, location=location)
+        self.boxes[slug, group] = self.rules[slug] = self.env.docname
 
     def clear_doc(self, docname: str) -> None:
         """Forget the rules of a page."""
         for slug in [slug for slug, home in self.rules.items() if home == docname]:
             del self.rules[slug]
+        for box in [box for box, home in self.boxes.items() if home == docname]:
+            del self.boxes[box]
 
     def merge_domaindata(
-        self, docnames: AbstractSet[str], otherdata: dict[str, dict[str, str]]
+        self, docnames: AbstractSet[str], otherdata: dict[str, dict[Any, str]]
     ) -> None:
         """Take over the rules of pages that another process read."""
-        self.rules.update({s: home for s, home in otherdata["rules"].items() if home in docnames})
+        for mine, theirs in ((self.data[name], otherdata[name]) for name in self.initial_data):
+            mine.update({key: home for key, home in theirs.items() if home in docnames})
 
     def resolve_xref(
         self,
@@ -184,12 +246,13 @@ class RuleDomain(Domain):
 
 
 def example_of(rule: nodes.Element) -> nodes.Element | None:
-    """Return the example that follows a rule before the next rule or its section's end."""
+    """Return the example that follows the boxes of a rule before another or its section's end."""
     section = rule
     while not isinstance(section, nodes.section | nodes.document):
         section = section.parent
     after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
-    following = after[after.index(rule) + 1 :]
+    others = after[after.index(rule) + 1 :]
+    following = [each for each in others if each.get("slug") != rule["slug"]]
     if not following or isinstance(following[0], rule_node):
         return None
     return cast("nodes.Element", following[0])
@@ -197,7 +260,7 @@ def example_of(rule: nodes.Element) -> nodes.Element | None:
 
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each rule that no example follows; name the example of each other after it."""
-    for rule in doctree.findall(rule_node):
+    for rule in (node for node in doctree.findall(rule_node) if node["slug"] in node["ids"]):
         if (example := example_of(rule)) is None:
             logger.warning("No example follows the rule %r.", rule["slug"], location=rule)
         else:
@@ -218,21 +281,26 @@ def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
 
 
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn of each rule of rules.toml that no page describes."""
+    """Warn of each rule of rules.toml that no page describes, and of each box that is missing."""
     domain = cast("RuleDomain", env.domains[RuleDomain.name])
     path = Path(app.srcdir, app.config.rules_file).resolve()
     for rule in domain.book.values():
+        place = f"{path}:{rule.line}"
         if rule.slug not in domain.rules:
-            logger.warning("No page has the rule %r.", rule.slug, location=f"{path}:{rule.line}")
+            logger.warning("No page has the rule %r.", rule.slug, location=place)
+            continue
+        for group in (each for each in rule.boxes if (rule.slug, each) not in domain.boxes):
+            text, texts = "No page has the box of the rule %r for: %s.", ", ".join(group)
+            logger.warning(text, rule.slug, texts or "all", location=place)
 
 
 def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Open the box and write its heading."""
-    slug = escape(node["slug"])
+    slug, anchor = escape(node["slug"]), escape(node["ids"][0])
     party, level = (escape(word) for word in node["head"])
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(
-        f'<p class="rule-head"><a class="rule-slug" href="#{slug}"><code>{slug}</code></a> '
+        f'<p class="rule-head"><a class="rule-slug" href="#{anchor}"><code>{slug}</code></a> '
         f'<span class="rule-duty"><span class="rule-party">{party}</span> '
         f'<span class="rule-level">{level}</span></span></p>'
     )
@@ -250,9 +318,10 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("rules_file", "rules.toml", rebuild="env", types=[str])
     app.add_domain(RuleDomain)
     app.add_directive("rule", RuleDirective)
+    app.add_directive("behaviour", BehaviourDirective)
     app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
     app.add_node(rule_node, html=(visit_rule, depart_rule))
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 3, "parallel_read_safe": True}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    Explanation = dict[str, str | list[list[str]]]
+    Explanation = dict[str, object]
 
 __all__ = ["as_json", "explained"]
 
@@ -37,20 +37,27 @@ def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:
     for path in doctrees.rglob("*.doctree"):
         page = pickle.loads(path.read_bytes())  # noqa: S301 - our own build's
         title = " ".join(_text(node) for node in list(page.findall(nodes.title))[:1])
-        for rule in page.findall(rule_node):
+        file = path.relative_to(doctrees).with_suffix(".html").as_posix()
+        boxes = list(page.findall(rule_node))
+        for rule in (box for box in boxes if box["slug"] in box["ids"]):
             party, level = rule["head"]
-            address = f"{path.relative_to(doctrees).with_suffix('.html').as_posix()}#{rule['slug']}"
+            more = [box for box in boxes if box["slug"] == rule["slug"] and box is not rule]
             yield (
                 rule["slug"],
                 {
                     "party": party,
                     "level": level,
-                    "text": "\n".join(_text(node) for node in rule.findall(nodes.paragraph)),
+                    "text": _body(rule),
+                    "more": [[box["head"][1], list(box["group"]), _body(box)] for box in more],
                     "texts": [list(text) for text in rule["texts"]],
                     "page": title,
-                    "address": address,
+                    "address": f"{file}#{rule['slug']}",
                 },
             )
+
+
+def _body(box: rule_node) -> str:
+    return "\n".join(_text(node) for node in box.findall(nodes.paragraph))
 
 
 def _text(node: nodes.Node) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
@@ -28,7 +28,7 @@ class RulebookError(SphinxError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What texts say: their dialects, the level, and the section, "" where the rule is ours.
+    """What specifications say: their dialects, the level, and the section.
 
     `text` is "core" where the section is one of the core text that the dialects lean on, "asgi"
     where it is one of lifespan 2.0 (ASGI), whose semantics they take over; "" where it is theirs.
@@ -42,12 +42,28 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row of the file, and the line where it begins."""
+    """One row of the file, and the line where it begins.
+
+    `silent` are the specifications that do not say it: there, what lifespec does has a box of its
+    own. `wordings` are the groups of those that word it in another way; `says` has the sentences
+    of the file, by group: () is that of the main box, `silent` that of lifespec's behaviour.
+    """
 
     slug: str
     party: str
     sources: tuple[Source, ...]
     line: int
+    silent: tuple[str, ...] = ()
+    says: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+
+    @property
+    def boxes(self) -> tuple[tuple[str, ...], ...]:
+        """The groups of specifications that have a box on the pages, () for the main one."""
+        return tuple(self.says)
+
+    def box(self, dialect: str) -> tuple[str, ...]:
+        """Return the group whose box says the rule for a specification."""
+        return next((group for group in self.says if dialect in group), ())
 
     def level(self, dialect: str) -> str:
         """Return the strongest level that the rule has in a dialect, "" where it has none."""
@@ -57,20 +73,15 @@ class Rule:
     @property
     def levels(self) -> tuple[str, ...]:
         """Each level once: that of the main text first, then the strongest."""
-        others = sorted({self.level(each) for each in self.dialects}, key=LEVELS.index)
+        found = {self.level(each) for each in self.dialects} - {""}
+        others = sorted(found, key=LEVELS.index)
         return tuple(dict.fromkeys(filter(None, [self.level(MAIN), *others])))
 
     @property
     def dialects(self) -> tuple[str, ...]:
         """The dialects that have the rule, in the order of the table."""
         named = {dialect for source in self.sources for dialect in source.dialects}
-        return tuple(dialect for dialect in DIALECTS if dialect in named)
-
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """The dialects that have the rule from us alone."""
-        told = {each for source in self.sources if source.section for each in source.dialects}
-        return tuple(dialect for dialect in self.dialects if dialect not in told)
+        return tuple(each for each in DIALECTS if each in named or each in self.silent)
 
 
 def read(path: Path) -> dict[str, Rule]:
@@ -95,13 +106,14 @@ def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
     try:
         sources = tuple(
             Source(
-                tuple(entry["dialects"]),
-                entry["level"],
-                entry.get("section", ""),
-                entry.get("text", ""),
+                tuple(entry["dialects"]), entry["level"], entry["section"], entry.get("text", "")
             )
-            for entry in row["source"]
+            for entry in row.get("source", ())
         )
-        return Rule(slug, row["party"], sources, line)
-    except (KeyError, TypeError) as error:
+        says = {(): row["says"]} if sources else {}
+        own = [*row.get("wording", ()), *([row["ours"]] if "ours" in row else ())]
+        says |= {tuple(each["dialects"]): each["says"] for each in own}
+        silent = tuple(row["ours"]["dialects"]) if "ours" in row else ()
+        return Rule(slug, row["party"], sources, line, silent, says)
+    except (AttributeError, KeyError, TypeError) as error:
         raise RulebookError(f"{path.resolve()}:{line}: {slug} lacks {error}.") from error

@@ -23,7 +23,7 @@ from lifespec.validate import DIALECTS
 from lifespec_docs.i18n import lint_rules
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules import rulebook
-from lifespec_docs.rules.citations import names
+from lifespec_docs.rules.citations import OURS, names
 from lifespec_docs.rules.dialect_tables import NONE, OfDialects, groups, said, table
 from lifespec_docs.rules.domain import RuleDomain, rule_node
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["READ", "Drawn", "drawn_node", "held_node", "setup"]
 
 READ = (
-    "Behind each level stands the section that says so; a rule of ours fills a silence.",
+    "Each rule names its section. lifespec's behaviour has no level: no specification asks for it.",
     "A rule's name leads to its page, and “Example” to a program that obeys it.",
 )
 
@@ -109,19 +109,19 @@ class Drawn(SphinxPostTransform):
         dialect, *others = place["dialects"]
         for rule in (rule for rule in self.known if rule.party == place["party"]):
             for other in others:
-                if rule.level(other) != rule.level(dialect):
+                if (rule.level(other), rule.box(other)) != (rule.level(dialect), rule.box(dialect)):
                     sentence = "%s and %s differ in the rule %r: they cannot be drawn as one."
                     logger.warning(sentence, dialect, other, rule.slug, location=place)
-            if level := rule.level(dialect):
-                text = self._text(rule, level)
-                classes = ["held", level.replace(" ", "-"), *["ours"] * (dialect in rule.silent)]
+            if dialect in rule.dialects:
+                text = self._text(rule, dialect)
+                classes = ["held", rule.level(dialect).replace(" ", "-") or "ours"]
                 line = self._line(rule, dialect)
                 yield held_node("", line, *text, classes=[*classes, "no-search"])
 
     def _line(self, rule: Rule, dialect: str) -> nodes.paragraph:
         """Say level and section, with links to the rule's box and to its example."""
         parts = {
-            "held-level": nodes.Text(self.translate(rule.level(dialect))),
+            "held-level": nodes.Text(self.translate(rule.level(dialect) or OURS)),
             "held-source": nodes.Text(self._source(rule, dialect)),
             "held-example": self._link(rule, "example", nodes.Text(self.translate("Example"))),
         }
@@ -137,9 +137,9 @@ class Drawn(SphinxPostTransform):
         return pending_xref("", shown, refdoc=self.env.docname, refexplicit=True, **place)
 
     def _source(self, rule: Rule, dialect: str) -> str:
-        found = [each for each in rule.sources if dialect in each.dialects and each.section]
+        found = [each for each in rule.sources if dialect in each.dialects]
         sections = dict.fromkeys(self._section(source, dialect) for source in found)
-        return self.translate("; ").join(sections) or self.translate("ours")
+        return self.translate("; ").join(sections) or self.translate("not specified")
 
     def _section(self, source: Source, dialect: str) -> str:
         section = f"“{source.section}”"
@@ -150,28 +150,28 @@ class Drawn(SphinxPostTransform):
             text = self.translate("the core text of %s") % dialect.partition(" ")[0].upper()
         return self.translate("%s, %s") % (text, section)
 
-    def _text(self, rule: Rule, level: str) -> list[nodes.Node]:
-        """Return a copy of what stands in the rule's box, with this level."""
-        box = self.boxes(self.domain.rules[rule.slug])[rule.slug].deepcopy()
+    def _text(self, rule: Rule, dialect: str) -> list[nodes.Node]:
+        """Return a copy of what the box of a specification says, at the level that it has there."""
+        group = rule.box(dialect)
+        box = self.boxes(self.domain.rules[rule.slug])[rule.slug, group].deepcopy()
         for node in box.findall(nodes.Element):
             node["ids"] = []
             if "refdoc" in node:
                 node["refdoc"] = self.env.docname
         for text in list(box.findall(nodes.Text)):
             if not isinstance(text.parent, nodes.literal):
-                text.parent.replace(text, nodes.Text(self._levelled(text, rule.levels[0], level)))
+                text.parent.replace(text, nodes.Text(self._levelled(text, rule, dialect)))
         return list(box.children)
 
-    def _levelled(self, text: str, stated: str, level: str) -> str:
-        """Put the word of this level in the place of the level that is stated."""
+    def _levelled(self, text: str, rule: Rule, dialect: str) -> str:
+        if rule.box(dialect):
+            return text
         chinese = (self.config.language or "").startswith("zh")
-        pattern = lint_rules.CHINESE_WORDS if chinese else lint_rules.ENGLISH_WORDS
-        word = lint_rules.CHINESE[level] if chinese else level
-        stated = stated.replace(" ", "_")
-        return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
+        return lint_rules.levelled(text, rule.levels[0], rule.level(dialect), chinese=chinese)
 
-    def _boxes(self, docname: str) -> dict[str, rule_node]:
-        return {box["slug"]: box for box in self.env.get_doctree(docname).findall(rule_node)}
+    def _boxes(self, docname: str) -> dict[tuple[str, tuple[str, ...]], rule_node]:
+        found = self.env.get_doctree(docname).findall(rule_node)
+        return {(box["slug"], box["group"]): box for box in found}
 
     def _levels(self) -> nodes.table:
         """Return the table of the rules on which not all say the same."""
@@ -191,9 +191,8 @@ class Drawn(SphinxPostTransform):
     def _cell(self, rule: Rule, dialect: str) -> str:
         level = rule.level(dialect)
         if not level:
-            return NONE
-        ours = [self.translate("ours")] if dialect in rule.silent else []
-        return " · ".join([self.translate(level), *ours])
+            return self.translate("not specified") if dialect in rule.silent else NONE
+        return self.translate(level)
 
 
 def visit_held(writer: HTML5Translator, node: held_node) -> None:
