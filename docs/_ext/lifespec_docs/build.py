@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import fcntl
+import filecmp
 import json
 import os
 import re
@@ -112,7 +113,7 @@ class Build:
         known, done = self.known(), self.done()
         total = sum(page["run"] for page in known.values())
         yield (
-            f"{self.name + ':':<10}{_number(len(known), 'page')}, {len(done['read'])} read again; "
+            f"{self.name + ':':<10}{_number(len(known), 'page')}, {len(done['read'])} read; "
             f"{_number(total, 'example')}, {done['ran']} run"
         )
         yield (
@@ -252,6 +253,8 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
             builds = [Build(language, KEPT) for language in LANGUAGES]
             _say("Nothing has changed since the last build.")
             _publish(builds, work, into)
+            if into == SITE:
+                _explain(builds)
             return
         compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
         results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
@@ -339,13 +342,27 @@ def _catalog_faults(english: Build) -> Iterator[str]:
 
 
 def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
-    """Put copies of the pages where the site stands."""
+    """Put copies of the pages where the site stands; leave it alone where they stand there."""
+    page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
+    first = into / "index.html"
+    stands = first.exists() and first.read_text(encoding="utf-8") == page
+    if stands and all(_same(build.html, into / build.folder) for build in builds):
+        return
     for build in builds:
         shutil.copytree(build.html, work / "site" / build.folder)
-    page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
     (work / "site" / "index.html").write_text(page, encoding="utf-8")
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
+
+
+def _same(ours: Path, theirs: Path) -> bool:
+    """Whether two folders have the same files, by name, size and time."""
+    return theirs.is_dir() and _equal(filecmp.dircmp(ours, theirs, ignore=[], hide=[]))
+
+
+def _equal(found: filecmp.dircmp[str]) -> bool:
+    other = found.left_only or found.right_only or found.diff_files or found.funny_files
+    return not other and all(map(_equal, found.subdirs.values()))
 
 
 def _read(work: Path) -> Iterator[str]:
