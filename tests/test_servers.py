@@ -118,7 +118,7 @@ def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
 def test_unknown_cases_are_refused() -> None:
     """Those too that put others on trial."""
     for name in ("no-such-case", "start-and-stop"):
-        with pytest.raises(Unchecked, match=f"there is no case {name!r} for servers"):
+        with pytest.raises(Unchecked, match=f"there is no case for servers {name!r}"):
             servers.chosen([name])
 
 

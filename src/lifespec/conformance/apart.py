@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case
     from lifespec.conformance.vocabulary import Party
 
-__all__ = ["Job", "check", "main", "serve"]
+__all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
 AT_ONCE = os.cpu_count() or 1  # processes that work
@@ -61,7 +61,7 @@ class Job:
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
     """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
-        bench = _Bench(job, pool)
+        bench = Bench(job, pool)
         first, *others = job.cases()
         usual = bench.first(first)
         tell()
@@ -81,7 +81,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
     return Report(job.target, job.dialect, findings, applications.note_on(findings))
 
 
-class _Bench:
+class Bench:
     """Tries cases, several at a time.
 
     In real time many more of them, unless the first one has shown that they need the processor:

@@ -12,6 +12,7 @@ from lifespec.conformance.hosts import HOSTED
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
 from lifespec.conformance.subjects import Subject
+from lifespec.conformance.texts import unknown
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
     The text is the newest of its protocol where none is named.
     """
     if name not in HOSTED:
-        raise Unchecked(f"there is no driver {name!r}: name {', '.join(DRIVERS)}")
+        raise unknown("driver", name, DRIVERS, "lifespec check driver --help")
     protocol = HOSTED[name].protocol
     texts = [text for text in DIALECTS if text.partition(" ")[0] == protocol]
     text = dialect or texts[-1]

@@ -20,7 +20,6 @@ __all__ = [
     "Finding",
     "Report",
     "Verdict",
-    "printable",
     "requirement",
     "verdict_for",
 ]
@@ -168,10 +167,3 @@ def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
     if level and silent:
         return f"{says} ({title} does not specify this case)"
     return f"{says} ({level or 'not specified'}, {title})"
-
-
-def printable(character: str) -> str:
-    """Return a character, or an escape where it is none to print."""
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
 from lifespec.conformance.findings import Finding, Verdict, requirement, verdict_for
+from lifespec.conformance.texts import said
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _answer(seen: Seen, phase: str) -> str:
 
 def _end(seen: Seen) -> str:
     if seen.ended in ("raised", "exited"):
-        text = str(seen.error)
+        text = said(seen.error)
         return f"raised {type(seen.error).__name__}{': ' * bool(text)}{text}"
     return {"returned": "returned", "cancelled": "obeyed its cancellation"}.get(
         seen.ended, "did not end"

@@ -18,6 +18,7 @@ from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
 from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
 from lifespec.conformance.subjects import Subject
+from lifespec.conformance.texts import unknown
 from lifespec.conformance.trials import START, Trial
 from lifespec.testing.ladder import sequence
 from lifespec.testing.trace import Entry
@@ -43,7 +44,7 @@ def chosen(only: Sequence[str] = ()) -> list[Case]:
     known = {case.name: case for case in cases.load() if case.party == "server"}
     for name in only:
         if name not in known:
-            raise Unchecked(f"there is no case {name!r} for servers: `lifespec cases` lists them")
+            raise unknown("case for servers", name, known, "lifespec cases --party server")
     return [known[name] for name in only or known]
 
 

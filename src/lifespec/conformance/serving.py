@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
+from lifespec.conformance.texts import said, shown
 from lifespec.testing import trace
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Call:
         elif how == "cancelled":
             self.note("cancelled")
         else:
-            self.note("raised", type(error).__name__, str(error))
+            self.note("raised", type(error).__name__, said(error))
         self._moved()
 
     async def _called(self, scope: dict[str, Any]) -> None:
@@ -163,7 +164,7 @@ class Call:
     def _checked(self, scope: Any, receive: Any, send: Any) -> Awaitable[Any]:
         call = self.app(scope, receive, send)
         if not hasattr(type(call), "__await__"):
-            raise NoApplication(f"a call of it returned {call!r}, which cannot be awaited")
+            raise NoApplication(f"a call of it returned {shown(call)}, which cannot be awaited")
         return call
 
     async def _receive(self) -> Any:
