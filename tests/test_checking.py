@@ -1,11 +1,14 @@
 """The commands `lifespec check` and `lifespec cases`: options, output, exit status."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,8 +16,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import cli
-from lifespec.conformance import apart, brokers, cases, checking, drivers, servers
+from lifespec.conformance import apart, brokers, cases, checking, drivers, report, servers
 from lifespec.conformance.findings import Finding, Report, Verdict
+from lifespec.conformance.leftovers import began_within, until
 from lifespec.conformance.subjects import OfPerl
 from lifespec.validate import DIALECTS
 
@@ -203,13 +207,25 @@ def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., 
     assert suite.attrib["failures"] == "1"
 
 
+def test_a_rule_can_be_left_out(
+    found: Callable[..., list[Any]], ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """It counts for nothing, then; one that there is not is a sentence."""
+    found("fail")
+    assert ended("check", "app", "shop:live", "--ignore", "startup-sent")[0] == 1
+    status, out, _ = ended("check", "app", "shop:live", "--ignore", "events-known")
+    assert (status, "events-known" in out) == (2, False)
+    status, _, err = ended("check", "app", "shop:live", "--ignore", "nosuch")
+    assert (status, err.startswith("lifespec: there is no rule 'nosuch'")) == (2, True)
+
+
 def test_a_file_that_cannot_be_written(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
-    """The report is shown all the same; a sentence says why there is no file."""
-    found("pass")
+    """A sentence says so before anything is checked."""
+    given = found("pass")
     status, out, err = ended("check", "app", "shop:live", "--json", "no/a.json")
-    assert (status, "PASS 1" in out) == (2, True)
+    assert (status, out, given) == (2, "", [])
     wanted = "lifespec: no/a.json cannot be written: No such file or directory; name another\n"
     assert err == wanted
 
@@ -232,7 +248,16 @@ def test_a_file_that_cannot_be_written(
             ["app", "shop:live", "--dialect", "asgi 3.0"],
             f"there is no text 'asgi 3.0': name {', '.join(DIALECTS)}, asgi, amgi, pagi",
         ),
-        (["driver", "starlet"], "there is no driver 'starlet': name lifespec, asgi-lifespan"),
+        (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
+        (
+            ["server", "--only", "stat", "--", "x", "{app}{port}"],
+            "there is no case for servers 'stat': did you mean state",
+        ),
+        (
+            ["server", "--workers", "'", "--", "x"],
+            '--workers "\'" are no words of a command: No closing quotation',
+        ),
+        (["app", "shop:live", "--limit", "1e300"], "a limit is a number of seconds, not '1e300'"),
         (
             ["server", "--dialect", "amgi", "--", "x", "{app}"],
             "by AMGI messages come from a broker: give --broker redis or mosquitto",
@@ -309,7 +334,7 @@ def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) ->
     """A rule is named by its slug."""
     status, out, err = ended("cases", "--rule", "be-nice")
     assert (status, out) == (2, "")
-    assert err == "lifespec: there is no rule 'be-nice': `lifespec cases` names them\n"
+    assert err == "lifespec: there is no rule 'be-nice'; `lifespec cases` lists all\n"
 
 
 @pytest.mark.parametrize(("verdict", "status"), [("pass", 0), ("fail", 1), ("skip", 2)])
@@ -346,11 +371,108 @@ def test_any_terminal(encoding: str, tmp_path: Path) -> None:
     assert shown in done.stdout.decode(encoding)
 
 
-def test_a_trial_of_servers_that_is_terminated_is_broken_off(
-    ended: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", checking.SIGNALS)
+@pytest.mark.parametrize("subject", [["server", "--", "x", "{app}{port}"], ["app", "shop:live"]])
+def test_a_check_that_is_to_end_is_broken_off(
+    number: signal.Signals,
+    subject: list[str],
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """SIGTERM is like Ctrl+C there, so that no server is left behind; afterwards it is itself."""
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(servers, "check", lambda *_: signal.raise_signal(signal.SIGTERM))
-    assert ended("check", "server", "--", "x", "{app}{port}")[2] == "lifespec: interrupted\n"
-    assert signal.getsignal(signal.SIGTERM) == before
+    """Each signal is like Ctrl-C; while things are cleaned up, and afterwards, none of them is."""
+    before = [signal.getsignal(each) for each in checking.SIGNALS]
+
+    def check(*_: object) -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            for each in checking.SIGNALS:
+                signal.raise_signal(each)
+
+    monkeypatch.setattr(servers, "check", check)
+    monkeypatch.setattr(apart, "check", check)
+    told = ended("check", *subject, "--json", "a.json")
+    assert told == (128 + number, "", "lifespec: interrupted\n")
+    assert [signal.getsignal(each) for each in checking.SIGNALS] == before
+    assert sorted(path.name for path in Path().iterdir()) == ["shop.py"]
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """`nohup` lets a check go on when the terminal is closed."""
+    found("pass")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with checking._interruptible():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_outside_of_the_main_thread(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """No signal arrives there."""
+    found("pass")
+    told: list[Any] = []
+    thread = threading.Thread(target=lambda: told.append(ended("check", "app", "shop:live")))
+    thread.start()
+    thread.join()
+    assert told[0][0] == 0
+
+
+LEAVES = """
+import os, subprocess, sys, time
+
+async def slow(scope, receive, send):
+    options = {"env": {**os.environ}, "start_new_session": True}
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], **options)
+    with open("pids", "a") as file:
+        file.write(f"{os.getpid()} {sleeper.pid} ")
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", checking.SIGNALS)
+def test_nothing_is_left_of_a_check(number: signal.Signals, tmp_path: Path) -> None:
+    """Neither a process nor a folder."""
+    (tmp_path / "shop.py").write_text(LEAVES)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    setting = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:slow", "--limit", "100"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=setting, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert until(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), 60)
+        assert [*folder.iterdir()]
+        process.send_signal(number)
+        assert process.communicate(timeout=60)[1] == "lifespec: interrupted\n"
+    assert process.returncode == 128 + number
+    assert [*folder.iterdir()] == []
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert until(lambda: not any(began_within(pid, 0, time.monotonic()) for pid in pids), 10)
+
+
+def test_a_bar_on_a_terminal(
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is shown on standard error, where that is a terminal, and nowhere else."""
+    found("pass")
+    shown: list[str] = []
+
+    @contextlib.contextmanager
+    def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+        shown.append(title)
+        yield lambda: None
+
+    monkeypatch.setattr(report, "progress", progress)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ended("check", "app", "shop:live")
+    assert shown == []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    ended("check", "app", "shop:live")
+    assert shown == ["shop:live"]

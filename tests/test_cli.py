@@ -134,7 +134,6 @@ def test_an_installation_that_lacks_the_file(
 @pytest.mark.parametrize(
     ("arguments", "wanted", "help_"),
     [
-        ([], "the following arguments are required: COMMAND", "lifespec"),
         (["paste"], "argument COMMAND: invalid choice: 'paste' (choose from ", "lifespec"),
         (["copy"], "the following arguments are required: FILE", "lifespec copy"),
         (["copy", "server", "validate"], "unrecognized arguments: validate", "lifespec"),
@@ -157,7 +156,7 @@ def test_bad_usage(
     assert said.endswith(f"; `{help_} --help` says what can be given")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["copy", "--help"], ["explain", "--help"]])
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["copy", "--help"], ["explain", "--help"]])
 def test_help_fits_a_terminal(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -229,17 +228,16 @@ def test_a_terminal_that_lacks_the_characters(
     [
         (
             "startup-snt",
-            "did you mean startup-sent, startup-answered or startup-failed-shown?",
+            ": did you mean startup-sent, startup-answered or startup-failed-shown?",
         ),
-        ("same-lop", "did you mean same-loop?"),
-        ("xyzzy", ""),
+        ("same-lop", ": did you mean same-loop?"),
+        ("xyzzy", ";"),
     ],
 )
 def test_a_rule_that_there_is_not(slug: str, sentence: str, refusal: Callable[..., str]) -> None:
     """The sentence names those of a similar name."""
     said = refusal("explain", slug)
-    similar = f": {sentence}" if sentence else ", nor one of a similar name"
-    assert said == f"there is no rule {slug!r}{similar}"
+    assert said == f"there is no rule {slug!r}{sentence} `lifespec cases` lists all"
 
 
 def test_an_installation_that_lacks_the_rules(
@@ -302,6 +300,47 @@ def test_an_output_that_cannot_be_written(
         monkeypatch.setattr(sys, "stdout", stream)
         said = refusal("copy", "server")
     assert said == "the output cannot be written: No space left on device"
+
+
+def test_what_is_no_matter_of_the_output(
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    """Whatever the system refuses is told as that, with the file where it was one."""
+
+    def refuse(_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(metadata, "version", refuse)
+    assert refusal("--version") == "this could not be done: Too many open files"
+
+    def lacks(_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/a/file")
+
+    monkeypatch.setattr(metadata, "version", lacks)
+    said = refusal("--version")
+    assert said == "this could not be done: /a/file: No such file or directory"
+
+
+def test_what_others_said_is_one_plain_line(refusal: Callable[..., str]) -> None:
+    """No control character reaches the terminal, and a long sentence is cut."""
+    said = refusal("paste\x1b]0;title\x07\x9b31m\nline")
+    assert said.isprintable()
+    assert "title" in said
+    said = refusal("explain", "x" * 100_000)
+    assert len(said) < 600
+    assert said.endswith("`lifespec cases` lists all")
+
+
+def test_a_command_loads_what_it_needs() -> None:
+    """Nobody waits for the suite who copies a file, nor for rich who asks for help."""
+    for arguments, absent in ((["--help"], "checking"), (["check", "--help"], "report")):
+        program = f"import sys; from lifespec.cli import main\ntry: main({arguments!r})\n"
+        program += "finally: print(*sys.modules)"
+        command = [sys.executable, "-c", program]
+        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        loaded = told.stdout.splitlines()[-1].split()
+        assert "lifespec.cli" in loaded
+        assert not {f"lifespec.conformance.{absent}", "rich"} & {*loaded}
 
 
 def interrupted(_: object) -> None:

@@ -159,31 +159,3 @@ def test_lines_end_where_they_may(text: str, lines: list[str]) -> None:
 def test_further_lines_are_indented() -> None:
     """They begin below where the first one went on."""
     assert list(explain.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
-
-
-@pytest.mark.parametrize(
-    ("slug", "near"),
-    [
-        ("startup-snt", "startup-sent"),
-        ("STARTUP_SENT", "startup-sent"),
-        ("crash", "crash-logged"),
-        ("decline-by-return", "decline-by-returning"),
-        ("xyzzy", ""),
-    ],
-)
-def test_what_one_may_have_meant(slug: str, near: str) -> None:
-    """The nearest comes first; three at most, and none where none is near."""
-    found = explain.near(slug, explain.read("en"))
-    assert found[:1] == [near] * bool(near)
-    assert len(found) == len(set(found)) <= 3
-
-
-def test_names_that_have_a_word() -> None:
-    """Who gives a part of a name is told of those that have it; the nearest are not told twice."""
-    rules = explain.read("en")
-    assert explain.near("startup", rules)[0] == "startup-sent"
-    assert explain.near("crash", rules) == [
-        "crash-logged",
-        "crash-may-continue",
-        "crashed-stays-quiet",
-    ]

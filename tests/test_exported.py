@@ -26,6 +26,13 @@ def test_json() -> None:
     assert [*map(Finding.read, read["findings"])] == list(found.findings)
 
 
+def test_a_command_with_control_characters() -> None:
+    """The XML is well-formed whatever was given."""
+    found = Report("a \x01\x00 b]]>\udc80", "asgi 2.0", (finding("pass"),))
+    suite = ET.fromstring(exported.as_junit(found).encode("utf-8"))
+    assert suite.attrib["name"] == "a \\x01\\x00 b]]>\\udc80, asgi 2.0"
+
+
 def test_junit() -> None:
     """Each finding is a test case: failed, skipped, or passed with what was seen."""
     findings = (

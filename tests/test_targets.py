@@ -178,6 +178,51 @@ def test_a_factory_that_fails(name: str, said: str, refusal: Callable[..., str])
     assert refusal(f"bazaar:shop.{name}", factory=True, limit=0.2).startswith(said)
 
 
+ODD = """
+class Odd(Exception):
+    def __repr__(self): raise ValueError
+    __str__ = __repr__
+
+class App(Odd):
+    async def __call__(self, scope, receive, send): ...
+
+app, number = App(), Odd()
+def raises(): raise Odd
+def __getattr__(name):
+    if name == "leaves": raise SystemExit(3)
+    if name == "hangs":
+        while True: pass
+    raise OSError("no " + name)
+"""
+
+
+def test_what_has_no_text(write: Callable[[str, str], None], refusal: Callable[..., str]) -> None:
+    """An application needs none; of whatever else has none something is told."""
+    write("odd.py", ODD)
+    assert type(find("odd:app")).__name__ == "App"
+    assert refusal("odd:number").startswith("odd:number is <Odd, whose repr() raises ValueError>,")
+    said = refusal("odd:raises", factory=True)
+    assert said.startswith("`odd:raises()` raised Odd: (its text cannot be had: ValueError): make")
+    assert refusal("odd:app.nothing").startswith(
+        "odd:app.nothing: there is no 'nothing' in <App, whose repr() raises ValueError>;"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("any", "raised OSError: no any: make it"), ("leaves", "raised SystemExit: 3: make it")],
+)
+def test_a_module_that_looks_its_names_up(
+    name: str, said: str, write: Callable[[str, str], None], refusal: Callable[..., str]
+) -> None:
+    """What its `__getattr__` raises is told, and it has the limit of the import."""
+    write("odd.py", ODD)
+    told = refusal(f"odd:{name}")
+    assert told.startswith("`getattr(<module 'odd' from ")
+    assert f", '{name}')` {said}" in told
+    assert refusal("odd:hangs", limit=0.2).startswith("odd:hangs was not there within 0.2 s")
+
+
 def test_a_factory_that_is_none(refusal: Callable[..., str]) -> None:
     """What cannot be called makes nothing."""
     said = refusal("bazaar:number", factory=True)

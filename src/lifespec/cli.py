@@ -2,29 +2,30 @@
 
 Each command is a function of two: one adds its parser to the others, one does what was asked and
 returns the exit status. What cannot be done is a Refused: a sentence on standard error, status 2.
-An OSError that a command lets through is one of standard output.
+What a command needs is imported when it is carried out: the others do not wait for it.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from contextlib import ExitStack, suppress
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from lifespec.conformance import checking, explain
-from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.output import OutputFailed, writing
+from lifespec.conformance.texts import Unchecked, plain, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 __all__ = ["COPY_ME", "Refused", "main"]
 
-INTERRUPTED = 130  # as shells have it
+SIGNALLED = 128  # and the signal's number, as shells have it
 COPY_ME = {
     "server": "the server's half of the protocol",
     "application": "the application's half",
@@ -38,7 +39,16 @@ class Refused(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses bad usage in one line."""
+    """Refuses bad usage in one line; what it can be given is added when it is asked."""
+
+    fill: Callable[[Parser], object] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Add what can be given, and parse."""
+        fill, self.fill = self.fill, None
+        if fill:
+            fill(self)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Say what to do beside what argparse found."""
@@ -52,16 +62,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Refused, Unchecked) as refused:
         _say(str(refused))
         return 2
-    except KeyboardInterrupt:
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        _say(f"this could not be done: {named}{error.strerror or error}")
+        return 2
+    except KeyboardInterrupt as interrupt:
         _say("interrupted")
-        return INTERRUPTED
+        return SIGNALLED + (interrupt.args[0] if interrupt.args else signal.SIGINT)
 
 
 def _say(sentence: str) -> None:
-    """Write to standard error; where it is closed or full, the status has to say it alone."""
+    """Write one line to standard error; where it is closed or full, the status says it alone."""
     with suppress(OSError):
         if sys.stderr is not None:
-            sys.stderr.write(f"lifespec: {sentence}\n")
+            sys.stderr.write(f"lifespec: {plain(sentence)}\n")
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -73,12 +87,13 @@ def _run(argv: Sequence[str] | None) -> int:
             arguments = _parser().parse_args(argv)
             status = arguments.run(arguments)
         finally:
-            sys.stdout.flush()  # not when Python ends: that would be a traceback
+            with writing():
+                sys.stdout.flush()  # not when Python ends: that would be a traceback
     except BrokenPipeError:  # who reads has read enough
         _drop_output()
-    except OSError as error:
+    except OutputFailed as failed:
         _drop_output()
-        raise Refused(f"the output cannot be written: {error.strerror}") from None
+        raise Refused(f"the output cannot be written: {failed}") from None
     return status
 
 
@@ -90,12 +105,16 @@ def _drop_output() -> None:
 def _parser() -> Parser:
     parser = Parser(prog="lifespec", description="The reference of the lifespan protocol.")
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True, title="commands")
-    _add_copy(commands)
-    _add_explain(commands)
-    checking.add_check(commands)
-    checking.add_cases(commands)
+    parser.set_defaults(run=lambda _: _help(parser))
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for name, (help_, fill) in _COMMANDS.items():
+        commands.add_parser(name, help=help_).fill = fill
     return parser
+
+
+def _help(parser: Parser) -> int:
+    parser.print_help()
+    return 0
 
 
 def _version() -> str:
@@ -105,16 +124,14 @@ def _version() -> str:
         return "(not installed)"
 
 
-def _add_copy(commands: argparse._SubParsersAction[Parser]) -> None:
+def _add_copy(parser: Parser) -> None:
     files = "\n".join(f"  {name:13}{what}" for name, what in COPY_ME.items())
-    parser = commands.add_parser(
-        "copy",
-        help="print a file to take into your own project",
-        description="Print a file that needs the standard library and nothing else.\n"
-        "Its licence, 0BSD, asks for no notice.",
-        epilog=f"files:\n{files}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser.description = (
+        "Print a file that needs the standard library and nothing else.\n"
+        "Its licence, 0BSD, asks for no notice."
     )
+    parser.epilog = f"files:\n{files}"
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("file", metavar="FILE", type=_copy_me, help="one of the files below")
     parser.add_argument("--to", metavar="PATH", type=Path, help="write it there; PATH is new")
     parser.set_defaults(run=_copy)
@@ -136,7 +153,8 @@ def _copy(arguments: argparse.Namespace) -> int:
     if arguments.to:
         _write(arguments.to, content)
     else:
-        sys.stdout.buffer.write(content)
+        with writing():
+            sys.stdout.buffer.write(content)
     return 0
 
 
@@ -154,12 +172,9 @@ def _write(path: Path, content: bytes) -> None:
         raise Refused(f"{path} cannot be written: {error.strerror}; name another path") from None
 
 
-def _add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser(
-        "explain",
-        help="show a rule: whose it is, what it says, and which text says so",
-        description="Show a rule, in the language of the locale where that is Chinese.",
-    )
+def _add_explain(parser: Parser) -> None:
+    explain = import_module("lifespec.conformance.explain")
+    parser.description = "Show a rule, in the language of the locale where that is Chinese."
     parser.add_argument("slug", metavar="SLUG", help="its name, such as startup-sent")
     languages = sorted(explain.FOLDERS)
     parser.add_argument("--language", choices=languages, help="English or Chinese instead")
@@ -167,6 +182,7 @@ def _add_explain(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
+    explain = import_module("lifespec.conformance.explain")
     language = arguments.language or explain.language(os.environ)
     try:
         rules = explain.read(language)
@@ -176,15 +192,24 @@ def _explain(arguments: argparse.Namespace) -> int:
         ) from None
     rule = rules.get(arguments.slug)
     if rule is None:
-        raise Refused(_no_rule(arguments.slug, explain.near(arguments.slug, rules)))
+        raise unknown("rule", arguments.slug, rules, "lifespec cases")
     text = "".join(f"{line}\n" for line in explain.lines(rule))
-    sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))
+    with writing():
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))
     return 0
 
 
-def _no_rule(slug: str, near: Sequence[str]) -> str:
-    if not near:
-        return f"there is no rule {slug!r}, nor one of a similar name"
-    *others, last = near
-    meant = f"{', '.join(others)} or {last}" if others else last
-    return f"there is no rule {slug!r}: did you mean {meant}?"
+def _add_check(parser: Parser) -> None:
+    import_module("lifespec.conformance.checking").add_subjects(parser)
+
+
+def _add_cases(parser: Parser) -> None:
+    import_module("lifespec.conformance.checking").add_filters(parser)
+
+
+_COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
+    "copy": ("print a file to take into your own project", _add_copy),
+    "explain": ("show a rule: whose it is, what it says, and which text says so", _add_explain),
+    "check": ("put an application, middleware or a server on trial", _add_check),
+    "cases": ("list the conversations of the suite", _add_cases),
+}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case
     from lifespec.conformance.vocabulary import Party
 
-__all__ = ["Job", "check", "main", "serve"]
+__all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
 AT_ONCE = os.cpu_count() or 1  # processes that work
@@ -61,7 +61,7 @@ class Job:
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
     """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
-        bench = _Bench(job, pool)
+        bench = Bench(job, pool)
         first, *others = job.cases()
         usual = bench.first(first)
         tell()
@@ -78,10 +78,11 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             pool.break_off()
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
-    return Report(job.target, job.dialect, findings, applications.note_on(findings))
+    found = Report(job.target, job.dialect, findings, applications.note_on(findings))
+    return judging.concluded(found, bench.usual) if bench.usual else found
 
 
-class _Bench:
+class Bench:
     """Tries cases, several at a time.
 
     In real time many more of them, unless the first one has shown that they need the processor:
@@ -216,6 +217,7 @@ def _played(subject: Any, job: dict[str, Any]) -> Trial:
         if case.party == "middleware":
             return middleware.trial(subject, case, dialect, **limits)
         usual = Usual(*job["usual"]) if job["usual"] else None
-        return applications.trial(subject, case, dialect, usual, **limits)
+        own = job["target"].partition(":")[0].partition(".")[0]
+        return applications.trial(subject, case, dialect, usual, own=own, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

@@ -15,6 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from lifespec.conformance.texts import Unchecked
 from lifespec.conformance.vocabulary import (
     DOINGS,
     KEYS,
@@ -50,10 +51,6 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 class CaseError(ValueError):
     """A file of cases breaks its format: `str()` names file and case, and what is allowed."""
-
-
-class Unchecked(Exception):
-    """A subject could not be put on trial; `str()` says what was given, and what to do."""
 
 
 _OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}

@@ -8,7 +8,8 @@ import shlex
 import signal
 import sys
 import textwrap
-from contextlib import contextmanager, suppress
+import threading
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,40 +21,38 @@ from lifespec.conformance import (
     drivers,
     explain,
     exported,
-    report,
     servers,
     wording,
 )
-from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.isolation import ISOLATIONS
+from lifespec.conformance.output import Target, writing
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES, OfPerl, Subject
+from lifespec.conformance.texts import Unchecked, unknown
 from lifespec.conformance.vocabulary import PARTIES
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lifespec.conformance.findings import Report
 
-__all__ = ["add_cases", "add_check", "add_outputs", "publish"]
+__all__ = ["add_filters", "add_subjects"]
 
 BRIDGE = Path(__file__).with_name("bridge.pl")
+SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def add_check(commands: Any) -> Any:
-    """Add `check` to the commands of a parser; return the subjects it can put on trial."""
-    parser = commands.add_parser(
-        "check",
-        help="put an application, middleware or a server on trial",
-        description="Put somebody on trial: play conversations, and judge what was seen.",
-        epilog="exit status: 0 it conforms, 1 it does not, 2 it could not be checked",
-    )
+def add_subjects(parser: Any) -> None:
+    """Add to the parser of `check` the subjects that it can put on trial."""
+    parser.description = "Put somebody on trial: play conversations, and judge what was seen."
+    parser.epilog = "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked"
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
     _add_middleware(subjects)
     _add_server(subjects)
     _add_driver(subjects)
-    return subjects
 
 
 def _add_app(subjects: Any) -> None:
@@ -71,7 +70,8 @@ def _add_app(subjects: Any) -> None:
     parser.add_argument(
         "--factory", action="store_true", help="TARGET is called, and returns the application"
     )
-    add_outputs(parser)
+    _add_isolation(parser)
+    _add_outputs(parser)
     parser.add_argument(
         "--pipe",
         metavar="COMMAND",
@@ -80,6 +80,16 @@ def _add_app(subjects: Any) -> None:
         help="last, and instead of TARGET: a program that is the application, in any language",
     )
     parser.set_defaults(run=_check, party="application")
+
+
+def _add_isolation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--isolation",
+        choices=ISOLATIONS,
+        default="auto",
+        help="import TARGET once and fork a process for each case, or spawn an interpreter for"
+        " each (default: fork where the import leaves no thread and no open file)",
+    )
 
 
 def _add_middleware(subjects: Any) -> None:
@@ -91,7 +101,8 @@ def _add_middleware(subjects: Any) -> None:
     parser.add_argument(
         "target", metavar="TARGET", help="module:attribute, called with an application"
     )
-    add_outputs(parser)
+    _add_isolation(parser)
+    _add_outputs(parser)
     parser.set_defaults(run=_check, party="middleware", factory=False, pipe=[])
 
 
@@ -114,6 +125,7 @@ def _add_server(subjects: Any) -> None:
     parser.add_argument(
         "--workers",
         metavar="ARGUMENTS",
+        type=_words,
         default="",
         help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
     )
@@ -122,7 +134,7 @@ def _add_server(subjects: Any) -> None:
         choices=[*brokers.BROKERS],
         help="start this one for each trial: the server takes its messages there",
     )
-    add_outputs(parser, PATIENCE, "the server may do nothing")
+    _add_outputs(parser, PATIENCE, "the server may do nothing")
     parser.set_defaults(run=_server)
 
 
@@ -157,7 +169,7 @@ def _add_driver(subjects: Any) -> None:
     )
     parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
     _add_only(parser)
-    add_outputs(parser, PATIENCE, "the driver may do nothing", None)
+    _add_outputs(parser, PATIENCE, "the driver may do nothing", None)
     parser.set_defaults(run=_driver)
 
 
@@ -168,22 +180,45 @@ def _driver(arguments: argparse.Namespace) -> int:
 
 def _trials(job: servers.Job, arguments: argparse.Namespace) -> int:
     only = servers.chosen(arguments.only)
-    with report.progress(job.subject, len(only)) as tell, _terminated_as_interrupted():
-        found = servers.check(job, only, tell)
-    return publish(found, arguments)
+    return _publish(arguments, job.subject, len(only), lambda tell: servers.check(job, only, tell))
+
+
+def _words(text: str) -> str:
+    """Refuse what no shell takes for words."""
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise Unchecked(f"--workers {text!r} are no words of a command: {error}") from None
+    return text
 
 
 @contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM break the trials off as Ctrl+C does, so that no server is left behind."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP break a check off as Ctrl-C does, and what cleans up then, nobody.
+
+    A signal that is ignored, as `nohup` has it, stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    heard = [each for each in SIGNALS if before[each] != signal.SIG_IGN]
+
+    def end(number: int, _: object) -> None:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for each in heard:
+        signal.signal(each, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each in heard:
+            signal.signal(each, before[each])
 
 
-def add_outputs(
+def _add_outputs(
     parser: argparse.ArgumentParser,
     limit: float = applications.LIMIT,
     what: str = "an import, or an answer, may take",
@@ -205,8 +240,16 @@ def add_outputs(
         default=limit,
         help=f"how long {what} (default: %(default)g)",
     )
-    parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
-    parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    parser.add_argument("--strict", action="store_true", help="a should that is missed fails, too")
+    parser.add_argument(
+        "--ignore",
+        metavar="RULE",
+        type=_slug,
+        action="append",
+        default=[],
+        help="leave this rule out, or these",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
     languages = sorted(explain.FOLDERS)
     parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
@@ -218,8 +261,11 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise Unchecked(f"a limit is a number of seconds, not {text!r}")
+    if not SHORTEST <= seconds <= LONGEST:
+        raise Unchecked(
+            f"a limit is a number of seconds, not {text!r}: give one from {SHORTEST:g} to"
+            f" {LONGEST:.0f}"
+        )
     return seconds
 
 
@@ -236,36 +282,51 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.factory,
         arguments.limit,
         pipe,
+        arguments.isolation,
     )
-    with report.progress(job.target, len(job.cases())) as tell:
-        found = apart.check(job, tell)
-    return publish(found, arguments)
+    check = lambda tell: apart.check(job, tell)  # noqa: E731  one line, as for servers
+    return _publish(arguments, job.target, len(job.cases()), check)
 
 
-def publish(found: Report, arguments: argparse.Namespace) -> int:
-    """Print a report, write its files, and return the exit status."""
+def _publish(
+    arguments: argparse.Namespace,
+    title: str,
+    count: int,
+    check: Callable[[Callable[[], object]], Report],
+) -> int:
+    """Check a subject, print the report, write its files, and return the exit status."""
     words = wording.wording(arguments.language or explain.language(os.environ))
-    with suppress(BrokenPipeError):  # who reads has read enough; the verdict is what it is
-        report.show(found, sys.stdout, every=arguments.verbose, wording=words)
-    _write(arguments.json, exported.as_json(found))
-    _write(arguments.junit, exported.as_junit(found, strict=arguments.strict))
+    with ExitStack() as stack:
+        json, junit = (
+            stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
+        )
+        with _interruptible(), _progress(title, count) as tell:
+            found = check(tell).without(arguments.ignore)
+        from lifespec.conformance import report  # noqa: PLC0415  rich, which takes its time
+
+        with suppress(BrokenPipeError), writing():  # who reads has read enough
+            report.show(found, sys.stdout, every=arguments.verbose, wording=words)
+        json.write(exported.as_json(found))
+        junit.write(exported.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
 
 
-def _write(path: Path | None, text: str) -> None:
-    if path:
-        try:
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise Unchecked(f"{path} cannot be written: {error.strerror}; name another") from None
+@contextmanager
+def _progress(title: str, count: int) -> Iterator[Callable[[], object]]:
+    """Show how far the check is, where standard error is a terminal."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from lifespec.conformance import report  # noqa: PLC0415  the same
+
+    with report.progress(title, count) as tell:
+        yield tell
 
 
-def add_cases(commands: Any) -> None:
-    """Add `cases` to the commands of a parser."""
-    parser = commands.add_parser(
-        "cases",
-        help="list the conversations of the suite",
-        description="List the cases: who is on trial, what happens, and which rules are judged.",
+def add_filters(parser: Any) -> None:
+    """Add to the parser of `cases` what chooses among them."""
+    parser.description = (
+        "List the cases: who is on trial, what happens, and which rules are judged."
     )
     parser.add_argument("--party", choices=PARTIES, help="only those with that one on trial")
     parser.add_argument(
@@ -276,7 +337,7 @@ def add_cases(commands: Any) -> None:
 
 def _slug(text: str) -> str:
     if text not in cases.rules():
-        raise Unchecked(f"there is no rule {text!r}: `lifespec cases` names them")
+        raise unknown("rule", text, cases.rules(), "lifespec cases")
     return text
 
 
@@ -284,8 +345,11 @@ def _cases(arguments: argparse.Namespace) -> int:
     for case in cases.load():
         slugs = list(dict.fromkeys(each.slug for each in case.expect))
         if arguments.party in (None, case.party) and arguments.rule in (None, *slugs):
-            sys.stdout.write(f"{case.name}  ({case.party})\n")
-            for text in (case.says, f"judges {', '.join(slugs)}"):
-                lines = textwrap.wrap(text, 76, break_on_hyphens=False)
+            texts = (case.says, f"judges {', '.join(slugs)}")
+            lines = [
+                line for text in texts for line in textwrap.wrap(text, 76, break_on_hyphens=False)
+            ]
+            with writing():
+                sys.stdout.write(f"{case.name}  ({case.party})\n")
                 sys.stdout.write("".join(f"    {line}\n" for line in lines))
     return 0

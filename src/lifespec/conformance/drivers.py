@@ -12,6 +12,7 @@ from lifespec.conformance.hosts import HOSTED
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.servers import Job
 from lifespec.conformance.subjects import Subject
+from lifespec.conformance.texts import unknown
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
@@ -24,7 +25,15 @@ _BESIDE = {
     "interrupted": "Nobody sends a driver a signal.",
     "hangs-at-startup": "Nobody tells a driver to stop while it starts.",
     "port-in-use": "A driver listens on no port.",
-    "two-workers": "A driver runs in one process.",
+    **dict.fromkeys(
+        (
+            "two-workers",
+            "two-workers-failed",
+            "two-workers-failed-with-empty-message",
+            "two-workers-failed-without-message",
+        ),
+        "A driver runs in one process.",
+    ),
     "request-in-flight": "Who makes a request waits for its answer before the driver is left.",
     "shutdown-after-serving": "Who uses a driver makes the requests, and decides when they end.",
 }
@@ -32,7 +41,7 @@ _BY_REQUEST = "Each request has a lifespan of its own, which ends with it."
 _OF_EACH: Mapping[str, Mapping[str, str]] = {
     "amgi-common": {"state-shallow-copy": "The servers that use it copy the state."},
     "mangum": {
-        **dict.fromkeys(("slow-start", "slow-shutdown"), _BY_REQUEST),
+        **dict.fromkeys(("slow-start", "very-slow-start", "slow-shutdown"), _BY_REQUEST),
         **dict.fromkeys(("crashes-while-serving", "returns-while-serving"), _BY_REQUEST),
         **dict.fromkeys(("sends-after-its-end", "state-set-while-serving"), _BY_REQUEST),
         "state-shallow-copy": _BY_REQUEST,
@@ -46,7 +55,7 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
     The text is the newest of its protocol where none is named.
     """
     if name not in HOSTED:
-        raise Unchecked(f"there is no driver {name!r}: name {', '.join(DRIVERS)}")
+        raise unknown("driver", name, DRIVERS, "lifespec check driver --help")
     protocol = HOSTED[name].protocol
     texts = [text for text in DIALECTS if text.partition(" ")[0] == protocol]
     text = dialect or texts[-1]
@@ -61,4 +70,5 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
         title=name,
         begins=Subject if protocol == "asgi" else Delivered,
         beside={**_BESIDE, **_OF_EACH.get(name, {})},
+        client=True,
     )

@@ -7,11 +7,10 @@ explain.zh.json; nothing here has words of its own.
 import json
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "near", "read", "wrapped"]
+__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "read", "wrapped"]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
@@ -67,13 +66,6 @@ def read(language: str) -> dict[str, Explanation]:
         )
         for slug, row in found.items()
     }
-
-
-def near(slug: str, known: Mapping[str, Explanation]) -> list[str]:
-    """Return the slugs that one may have meant, at most three: those alike, those of that word."""
-    slug = slug.lower().replace("_", "-")
-    alike = get_close_matches(slug, known, n=3, cutoff=0.6)
-    return list(dict.fromkeys([*alike, *(each for each in known if slug in each)]))[:3]
 
 
 def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:

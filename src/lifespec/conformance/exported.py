@@ -8,7 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.findings import Verdict, printable
+from lifespec.conformance.findings import Verdict
+from lifespec.conformance.texts import printable
 
 if TYPE_CHECKING:
     from lifespec.conformance.findings import Finding, Report
@@ -34,7 +35,9 @@ def as_junit(report: Report, *, strict: bool = False) -> str:
         "errors": "0",
         "skipped": str(counted["skipped"]),
     }
-    suite = ET.Element("testsuite", {"name": f"{report.subject}, {report.dialect}", **numbers})
+    suite = ET.Element(
+        "testsuite", {"name": _xml(f"{report.subject}, {report.dialect}"), **numbers}
+    )
     for finding in report.findings:
         names = {"classname": finding.slug, "name": finding.case}
         _add(ET.SubElement(suite, "testcase", names), finding, strict=strict)

@@ -20,7 +20,6 @@ __all__ = [
     "Finding",
     "Report",
     "Verdict",
-    "printable",
     "requirement",
     "verdict_for",
 ]
@@ -99,7 +98,8 @@ class Report:
     """All that was found about a subject, by one of DIALECTS.
 
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
-    is "".  `supported` is False for an application that does not support lifespan.
+    is "".  `supported` is False for an application that does not support lifespan; `whose` says
+    whose doing that is, where it is not its own.
     """
 
     subject: str
@@ -108,6 +108,7 @@ class Report:
     note: str = ""
     obstacle: str = ""
     supported: bool = True
+    whose: str = ""
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""
@@ -146,7 +147,7 @@ class Report:
             return 1
         if self.unchecked:
             return 2
-        return int(strict and not self.supported)
+        return int(strict and not (self.supported or self.whose))
 
 
 def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
@@ -168,10 +169,3 @@ def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
     if level and silent:
         return f"{says} ({title} does not specify this case)"
     return f"{says} ({level or 'not specified'}, {title})"
-
-
-def printable(character: str) -> str:
-    """Return a character, or an escape where it is none to print."""
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()

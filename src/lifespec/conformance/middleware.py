@@ -13,6 +13,7 @@ from lifespec.conformance import cases, judging, playing, serving
 from lifespec.conformance.applications import LIMIT, Trial
 from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told, Usual
+from lifespec.conformance.texts import said, shown
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Probe:
         try:
             await send(event)
         except Exception as error:
-            self.refusals.append(f"{type(error).__name__}: {error}")
+            self.refusals.append(f"{type(error).__name__}: {said(error)}")
 
 
 _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -136,12 +137,12 @@ def _played(
         app = middleware(probe)
     except Exception as error:
         raise cases.Unchecked(
-            f"called with an application, it raised {type(error).__name__}: {error}; middleware"
-            " takes an application and returns one"
+            f"called with an application, it raised {type(error).__name__}: {said(error)};"
+            " middleware takes an application and returns one"
         ) from None
     if not callable(app):
         raise cases.Unchecked(
-            f"called with an application, it returned {app!r}; middleware takes an application"
+            f"called with an application, it returned {shown(app)}; middleware takes an application"
             " and returns one"
         )
     seen = playing.play(app, case, dialect, limit, real=real)[-1]

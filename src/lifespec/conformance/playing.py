@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
 from lifespec.conformance.serving import IDLE, Call, Seen
+from lifespec.conformance.texts import said
 from lifespec.testing import clock
 
 if TYPE_CHECKING:
@@ -237,7 +238,7 @@ class _Player:
             async with asyncio.timeout(self.limit):
                 await call.judge(scope, _hears(scope), _says(note))
         except Exception as error:
-            note("raised", type(error).__name__, str(error))
+            note("raised", type(error).__name__, said(error))
         else:
             note("returned")
         return True

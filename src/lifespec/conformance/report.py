@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from lifespec.conformance.explain import columns, wrapped
-from lifespec.conformance.findings import Verdict, printable
+from lifespec.conformance.findings import Verdict
+from lifespec.conformance.texts import printable
 from lifespec.conformance.wording import ENGLISH
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from lifespec import limits
-from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.texts import Unchecked, said, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,12 +32,12 @@ def find(target: str, *, factory: bool = False, limit: float = 30.0) -> Callable
         raise Unchecked(f"{module!r} is no name of a module: give {wanted}:{attribute}")
     if "" not in sys.path:
         sys.path.insert(0, "")
-    found = _attribute(target, _limited(target, limit, lambda: _module(module)), attribute)
+    found = _limited(target, limit, lambda: _attribute(target, _module(module), attribute))
     if factory:
         found = _limited(target, limit, _called(target, found))
     if not callable(found):
         what = f"what {target} makes" if factory else target
-        raise Unchecked(f"{what} is {found!r}, which cannot be called: name an application")
+        raise Unchecked(f"{what} is {shown(found)}, which cannot be called: name an application")
     return cast("Callable[..., Any]", found)
 
 
@@ -85,7 +85,7 @@ def _called(target: str, found: Any) -> Callable[[], Any]:
 
 
 def _raised(what: str, error: BaseException) -> str:
-    text = " / ".join(str(error).splitlines())
+    text = " / ".join(said(error).splitlines())
     return (
         f"`{what}` raised {type(error).__name__}{': ' * bool(text)}{text}:"
         " make it work in `python -c` first"
@@ -101,5 +101,9 @@ def _attribute(target: str, module: ModuleType, path: str) -> Any:
         except AttributeError:
             near = difflib.get_close_matches(name, dir(owner), n=3)
             has = f"it has {', '.join(near)}" if near else "name one that it has"
-            raise Unchecked(f"{target}: there is no {name!r} in {owner!r}; {has}") from None
+            raise Unchecked(f"{target}: there is no {name!r} in {shown(owner)}; {has}") from None
+        except limits.LimitPassed:
+            raise
+        except BaseException as error:
+            raise Unchecked(_raised(f"getattr({shown(owner)}, {name!r})", error)) from None
     return found

@@ -10,12 +10,14 @@ import functools
 import inspect
 import sys
 from contextlib import contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterator
+    from pathlib import Path
 
     from lifespec.testing.running import Running
 
@@ -41,6 +43,13 @@ PLAIN = (
     " unittest.TestCase, call lifespec.testing.run"
 )
 
+KEYS: dict[str, tuple[type, str]] = {
+    "app": (list, "a string such as 'shop.main:app', or several in a list"),
+    "spec": (str, "a string such as 'asgi 2.0'"),
+    "strict": (bool, "true or false"),
+    "factory": (bool, "true or false"),
+}
+
 _ITEM = pytest.StashKey[pytest.Item]()
 
 
@@ -53,11 +62,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(option, type=_seconds_of_option, metavar="SECONDS", help=text)
         parser.addini(f"lifespec_{name}", f"{text} (by default {TIMEOUT})", default=TIMEOUT)
 
+    group.addoption(
+        "--lifespec-app",
+        metavar="TARGET",
+        action="append",
+        help="check this application, module:attribute, with the cases of `lifespec check app` as"
+        " tests; repeatable.  The key app of [tool.lifespec] in pyproject.toml does the same where"
+        " no paths are given",
+    )
+    text = "the specification that --lifespec-app checks by (the default is asgi 2.0)"
+    group.addoption("--lifespec-spec", metavar="SPEC", help=text)
+    text = "with --lifespec-app: fail a test also where the specification says should"
+    group.addoption("--lifespec-strict", action="store_true", default=None, help=text)
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers."""
+    """Declare the markers, and collect the cases of applications where they are asked for."""
     for marker, text in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {text}")
+    _configure_applications(config)
 
 
 def _seconds(text: str) -> float | None:
@@ -77,6 +100,43 @@ def _seconds_of_option(text: str) -> tuple[float | None]:
     except ValueError:
         wanted = "give seconds from 0 on, or none to wait without end"
         raise argparse.ArgumentTypeError(f"{text!r} is no timeout: {wanted}") from None
+
+
+# ---- cases of applications ---------------------------------------------------------------------
+
+
+def _configure_applications(config: pytest.Config) -> None:
+    """Collect the cases of the applications that are named, here or in pyproject.toml."""
+    options, table = config.option, _table(config.rootpath / "pyproject.toml")
+    if not options.lifespec_app and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        options.lifespec_app = table.get("app")  # a worker of pytest-xdist gets the options
+    if not options.lifespec_app:
+        return
+    found = import_module("lifespec.conformance.items")
+    settings = found.Settings(
+        targets=tuple(dict.fromkeys(options.lifespec_app)),
+        spec=options.lifespec_spec or table.get("spec", "asgi"),
+        strict=options.lifespec_strict or table.get("strict", False),
+        factory=table.get("factory", False),
+    )
+    config.pluginmanager.register(found.Applications(settings), "lifespec-applications")
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """Return what of [tool.lifespec] concerns applications; raise UsageError for a wrong type."""
+    text = file.read_text("utf-8") if file.is_file() else ""
+    if "tool.lifespec" not in text:
+        return {}
+    import tomllib  # noqa: PLC0415
+
+    table: dict[str, Any] = tomllib.loads(text).get("tool", {}).get("lifespec", {})
+    if isinstance(table.get("app"), str):
+        table["app"] = [table["app"]]
+    for key, (kind, wanted) in KEYS.items():
+        if not isinstance(table.get(key, kind()), kind):
+            given = f"{key} = {table[key]!r}"
+            raise pytest.UsageError(f"{file}: [tool.lifespec] {given}: give {wanted}")
+    return table
 
 
 # ---- the fixture -------------------------------------------------------------------------------
@@ -214,7 +274,7 @@ def _is_async(item: pytest.Function) -> bool:
     return inspect.iscoroutinefunction(item.obj)
 
 
-def _virtual_backend(backend: str | tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+def _virtual_backend(backend: Any) -> tuple[str, dict[str, Any]]:
     """Return a backend of anyio's with a virtual clock."""
     name, options = (backend, {}) if isinstance(backend, str) else backend
     if name == "trio":

@@ -1,0 +1,61 @@
+"""Texts of others in sentences of ours: no control character, no failing repr, and not too long."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Unchecked", "near", "plain", "printable", "said", "shown", "unknown"]
+
+LONGEST, END = 500, 150  # characters of a sentence, and of its end, which says what to do
+
+
+class Unchecked(Exception):
+    """A subject could not be put on trial; `str()` says what was given, and what to do."""
+
+
+def printable(character: str) -> str:
+    """Return a character, or an escape where it is none to print."""
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def plain(sentence: str) -> str:
+    """Return one line of printable characters; of a long one the beginning and the end."""
+    line = "".join(map(printable, sentence[: LONGEST * 2] + sentence[LONGEST * 2 :][-END:]))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - END]} ... {line[-END:]}"
+
+
+def said(error: object) -> str:
+    """Return the text of an exception, which may have none to give."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"(its text cannot be had: {type(another).__name__})"
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value, which may have none to give."""
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__}, whose repr() raises {type(error).__name__}>"
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Return what a name may have meant, three at most: those alike, those that it is part of."""
+    name, names = name.lower().replace("_", "-"), [*known]
+    alike = get_close_matches(name, names, n=3, cutoff=0.6)
+    return list(dict.fromkeys([*alike, *(each for each in names if name in each)]))[:3]
+
+
+def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
+    """Return what is raised for a name that there is not; the command `lists` names all."""
+    *others, last = near(name, known) or [""]
+    meant = f"{', '.join(others)} or {last}" if others else last
+    question = f": did you mean {meant}?" if meant else ";"
+    return Unchecked(f"there is no {what} {name!r}{question} `{lists}` lists all")
