@@ -374,7 +374,7 @@ def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> Non
     )
     first, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
     assert first["found"]
-    assert last["unchecked"].endswith("wrote 'hello', which is no line of the protocol")
+    assert "wrote 'hello', which is no line of the protocol: " in last["unchecked"]
 
 
 def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
