@@ -68,8 +68,8 @@ def test_real_time_where_it_is_needed() -> None:
         (None, None),
         (Usual("complete", "complete"), None),
         (Usual("failed", ""), None),
-        (Usual("raised", ""), ("skip", "It declines lifespan.")),
-        (Usual("returned", ""), ("skip", "It declines lifespan.")),
+        (Usual("raised", ""), ("skip", "It does not support lifespan.")),
+        (Usual("returned", ""), ("skip", "It does not support lifespan.")),
         (Usual("silent", ""), ("skip", "It does not answer startup: see start-and-stop.")),
         (Usual("exited", ""), ("skip", "It does not answer startup: see start-and-stop.")),
     ],
@@ -81,14 +81,17 @@ def test_cases_that_are_left_out(usual: Usual | None, reason: object) -> None:
         assert left_out(case, usual) == (None if unknown else reason)
 
 
-def test_who_declines_is_not_blamed() -> None:
-    """An application without lifespan conforms."""
+def test_who_declines_is_told_so() -> None:
+    """An application can do without lifespan; who asks strictly wants it."""
 
     async def declines(scope: Any, receive: Any, send: Any) -> None:
         raise ValueError(scope["type"])
 
     found = check(declines)
-    assert found.status(strict=True) == 0
+    assert (found.status(), found.status(strict=True)) == (0, 1)
+    assert found.note.startswith(
+        "It does not support lifespan: on the scope it raised ValueError: lifespan. If it should"
+    )
     verdicts = {
         each.verdict for each in found.findings if each.case not in (USUAL, "unknown-scope")
     }
@@ -145,7 +148,8 @@ def test_a_trial_tells_what_is_usual() -> None:
     """One case can be tried, compared with what is usual, or with itself."""
     case = trials("asgi 2.0")[0]
     tried = trial(live, case, "asgi 2.0", None)
-    assert (tried.usual, tried.doubt) == (Usual("complete", "complete"), "")
+    usual = Usual("complete", "complete", received=True)
+    assert (tried.usual, tried.doubt) == (usual, "")
     assert not {each.verdict for each in tried.findings} & set(FAULTS)
 
 

@@ -207,6 +207,18 @@ def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., 
     assert suite.attrib["failures"] == "1"
 
 
+def test_a_rule_can_be_left_out(
+    found: Callable[..., list[Any]], ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """It counts for nothing, then; one that there is not is a sentence."""
+    found("fail")
+    assert ended("check", "app", "shop:live", "--ignore", "startup-sent")[0] == 1
+    status, out, _ = ended("check", "app", "shop:live", "--ignore", "events-known")
+    assert (status, "events-known" in out) == (2, False)
+    status, _, err = ended("check", "app", "shop:live", "--ignore", "nosuch")
+    assert (status, err.startswith("lifespec: there is no rule 'nosuch'")) == (2, True)
+
+
 def test_a_file_that_cannot_be_written(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:

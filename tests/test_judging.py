@@ -2,8 +2,9 @@
 
 import pytest
 
-from lifespec.conformance import judging
+from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Case, Expectation
+from lifespec.conformance.findings import Finding, Report, Verdict
 from lifespec.conformance.judging import Matter, Told, Usual
 from lifespec.conformance.serving import IDLE, Seen
 from lifespec.conformance.vocabulary import PHRASES
@@ -47,12 +48,15 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
     ("what", "course"),
     [
         (seen(), "Startup was answered with complete; shutdown was answered with complete."),
-        (seen("raised", "", **RAISED), "It declined lifespan: it raised ValueError: http only."),
+        (
+            seen("raised", "", **RAISED),
+            "It does not support lifespan: on the scope it raised ValueError: http only.",
+        ),
         (
             seen("raised", "", ended="raised", error=ValueError()),
-            "It declined lifespan: it raised ValueError.",
+            "It does not support lifespan: on the scope it raised ValueError.",
         ),
-        (seen("returned", ""), "It declined lifespan: it returned."),
+        (seen("returned", ""), "It does not support lifespan: on the scope it returned."),
         (
             seen("failed", "", message="Traceback\n  ...\nOSError: no\n"),
             "Startup was answered with failed: OSError: no.",
@@ -132,8 +136,8 @@ def test_keys_at_the_end() -> None:
     [
         ("startup-answered", seen(), "held"),
         ("startup-answered", seen("failed", ""), "held"),
-        ("startup-answered", seen("raised", "", **RAISED), "held"),
-        ("startup-answered", seen("returned", ""), "held"),
+        ("startup-answered", seen("raised", "", **RAISED), "skip"),
+        ("startup-answered", seen("returned", ""), "skip"),
         ("startup-answered", seen("raised", "", **RAISED, refused=["No."]), "skip"),
         ("startup-answered", seen("silent", "", doing=IDLE), "broken"),
         ("startup-answered", seen("exited", ""), "skip"),
@@ -150,8 +154,66 @@ def test_keys_at_the_end() -> None:
     ],
 )
 def test_answered(slug: str, what: Seen, how: str) -> None:
-    """Startup is answered, or declined; shutdown is answered."""
+    """Startup is answered if lifespan is supported; shutdown is answered."""
     assert told("answered", slug, what)[0] == how
+
+
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [
+        (seen(), "held"),
+        (seen("failed", ""), "held"),
+        (seen("returned", "", received=True), "skip"),
+        (seen("raised", "", **RAISED), "skip"),
+        (seen("raised", "", **RAISED, received=True), "missed"),
+        (seen("raised", "", **RAISED, received=True, refused=["No."]), "skip"),
+    ],
+)
+def test_who_raises_at_startup_misses_a_should(what: Seen, how: str) -> None:
+    """It is served without its startup."""
+    found = told("no raise", "failed-to-prevent-start", what)
+    assert found[0] == how
+    assert ("every server serves it all the same" in found[1]) == (how == "missed")
+
+
+def reported(*verdicts: str) -> Report:
+    """Make a report."""
+    said = "It answers.", "it answers", "It left."
+    rows = (Finding("one", "a", Verdict.named(verdict), *said) for verdict in verdicts)
+    return Report("it", "asgi 2.0", tuple(rows), "So it went.")
+
+
+@pytest.mark.parametrize(
+    ("usual", "statuses", "words"),
+    [
+        (Usual("complete", "complete"), (0, 0), ""),
+        (Usual("failed", ""), (2, 2), "its startup failed. So it went."),
+        (Usual("exited", ""), (2, 2), "at startup it ended the process."),
+        (Usual("raised", ""), (0, 1), "middleware may drop the scope"),
+        (Usual("returned", ""), (0, 1), "mounted in another one"),
+        (Usual("raised", "", received=True), (0, 1), "every server serves it all the same"),
+        (Usual("raised", "", refused="No."), (2, 2), "the suite refused what it sent"),
+        (Usual("raised", "", whose="From Django."), (0, 0), "From Django."),
+        (Usual("raised", "", received=True, whose="From X."), (0, 1), "every server serves"),
+    ],
+)
+def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], words: str) -> None:
+    """Exit status, and a sentence with the usual causes."""
+    found = judging.concluded(reported("pass"), usual)
+    assert (found.status(), found.status(strict=True)) == statuses
+    assert words in found.note + found.obstacle
+    failed = judging.concluded(reported("fail"), usual)
+    assert failed.status() == 1
+
+
+def test_whose_doing_it_is() -> None:
+    """That of an installed package which is not the one that is checked."""
+    theirs = "This comes from Pytest (pytest.main), not from your code."
+    assert judging.whose(seen(actor="pytest.main")) == theirs
+    assert judging.whose(seen(actor="pytest.main"), "pytest") == ""
+    assert judging.whose(seen(actor="json.decoder")) == ""
+    assert judging.whose(seen(actor="not_imported.app")) == ""
+    assert judging.whose(seen()) == ""
 
 
 @pytest.mark.parametrize(
@@ -187,7 +249,7 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
         ),
         (
             seen("raised", "", reaction="raised", **RAISED),
-            ("skip", "It declined lifespan: it raised ValueError: http only."),
+            ("skip", "It does not support lifespan: on the scope it raised ValueError: http only."),
         ),
         (seen(reaction="received"), ("broken", "It called receive.")),
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
@@ -263,3 +325,12 @@ def test_cases_that_are_not_played() -> None:
     assert found.conversation == ""
     same = judging.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
     assert (same.verdict, same.actual) == ("skip", "No.")
+
+
+def test_a_case_is_for_its_specifications() -> None:
+    """By AMGI a failure has a message: a case without it expects nothing there."""
+    for name in ("failed-without-message", "shutdown-failed-without-message"):
+        case = next(case for case in cases.load() if case.name == name)
+        assert list(judging.expected(case, "asgi 2.0"))
+        assert not list(judging.expected(case, "amgi 2.0"))
+        assert not list(judging.without(case, "amgi 2.0", "skip", "No."))

@@ -185,7 +185,7 @@ def test_what_is_said() -> None:
     (found,) = trial(swallows_exceptions, case, "asgi 2.0").findings
     assert found.actual == (
         "Without it: the application's own ProbeError('http only')."
-        " With it: It declined lifespan: it returned."
+        " With it: It does not support lifespan: on the scope it returned."
     )
     assert found.conversation.splitlines()[0].endswith("middleware")
     (found,) = trial(adds_to_scope, case, "asgi 2.0").findings

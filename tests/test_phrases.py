@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.phrases import PHRASES
-from lifespec.conformance.seen import Beside, Seen
+from lifespec.conformance.seen import RAISED as TO_CALLER
+from lifespec.conformance.seen import Beside, Seen, Unspecified
 from sights import answered, line, saw
 
 __all__: list[str] = []
@@ -119,11 +120,43 @@ def test_what_becomes_of_a_try(
     ]
 
 
+def test_what_a_client_raises_to_its_caller() -> None:
+    """It is a refusal, though not out of send; no specification speaks of it."""
+    lines = [CALLED, "plays try  step=1", "sent lifespan.startup.done  step=1"]
+    facts: dict[str, Any] = {"client": True, "status": TO_CALLER, "output": "KeyError: 'type'\n"}
+    seen = saw("sends-an-unknown-type", *lines, **facts)
+    sentence = "send has returned. It raised to the caller: KeyError: 'type'"
+    with pytest.raises(Unspecified, match=sentence):
+        held("refused", seen)
+    assert held("survives", seen) == "skip"
+    with pytest.raises(Beside, match=sentence):
+        actual("survives", seen)
+    with pytest.raises(Unspecified, match="It raised to the caller: KeyError"):
+        held("served", seen)
+
+
+def test_a_connection_after_shutdown() -> None:
+    """It is refused, or accepted, or nobody has tried."""
+    lines = [*STARTED, SHUTDOWN]
+    for knocks, wanted in (([False], True), ([True], False), ([], "skip")):
+        assert held("no connection after", saw("slow-shutdown", *lines, knocks=knocks)) == wanted
+    assert held("no connection after", saw("slow-shutdown", *STARTED, knocks=[True])) == "skip"
+
+
+def test_a_process_is_gone() -> None:
+    """By itself or when it was told to; where the script was not played, nothing is said."""
+    case, played = "stopped-after-a-failed-start", [CALLED, "plays receive  step=2"]
+    assert held("gone", saw(case, *played, ended=6.0)) is True
+    assert held("gone", saw(case, *played, stopped=4.0)) is False
+    assert held("gone", saw(case, CALLED, "plays try  step=1", ended=6.0)) == "skip"
+
+
 def test_what_send_raises_is_told() -> None:
     """By its class and its text."""
-    seen = saw("sends-no-type", CALLED, "refused  step=1")
+    seen = saw("sends-no-type", CALLED, "plays try  step=1", "refused  step=1")
     assert actual("refused", seen) == "send has raised ValueError: no"
-    assert actual("taken", saw("sends-no-type", CALLED, "sent  step=1")) == "send has returned."
+    sent = saw("sends-no-type", CALLED, "plays try  step=1", "sent  step=1")
+    assert actual("taken", sent) == "send has returned."
 
 
 def test_a_send_after_the_end_does_nothing() -> None:
@@ -175,12 +208,15 @@ def test_a_text_is_shown() -> None:
         ("raises-on-the-scope", "plays raise", 'File "/lib/asgi_lifespan/wait.py"', False),
         ("raises-on-the-scope", "plays raise", 'File "/lib/asgi/lifespan.py"', True),
         ("returns-on-the-scope", "plays return", "the lifespan has ended", True),
+        ("raises-on-the-scope", "plays raise", '  File "a.py", line 9, in lifespan', False),
         ("returns-on-the-scope", "plays receive  step=9", "the lifespan has ended", "skip"),
     ],
 )
 def test_a_decline_is_told(case: str, step: str, output: str, right: object) -> None:
     """By a word about the lifespan, or by the text of the exception."""
     assert held("tells", saw(case, CALLED, step, output=output)) == right
+    died = saw(case, CALLED, step, output=output, ended=4.0, status=1)
+    assert held("tells", died) == "skip"
 
 
 def test_a_missing_message_is_empty() -> None:
@@ -190,6 +226,8 @@ def test_a_missing_message_is_empty() -> None:
     refusal = line("refused lifespan.startup.failed", 5, error="KeyError")
     assert held("as empty", saw(case, *played, refusal)) is False
     assert held("as empty", saw(case, *played, output="KeyError: 'message'")) is False
+    assert held("as empty", saw(case, *played, output="DEBUG: no KeyError: 'message' here")) is True
+    assert held("as empty", saw(case, *played, output="KeyError: 'colour'")) is True
     assert held("as empty", saw(case, CALLED)) == "skip"
 
 

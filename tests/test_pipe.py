@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import applications
+from lifespec.conformance import pipe as pipe_module
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.leftovers import began_within, kill, runs, until
 from lifespec.conformance.pipe import Pipe, PipeError
 
 __all__: list[str] = []
@@ -223,9 +225,22 @@ async def app(scope, state, receive, send):
     [
         ('say({"did": "lacking", "what": "JSON::PP"})', "is not ready: it lacks JSON::PP"),
         ('say({"did": "broken", "error": "no app"})', "is not ready: no app"),
-        ('say({"did": "receive"})', "is not ready: it said receive"),
+        (
+            'say({"did": "receive", "id": 1})',
+            'wrote \'{"did": "receive", "id": 1}\', which is no line of the protocol: there is no',
+        ),
+        (
+            'say({"did": "lacking"})',
+            'wrote \'{"did": "lacking"}\', which is no line of the protocol: \'lac',
+        ),
+        (
+            'say({"did": {}})',
+            "wrote '{\"did\": {}}', which is no line of the protocol: it is no object with the key",
+        ),
         ("sys.exit(4)", "is not ready: it ended with status 4"),
-        ("print('hello')", "is not ready: it ended with status"),
+        ("print('hello')", "wrote 'hello', which is no line of the protocol: it is no JSON"),
+        ("print('y' * 999)", f"wrote '{'y' * 200}' ..., which is no line of the protocol"),
+        ("import os; os.close(1); input()", "is not ready: it ended with status -9"),
         ("import time; time.sleep(60)", "was not ready within 1 s"),
     ],
 )
@@ -245,15 +260,112 @@ def test_a_program_that_there_is_not() -> None:
         Pipe(["nosuchprogram"])
 
 
-@pytest.mark.parametrize("line", ["hello", "42", "{}", '{"did": "send", "id": 99, "seq": 1}'])
-def test_a_line_that_is_none_of_the_protocol(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("hello", "it is no JSON"),
+        ("[" * 200_000, "it is no JSON"),
+        ("x" * 3000, "it is too long"),
+        ("42", "it is no object with the key 'did'"),
+        ("{}", "it is no object with the key 'did'"),
+        ('{"did": "foo", "id": 1}', "there is no 'foo'"),
+        ('{"did": "gone", "id": 1}', "there is no 'gone'"),
+        ('{"did": "ready"}', "it is said once, before all others"),
+        ('{"did": "send", "id": 99, "seq": 1, "event": {}}', "there is no call 99"),
+        ('{"did": "send", "id": 1, "event": {}}', "'send' has no 'seq'"),
+        ('{"did": "send", "id": 1, "seq": 1}', "'send' has no 'event'"),
+        ('{"did": "send", "seq": 1, "event": {}}', "'send' has no 'id'"),
+        ('{"did": "send", "id": 1, "seq": "1", "event": {}}', "its 'seq' is no number"),
+        ('{"did": "returned", "id": true}', "its 'id' is no number"),
+        ('{"did": "raised", "id": 1}', "'raised' has no 'error'"),
+        ('{"did": "raised", "id": 1, "error": 1}', "its 'error' is no text"),
+    ],
+)
+def test_a_line_that_is_none_of_the_protocol(
+    line: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The program is ended, and the line is told of."""
     path = tmp_path / "program.py"
     path.write_text(
         f'print(\'{{"did": "ready"}}\', flush=True)\ninput()\nprint({line!r}, flush=True)\ninput()'
     )
+    if why == "it is too long":
+        monkeypatch.setattr(pipe_module, "LONGEST", 2000)
     with Pipe([sys.executable, str(path)], 20) as program:
         with pytest.raises(SystemExit):
             serve(program, {"type": "lifespan"})
-        assert program.fault.endswith(f"wrote {line!r}, which is no line of the protocol")
+        shown = f"{line[:200]!r}{' ...' * (len(line) > 200)}"
+        wanted = f"wrote {shown}, which is no line of the protocol: {why}"
+        assert program.fault.endswith(wanted)
         program.tell(do="event", id=1)  # nobody listens any more
+
+
+def test_an_event_of_any_kind(pipe: Callable[[str], Pipe]) -> None:
+    """What is sent is the application's affair, not the protocol's."""
+    program = pipe("async def app(s, state, receive, send): await send(True); await send(None)")
+    assert serve(program, {"type": "http"}) == [True, None]
+    assert program.fault == ""
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_command_that_starts_the_program(
+    leaves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shell, or npm: the program that speaks is its child, and ends with it in any case."""
+    monkeypatch.setattr(pipe_module, "ENDING", 0.5)
+    path = tmp_path / "program.py"
+    path.write_text(
+        f"{PROGRAM}{LIVE}\nopen('pid', 'w').write(str(os.getpid()))\nasyncio.run(main())\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    words = f"{'setsid ' * leaves}{sys.executable} {path}; true"
+    began = time.monotonic()
+    with Pipe(["sh", "-c", words], 20) as program:
+        assert [each["type"] for each in serve(program, {"type": "lifespan"}, *EVENTS)] == [
+            "lifespan.startup.complete",
+            "lifespan.shutdown.complete",
+        ]
+    assert time.monotonic() - began < 15
+    assert program.fault == ""
+    assert until(lambda: not runs(int(Path("pid").read_text())), 10)
+
+
+EVENTS = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+STAYS = """
+import os, sys, time
+print('{"did": "ready"}', flush=True)
+if os.fork():
+    input()
+    sys.stdin.read()
+    SAYS
+    time.sleep(60)
+SESSION
+open("pid", "w").write(str(os.getpid()))
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("session", ["", "os.setsid()"])
+def test_a_program_that_goes_on_without_input(
+    session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is ended, with its group; who has left that has the output, and nobody waits for it.
+
+    What the program says when its input has ended is no matter any more.
+    """
+    monkeypatch.setattr(pipe_module, "ENDING", 0.5)
+    path = tmp_path / "program.py"
+    path.write_text(STAYS.replace("SESSION", session).replace("SAYS", "print('bye', flush=True)"))
+    monkeypatch.chdir(tmp_path)
+    began = time.monotonic()
+    with Pipe([sys.executable, str(path)], 20) as program:
+        program.tell(do="nothing")
+        assert until(lambda: Path("pid").exists() and Path("pid").read_text(), 10)
+    assert time.monotonic() - began < 15
+    assert program.fault == ""
+    pid = int(Path("pid").read_text())
+    if session:
+        kill([pid])
+        program._reader.join()
+        program._output.close()
+    assert until(lambda: not began_within(pid, 0, time.monotonic()), 10)

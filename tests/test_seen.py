@@ -1,8 +1,20 @@
 """What was seen in a trial can be asked for: lines by kind, the first, how all ended."""
 
+from typing import Any
+
 import pytest
 
-from lifespec.conformance.seen import Beside, among, clock, count, loop, own, short
+from lifespec.conformance.seen import (
+    RAISED,
+    Beside,
+    among,
+    clock,
+    count,
+    loop,
+    own,
+    own_words,
+    short,
+)
 from sights import line, saw
 
 __all__: list[str] = []
@@ -37,6 +49,55 @@ def test_what_did_not_happen_says_how_far_it_came() -> None:
         seen.first("received")
     sentence = 'The application has not come so far: the last of it is "plays receive".'
     assert str(told.value) == sentence
+
+
+GROUP = """\
+INFO: starting
+  + Exception Group Traceback (most recent call last):
+  |   File "/a/hypercorn/run.py", line 9, in serve
+  |     async with trio.open_nursery() as lifespan_nursery:
+  |                ^^^^^^^^^^^^^^^^^^^^
+  | ExceptionGroup: a group (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/a/hosts.py", line 87, in _asgi_lifespan
+    |     await lifespan()
+    | KeyError: 'message'
+    +------------------------------------
+Traceback (most recent call last):
+  File "/a/b.py", line 2, in lifespan
+    raise Failure("lifespan")
+b.Failure: burst
+goodbye
+"""
+
+
+def test_of_a_traceback_only_the_exception_counts() -> None:
+    """Files, functions, lines of code and what is drawn around them are no words of a server."""
+    assert [word.strip(" |") for word in own_words(GROUP)] == [
+        "INFO: starting",
+        "ExceptionGroup: a group (1 sub-exception)",
+        "+-+---------------- 1 ----------------",
+        "KeyError: 'message'",
+        "b.Failure: burst",
+        "goodbye",
+    ]
+
+
+def test_what_was_raised_to_the_caller() -> None:
+    """By a test client alone, and told by its exit status."""
+    facts: dict[str, Any] = {"output": "a\nKeyError: 1\n", "status": RAISED}
+    assert saw("state", client=True, **facts).to_caller == "KeyError: 1"
+    assert saw("state", **facts).to_caller == ""
+    assert saw("state", client=True, status=1).to_caller == ""
+    assert saw("state", client=True, status=RAISED).to_caller == "an exception"
+
+
+def test_the_last_step() -> None:
+    """It is named where it was not reached."""
+    saw("returns-on-the-scope", CALLED, "plays return").finished()
+    with pytest.raises(Beside, match=r'Step 1, "return", was not reached\. The app'):
+        saw("returns-on-the-scope", CALLED).finished()
 
 
 def test_without_a_call_nothing_happened() -> None:

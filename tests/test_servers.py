@@ -14,7 +14,7 @@ import pytest
 from lifespec.conformance import cases, servers, subjects, trials
 from lifespec.conformance.cases import Case, Unchecked
 from lifespec.conformance.findings import Finding
-from lifespec.conformance.seen import Seen
+from lifespec.conformance.seen import RAISED, Seen
 from lifespec.conformance.servers import Job
 from lifespec.testing.trace import Entry
 from sights import line, saw
@@ -150,14 +150,11 @@ def test_workers_have_a_place() -> None:
 
 
 def test_a_server_without_lifespan_is_told_as_that() -> None:
-    """It breaks what each loop that serves has; of the rest nothing applies."""
+    """Nothing was checked, and the exit status says so."""
     only = servers.chosen(["well-behaved", "state"])
     found = servers.check(program(HTTP_ALONE, limit=1.0), only)
-    verdicts = {each.slug: each.verdict for each in found.findings}
-    assert verdicts.pop("once-per-loop") == "warn"
-    assert set(verdicts.values()) == {"skip"}
-    assert found.findings[0].actual == "The server calls the application with no lifespan scope."
-    assert found.status() == 0
+    assert {(each.verdict, each.actual) for each in found.findings} == {("skip", servers.WITHOUT)}
+    assert (found.status(), found.unchecked) == (2, servers.WITHOUT)
 
 
 class Tried:
@@ -259,6 +256,39 @@ def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch)
     assert [(each.verdict, each.actual) for each in found.findings] == [
         ("skip", "Not run: the probe's log is cut short: its last line has no end.")
     ]
+    assert found.status() == 2
+    assert found.unchecked.startswith("The case interrupted could not be played: the probe's log")
+
+
+def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What held until then is skipped, with the step that was not reached."""
+
+    class Halted(Tried):
+        def run(self) -> Seen:
+            played = ["called lifespan", "received lifespan.startup", "plays receive"]
+            return saw(self.case.name, *played)
+
+    monkeypatch.setattr(servers, "Trial", Halted)
+    found = servers.check(job(), servers.chosen(["well-behaved"]))
+    (said,) = [each for each in found.findings if each.slug == "startup-sent"]
+    step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
+    assert said.verdict == "skip"
+    assert said.actual.startswith(step)
+
+
+def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to the caller, and no specification says that it must not."""
+
+    class Raised(Tried):
+        def run(self) -> Seen:
+            lines = ["called lifespan", "plays raise"]
+            facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
+            return saw(self.case.name, *lines, output="ValueError: no\n", **facts)
+
+    monkeypatch.setattr(servers, "Trial", Raised)
+    found = servers.check(job(client=True), servers.chosen(["raises-on-the-scope"]))
+    (said,) = [each for each in found.findings if each.slug == "decline-by-raising"]
+    assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
 
 def test_an_interruption_ends_every_trial() -> None:

@@ -267,3 +267,17 @@ def test_events_that_nobody_knows() -> None:
         assert await receive() == {"type": "lifespan.unheard"}
 
     assert served(app, {"type": "lifespan.unheard"}).ended == "returned"
+
+
+def test_who_acted_is_the_innermost_application() -> None:
+    """That is the last that has scope, receive and send; it called one of them, or raised."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def helper() -> None:
+            await receive()
+            raise ValueError
+
+        await helper()
+
+    assert served(app, STARTUP).actor == __name__
+    assert served(lambda _, receive, __: receive(), STARTUP).actor == ""

@@ -123,6 +123,12 @@ def test_a_request_is_open_until_it_is_released() -> None:
     assert len(seen.all("returned", "http")) == 2
 
 
+def test_a_port_is_tried() -> None:
+    """While the server listens a connection is accepted, and then no more."""
+    seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
+    assert seen.knocks[1:] == [True, False]
+
+
 def test_workers_are_waited_for() -> None:
     """Until as many processes as there are workers have called the application."""
     seen = play(["converse"], ["workers", "stop"])

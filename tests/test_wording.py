@@ -69,7 +69,7 @@ def test_a_rule_is_worded_as_on_its_page(case: str, slug: str, dialect: str, end
     [
         ("the process ends by itself", "进程自行结束"),
         ("the output has this text: no database: db-1", "输出里有这段文字：no database: db-1"),
-        ("a missing message makes no difference: no KeyError, and nothing is served", None),
+        ("a missing message makes no difference: there is no KeyError", None),
         ("what nobody has worded: x", "what nobody has worded: x"),
     ],
 )

@@ -78,7 +78,8 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             pool.break_off()
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
-    return Report(job.target, job.dialect, findings, applications.note_on(findings))
+    found = Report(job.target, job.dialect, findings, applications.note_on(findings))
+    return judging.concluded(found, bench.usual) if bench.usual else found
 
 
 class Bench:
@@ -216,6 +217,7 @@ def _played(subject: Any, job: dict[str, Any]) -> Trial:
         if case.party == "middleware":
             return middleware.trial(subject, case, dialect, **limits)
         usual = Usual(*job["usual"]) if job["usual"] else None
-        return applications.trial(subject, case, dialect, usual, **limits)
+        own = job["target"].partition(":")[0].partition(".")[0]
+        return applications.trial(subject, case, dialect, usual, own=own, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

@@ -56,7 +56,8 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
         usual = usual or tried.usual
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
-    return Report(name, dialect, tuple(found), note_on(found))
+    report = Report(name, dialect, tuple(found), note_on(found))
+    return judging.concluded(report, usual) if usual else report
 
 
 def note_on(findings: Sequence[Finding]) -> str:
@@ -76,7 +77,7 @@ def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
     if usual is None or "type" in case.script[0].keys:
         return None
     if usual.startup in DECLINED:
-        return "skip", "It declines lifespan."
+        return "skip", "It does not support lifespan."
     if usual.startup in ("silent", "exited"):
         return "skip", f"It does not answer startup: see {USUAL}."
     return None
@@ -90,15 +91,19 @@ def trial(
     *,
     limit: float = LIMIT,
     real: bool = False,
+    own: str = "",
 ) -> Trial:
-    """Play one case to an application, and judge it; raise Unchecked where it is none."""
+    """Play one case to an application, and judge it; raise Unchecked where it is none.
+
+    `own` is the package that is checked: what others do is theirs.
+    """
     _look(app)
     seen = playing.play(app, case, dialect, limit, real=real)
     for each in seen:
         if isinstance(each.error, serving.NoApplication):
             raise cases.Unchecked(f"this is no application: {each.error}")
-    now = Usual(seen[-1].startup, seen[-1].shutdown)
-    found = tuple(judging.findings(case, dialect, seen, usual or now))
+    now = judging.usual_of(seen[-1], own)
+    found = tuple(judging.findings(case, dialect, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]
     return Trial(found, now, doubts[0] if doubts else "")
 

@@ -47,7 +47,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def add_subjects(parser: Any) -> None:
     """Add to the parser of `check` the subjects that it can put on trial."""
     parser.description = "Put somebody on trial: play conversations, and judge what was seen."
-    parser.epilog = "exit status: 0 it conforms, 1 it does not, 2 it could not be checked"
+    parser.epilog = "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked"
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
     _add_middleware(subjects)
@@ -240,8 +240,16 @@ def _add_outputs(
         default=limit,
         help=f"how long {what} (default: %(default)g)",
     )
-    parser.add_argument("--strict", action="store_true", help="departing from a should fails, too")
-    parser.add_argument("--verbose", action="store_true", help="show what conforms in full, too")
+    parser.add_argument("--strict", action="store_true", help="a should that is missed fails, too")
+    parser.add_argument(
+        "--ignore",
+        metavar="RULE",
+        type=_slug,
+        action="append",
+        default=[],
+        help="leave this rule out, or these",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
     languages = sorted(explain.FOLDERS)
     parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
@@ -293,7 +301,7 @@ def _publish(
             stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
         )
         with _interruptible(), _progress(title, count) as tell:
-            found = check(tell)
+            found = check(tell).without(arguments.ignore)
         from lifespec.conformance import report  # noqa: PLC0415  rich, which takes its time
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough

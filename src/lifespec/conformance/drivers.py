@@ -25,7 +25,15 @@ _BESIDE = {
     "interrupted": "Nobody sends a driver a signal.",
     "hangs-at-startup": "Nobody tells a driver to stop while it starts.",
     "port-in-use": "A driver listens on no port.",
-    "two-workers": "A driver runs in one process.",
+    **dict.fromkeys(
+        (
+            "two-workers",
+            "two-workers-failed",
+            "two-workers-failed-with-empty-message",
+            "two-workers-failed-without-message",
+        ),
+        "A driver runs in one process.",
+    ),
     "request-in-flight": "Who makes a request waits for its answer before the driver is left.",
     "shutdown-after-serving": "Who uses a driver makes the requests, and decides when they end.",
 }
@@ -33,7 +41,7 @@ _BY_REQUEST = "Each request has a lifespan of its own, which ends with it."
 _OF_EACH: Mapping[str, Mapping[str, str]] = {
     "amgi-common": {"state-shallow-copy": "The servers that use it copy the state."},
     "mangum": {
-        **dict.fromkeys(("slow-start", "slow-shutdown"), _BY_REQUEST),
+        **dict.fromkeys(("slow-start", "very-slow-start", "slow-shutdown"), _BY_REQUEST),
         **dict.fromkeys(("crashes-while-serving", "returns-while-serving"), _BY_REQUEST),
         **dict.fromkeys(("sends-after-its-end", "state-set-while-serving"), _BY_REQUEST),
         "state-shallow-copy": _BY_REQUEST,
@@ -62,4 +70,5 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
         title=name,
         begins=Subject if protocol == "asgi" else Delivered,
         beside={**_BESIDE, **_OF_EACH.get(name, {})},
+        client=True,
     )

@@ -98,7 +98,8 @@ class Report:
     """All that was found about a subject, by one of DIALECTS.
 
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
-    is "".  `supported` is False for an application that does not support lifespan.
+    is "".  `supported` is False for an application that does not support lifespan; `whose` says
+    whose doing that is, where it is not its own.
     """
 
     subject: str
@@ -107,6 +108,7 @@ class Report:
     note: str = ""
     obstacle: str = ""
     supported: bool = True
+    whose: str = ""
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""
@@ -145,7 +147,7 @@ class Report:
             return 1
         if self.unchecked:
             return 2
-        return int(strict and not self.supported)
+        return int(strict and not (self.supported or self.whose))
 
 
 def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:

@@ -12,6 +12,7 @@ import asyncio
 import signal
 import sys
 import threading
+import traceback
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -22,6 +23,8 @@ from queue import SimpleQueue
 from socketserver import ThreadingTCPServer
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lifespec.conformance.seen import RAISED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -256,7 +259,7 @@ def _test(driver: Any, app: Any, port: int) -> None:
         Path(folder, "pytest.ini").write_text(INI, "utf-8")
         Path(folder, "test_it.py").write_text(TEST, "utf-8")
         status = pytest.main([folder, "-qs", "-p", "no:cacheprovider"], plugins=[Given()])
-    sys.exit(int(status))
+    sys.exit(RAISED if status == pytest.ExitCode.TESTS_FAILED else int(status))
 
 
 class Hosted(NamedTuple):
@@ -291,7 +294,11 @@ def main(arguments: Sequence[str]) -> None:
         raise SystemExit(f"{name} is not installed here: {error}") from None
     module, _, attribute = target.partition(":")
     app = getattr(import_module(module), attribute)
-    hosted.used(hosted.driver, app, int(port))
+    try:
+        hosted.used(hosted.driver, app, int(port))
+    except Exception:
+        traceback.print_exc()
+        sys.exit(RAISED)
 
 
 if __name__ == "__main__":

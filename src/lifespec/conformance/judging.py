@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.findings import Report
     from lifespec.conformance.serving import Seen
 
 __all__ = [
@@ -22,10 +26,13 @@ __all__ = [
     "Matter",
     "Told",
     "Usual",
+    "concluded",
     "course",
     "expected",
     "finding",
     "findings",
+    "usual_of",
+    "whose",
     "without",
 ]
 
@@ -35,10 +42,27 @@ How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
 
 class Usual(NamedTuple):
-    """How an application answers startup and shutdown in start-and-stop; see `Seen`."""
+    """How an application answers startup and shutdown in start-and-stop; see `Seen`.
+
+    `received` is True where it has received startup, `refused` says what of it the suite refused,
+    and `whose` whose doing it is that it does not support lifespan, where it is not its own.
+    """
 
     startup: str
     shutdown: str
+    received: bool = False
+    refused: str = ""
+    whose: str = ""
+
+    @property
+    def supports(self) -> bool:
+        """Whether it supports lifespan: it stayed to answer startup."""
+        return self.startup not in DECLINED
+
+    @property
+    def answers(self) -> tuple[str, str]:
+        """How it answers the two events."""
+        return self.startup, self.shutdown
 
 
 class Told(NamedTuple):
@@ -66,12 +90,68 @@ class Matter(NamedTuple):
         return self.seen[-1]
 
 
-def findings(case: Case, dialect: str, seen: Sequence[Seen], usual: Usual) -> Iterator[Finding]:
-    """Yield a finding for each expectation of a case that was played to an application."""
+def usual_of(seen: Seen, own: str = "") -> Usual:
+    """Return how an application goes, by what was seen of it."""
+    refused = seen.refused[0] if seen.refused else ""
+    theirs = whose(seen, own) if seen.startup in DECLINED else ""
+    return Usual(seen.startup, seen.shutdown, seen.received, refused, theirs)
+
+
+def whose(seen: Seen, own: str = "") -> str:
+    """Say whose doing it is what an application did last, where that is a framework; or "".
+
+    `own` is the package that is checked.
+    """
+    package = seen.actor.partition(".")[0]
+    file = getattr(sys.modules.get(package), "__file__", "") or ""
+    installed = {*Path(file).parts} & {"site-packages", "dist-packages"}
+    if not installed or package == own:
+        return ""
+    return f"This comes from {package.capitalize()} ({seen.actor}), not from your code."
+
+
+def concluded(report: Report, usual: Usual) -> Report:
+    """Return a report with what is to be said of an application that goes like this."""
+    if usual.startup == "failed":
+        obstacle = f"its startup failed. {report.note} Start what it needs, and check it again."
+        return replace(report, obstacle=obstacle)
+    if usual.startup == "exited":
+        return replace(report, obstacle="at startup it ended the process.")
+    failed = any(each.verdict == Verdict.FAIL for each in report.findings)
+    if usual.supports or failed:
+        return report
+    if usual.refused:
+        obstacle = f"the suite refused what it sent at startup: {usual.refused}"
+        return replace(report, obstacle=obstacle)
+    late = usual.received and usual.startup == "raised"
+    theirs = "" if late else usual.whose
+    note = f"{report.note} {_SERVED if late else theirs or _CAUSES}"
+    return replace(report, note=note, supported=False, whose=theirs)
+
+
+_SERVED = (
+    "It had received lifespan.startup. In production every server serves it all the same, without"
+    " its startup: to prevent that, it sends lifespan.startup.failed."
+)
+_CAUSES = (
+    "If it should support lifespan: middleware may drop the scope, or the application that has the"
+    " lifespan may be mounted in another one, which does not pass it on."
+)
+
+
+def findings(
+    case: Case, dialect: str, seen: Sequence[Seen], usual: Usual, own: str = ""
+) -> Iterator[Finding]:
+    """Yield a finding for each expectation of a case that was played to an application.
+
+    `own` is the package that is checked.
+    """
     conversation = "\n\n".join(sequence(each.spoken.entries) for each in seen)
     for each in expected(case, dialect):
         told = JUDGES[each.phrase](Matter(each.slug, dialect, seen, usual))
-        yield finding(case, dialect, each, told, conversation)
+        found = finding(case, dialect, each, told, conversation)
+        theirs = whose(seen[-1], own) if found.verdict == Verdict.WARN else ""
+        yield replace(found, whose=theirs)
 
 
 def without(case: Case, dialect: str, how: How, actual: str) -> Iterator[Finding]:
@@ -81,8 +161,9 @@ def without(case: Case, dialect: str, how: How, actual: str) -> Iterator[Finding
 
 
 def expected(case: Case, dialect: str) -> Iterator[Expectation]:
-    """Yield what is expected where the text has what the rule is about."""
-    return (each for each in case.expect if dialect in rules()[each.slug].levels)
+    """Yield what is expected by a specification that the case is for, and that has the rule."""
+    if dialect in case.dialects:
+        yield from (each for each in case.expect if dialect in rules()[each.slug].levels)
 
 
 def finding(
@@ -110,7 +191,9 @@ def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
 def course(seen: Seen) -> str:
     """Say in a sentence how a lifespan went."""
     if seen.startup in DECLINED:
-        return f"It declined lifespan: it {_end(seen)}."
+        when = "when it had received startup" if seen.received else "on the scope"
+        end = _end(seen).removesuffix(".")
+        return f"It does not support lifespan: {when} it {end}."
     parts = [_answer(seen, "startup"), *[_answer(seen, "shutdown")] * bool(seen.shutdown)]
     if seen.startup == "complete" and not seen.shutdown:
         parts.append(f"it {_end(seen)}")
@@ -188,7 +271,7 @@ def _answered(matter: Matter) -> Told:
     if answer in ("silent", "exited") or not answer:
         return Told("broken" if answer == "silent" else "skip", course(seen))
     if phase == "startup":
-        return Told("held", course(seen))
+        return Told("skip", course(seen))
     return Told("broken" if answer == "returned" else "unspecified", course(seen))
 
 
@@ -199,8 +282,8 @@ def _answers_too(matter: Matter) -> Told:
 
 
 def _as_usual(matter: Matter) -> Told:
-    now = Usual(matter.last.startup, matter.last.shutdown)
-    return Told("held" if now == matter.usual else "broken", course(matter.last))
+    now = usual_of(matter.last).answers
+    return Told("held" if now == matter.usual.answers else "broken", course(matter.last))
 
 
 def _raises(matter: Matter) -> Told:
@@ -229,6 +312,14 @@ def _no_exit(matter: Matter) -> Told:
     return Told("broken" if seen.startup == "exited" else "held", course(seen))
 
 
+def _no_raise(matter: Matter) -> Told:
+    """Advice, by whatever specification: none says that one may not raise there."""
+    seen = matter.last
+    if seen.startup == "raised" and seen.received and not seen.refused:
+        return Told("missed", f"{course(seen)} {_SERVED}")
+    return Told("held" if seen.startup in _ANSWERED else "skip", course(seen))
+
+
 JUDGES: Mapping[str, Callable[[Matter], Told]] = {
     "kept": _kept,
     "answered": _answered,
@@ -237,4 +328,5 @@ JUDGES: Mapping[str, Callable[[Matter], Told]] = {
     "raises": _raises,
     "ends": _ends,
     "no exit": _no_exit,
+    "no raise": _no_raise,
 }

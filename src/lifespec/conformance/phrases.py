@@ -10,7 +10,17 @@ import re
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.offered import OFFERED
-from lifespec.conformance.seen import FOLDERS, Beside, Judged, among, clock, count, own, short
+from lifespec.conformance.seen import (
+    FOLDERS,
+    Beside,
+    Judged,
+    Unspecified,
+    among,
+    clock,
+    count,
+    own,
+    short,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,6 +78,8 @@ def _served(seen: Seen, _: str) -> Judged:
     wanted = sum(doing.verb == "request" for doing in seen.case.meanwhile)
     missed = [answer for answer in seen.answers if answer.body is None]
     if missed or len(seen.answers) < wanted:
+        if seen.to_caller:
+            raise Unspecified(f"It raised to the caller: {short(seen.to_caller.strip())}")
         return Judged(held=False, actual=f"It was not served; {seen.end}.")
     return Judged(held=True, actual="It was served.")
 
@@ -78,8 +90,9 @@ def _not_blocked(seen: Seen, _: str) -> Judged:
 
 
 def _survives(seen: Seen, _: str) -> Judged:
-    if _tried(seen)["kind"] != "refused":
-        raise Beside("It refused nothing.")
+    line = _tried(seen)
+    if line["kind"] != "refused":
+        raise Beside(_sending(seen, line))
     return _served(seen, "")
 
 
@@ -102,18 +115,18 @@ def _shows(seen: Seen, text: str) -> Judged:
     steps = enumerate(seen.case.script)
     said = (step for step, it in steps if text in (it.text, it.keys.get("message")))
     seen.reached(next(said))
-    return Judged(text in seen.output, _quoted(seen, text))
+    found = _line_with(seen, text)
+    return Judged(bool(found), _saying(found))
 
 
 def _hides(seen: Seen, text: str) -> Judged:
     judged = _process_ends(seen, "")
-    if text in seen.output:
-        return Judged(held=False, actual=_quoted(seen, text))
-    return judged
+    found = _line_with(seen, text)
+    return Judged(held=False, actual=_saying(found)) if found else judged
 
 
-def _quoted(seen: Seen, text: str) -> str:
-    return _saying(next((line for line in seen.output.splitlines() if text in line), ""))
+def _line_with(seen: Seen, text: str) -> str:
+    return next((line for line in seen.words if text in line), "")
 
 
 def _saying(line: str) -> str:
@@ -122,8 +135,10 @@ def _saying(line: str) -> str:
 
 def _tells(seen: Seen, _: str) -> Judged:
     _ready(seen)
+    if seen.ended is not None and seen.stopped is None:  # what it says then is of its own end
+        raise Beside(f"The application was not served; {seen.end}.")
     text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
-    found = next((line for line in seen.output.splitlines() if _names(text, line)), "")
+    found = next((line for line in seen.words if _names(text, line)), "")
     return Judged(bool(found), _saying(found))
 
 
@@ -132,10 +147,13 @@ def _names(text: str, line: str) -> bool:
     return bool(re.search(f"(?i)lifespan|{re.escape(text)}", FOLDERS.sub("", line)))
 
 
+_NO_MESSAGE = re.compile(r"[\s|]*KeyError: 'message'\s*")
+
+
 def _as_empty(seen: Seen, _: str) -> Judged:
-    seen.reached(len(seen.case.script) - 1)
-    errors = [line["error"] for line in seen.all("refused")]
-    if "KeyError" in [*errors, *re.findall("KeyError", seen.output)]:
+    seen.finished()
+    refused = any(line["error"] == "KeyError" for line in seen.all("refused"))
+    if refused or any(map(_NO_MESSAGE.fullmatch, seen.words)):
         return Judged(held=False, actual="KeyError: it looks for the message.")
     return Judged(held=True, actual=f"It did not look for a message; {seen.end}.")
 
@@ -146,30 +164,34 @@ def _as_empty(seen: Seen, _: str) -> Judged:
 def _tried(seen: Seen) -> Line:
     """Return what became of the event of `try`."""
     step = _verbs(seen).index("try")
+    seen.reached(step)
     lines = [line for line in seen.all("sent") + seen.all("refused") if line["step"] == step]
     return (lines or seen.beside())[0]
 
 
-def _sending(line: Line) -> str:
+def _sending(seen: Seen, line: Line) -> str:
     if line["kind"] == "sent":
-        return "send has returned."
+        raised = f" It raised to the caller: {short(seen.to_caller.strip())}"
+        return f"send has returned.{raised * bool(seen.to_caller)}"
     return f"send has raised {line['error']}: {short(line['text'])}"
 
 
 def _taken(seen: Seen, _: str) -> Judged:
     line = _tried(seen)
-    return Judged(line["kind"] == "sent", _sending(line))
+    return Judged(line["kind"] == "sent", _sending(seen, line))
 
 
 def _refused(seen: Seen, _: str) -> Judged:
     line = _tried(seen)
-    return Judged(line["kind"] == "refused", _sending(line))
+    if line["kind"] == "sent" and seen.to_caller:
+        raise Unspecified(_sending(seen, line))
+    return Judged(line["kind"] == "refused", _sending(seen, line))
 
 
 def _does_nothing(seen: Seen, _: str) -> Judged:
     lines = seen.all("sent", by="child") + seen.all("refused", by="child")
     line = (lines or seen.beside())[0]
-    return Judged(line["kind"] == "sent", _sending(line))
+    return Judged(line["kind"] == "sent", _sending(seen, line))
 
 
 # ---- the end -----------------------------------------------------------------------------------
@@ -185,7 +207,8 @@ def _quiet(seen: Seen, _: str) -> Judged:
     over = clock(_over(seen))
     late = [line for line in seen.all("received", by="child") if clock(line) > over]
     if late:
-        return Judged(held=False, actual=f"Afterwards came {late[0]['type']}.")
+        what = f"A task that the application had left behind received {late[0]['type']}."
+        return Judged(held=False, actual=what)
     return Judged(held=True, actual="No event came afterwards.")
 
 
@@ -227,6 +250,22 @@ def _no_request_after(seen: Seen, _: str) -> Judged:
     return Judged(held=True, actual="No request was there, and none came.")
 
 
+def _no_connection_after(seen: Seen, _: str) -> Judged:
+    """Hold that nobody could connect while the application handled shutdown."""
+    seen.first("received", "lifespan.shutdown")
+    if not seen.knocks:
+        raise Beside("Nobody tried to connect.")
+    if any(seen.knocks):
+        return Judged(held=False, actual="A connection was accepted after shutdown had come.")
+    return Judged(held=True, actual="A connection was refused after shutdown had come.")
+
+
+def _gone(seen: Seen, _: str) -> Judged:
+    """Hold that the process is gone: by itself, or when it was told to stop."""
+    seen.finished()
+    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+
+
 def _waits(seen: Seen, _: str) -> Judged:
     seen.first("received", "lifespan.shutdown")
     if "hang" in _verbs(seen):
@@ -250,7 +289,7 @@ def _waits_on(seen: Seen) -> Judged:
 def _process_ends(seen: Seen, _: str) -> Judged:
     """Hold that the process ends where it was told to stop, and has said all that it has to."""
     _stopped(seen)
-    seen.reached(len(seen.case.script) - 1)
+    seen.finished()
     return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
 
 
@@ -270,6 +309,7 @@ PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
     "not served": _not_served,
     "exits": _exits,
     "process ends": _process_ends,
+    "gone": _gone,
     "shows": _shows,
     "hides": _hides,
     "tells": _tells,
@@ -280,6 +320,7 @@ PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
     "quiet": _quiet,
     "shutdown once": _shutdown_once,
     "no request after": _no_request_after,
+    "no connection after": _no_connection_after,
     "waits": _waits,
     "finishes": _finishes,
 }

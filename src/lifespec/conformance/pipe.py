@@ -21,14 +21,18 @@ References do not travel: where a scope has state, `state` names it, and the oth
 from __future__ import annotations
 
 import asyncio
+import io
 import json
+import os
 import queue
+import signal
 import subprocess
 import threading
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
-from lifespec.conformance.cases import Unchecked
+from lifespec.conformance import texts
+from lifespec.conformance.texts import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +40,20 @@ if TYPE_CHECKING:
 __all__ = ["Pipe", "PipeError"]
 
 GONE = "gone"  # what the end of the output says
+GRACE, ENDING = 0.5, 5.0  # seconds until a program ends whose input has; and one that was killed
+LONGEST, CUT = 8_000_000, 200  # bytes of a line, and how many of them are told
+KINDS = {str: "text", int: "number"}
+SHAPES: dict[str, dict[str, type]] = {  # by `did`, what else a line has
+    "ready": {},
+    "lacking": {"what": str},
+    "broken": {"error": str},
+    "receive": {"id": int},
+    "send": {"id": int, "seq": int, "event": object},
+    "returned": {"id": int},
+    "raised": {"id": int, "error": str},
+    "cancelled": {"id": int},
+}
+BEFORE = ("ready", "lacking", "broken")
 
 
 class PipeError(Exception):
@@ -45,20 +63,29 @@ class PipeError(Exception):
 class Pipe:
     """The application of a command; raises Unchecked where it is not ready within the limit.
 
-    `fault` is a sentence about a line that was none of the protocol, "" where all were.
+    The command may start the program that speaks, as `sh -c` or `npm start` do: all of them are one
+    group of processes, which ends together.  `fault` is a sentence about a line that was none of
+    the protocol, "" where all were.
     """
 
     fault = ""
     _state = ""  # the name of the last lifespan's
+    _ready = _closed = False
 
     def __init__(self, command: Sequence[str], limit: float = 30.0) -> None:
         self._name = command[0]
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
         except OSError as error:
             raise Unchecked(f"{self._name!r} cannot be started: {error.strerror}") from None
         self._input = cast("IO[bytes]", self._process.stdin)
-        self._output = cast("IO[bytes]", self._process.stdout)
+        self._output = io.BufferedReader(cast("io.RawIOBase", self._process.stdout))
         self._calls: dict[int, _Call] = {}
         self._gone: dict[str, Any] = {}
         self._first: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -66,7 +93,7 @@ class Pipe:
         self._reader.start()
         try:
             self._await_ready(limit)
-        except Unchecked:
+        except BaseException:
             self.close()
             raise
 
@@ -77,12 +104,21 @@ class Pipe:
         self.close()
 
     def close(self) -> None:
-        """End the program."""
-        self._process.kill()
-        self._reader.join()
-        for stream in (self._input, self._output):
-            with suppress(OSError):
-                stream.close()
+        """Close the program's input, which ends it; end what goes on, and its children."""
+        self._closed = True
+        with suppress(OSError):
+            self._input.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(GRACE)
+        self._kill()
+        self._process.wait()
+        self._reader.join(ENDING)
+        if not self._reader.is_alive():  # a process that left the group may have the output still
+            self._output.close()
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Call the application; SystemExit where its program ends."""
@@ -105,14 +141,16 @@ class Pipe:
         """Write a line to the program, if it still listens."""
         line = json.dumps(what, default=_text).encode() + b"\n"
         with suppress(OSError, ValueError):
-            self._input.write(line)
-            self._input.flush()
+            while line:
+                line = line[self._input.write(line) :]
 
     def _await_ready(self, limit: float) -> None:
         try:
             said = self._first.get(timeout=limit)
         except queue.Empty:
             raise Unchecked(f"{self._name} was not ready within {limit:g} s") from None
+        if self.fault:
+            raise Unchecked(self.fault)
         told = {"lacking": "it lacks {what}", "broken": "{error}", GONE: "it ended {error}"}
         if said["did"] != "ready":
             why = told.get(said["did"], "it said {did}").format_map(said)
@@ -120,14 +158,22 @@ class Pipe:
 
     def _read(self) -> None:
         """Read lines, in a thread of their own, until the program ends."""
-        for line in self._output:
-            try:
-                said = json.loads(line)
+        while not self.fault and (line := self._output.readline(LONGEST)):
+            said, why = _parsed(line)
+            if not why and "id" in said and said["id"] not in self._calls:
+                why = f"there is no call {said['id']}"
+            if not why and self._ready and said["did"] in BEFORE:
+                why = "it is said once, before all others"
+            if not why:
+                self._ready = True
                 self._hear(said["did"], said)
-            except (ValueError, KeyError, TypeError):
-                shown = line.decode(errors="replace").rstrip()
-                self.fault = f"{self._name} wrote {shown!r}, which is no line of the protocol"
-                self._process.kill()
+            elif not self._closed:
+                wrote = line[:CUT].decode(errors="replace").rstrip("\r\n")
+                shown = f"{wrote!r}{' ...' * (len(line) > CUT)}"
+                self.fault = f"{self._name} wrote {shown}, which is no line of the protocol: {why}"
+        with suppress(subprocess.TimeoutExpired):  # it may have closed its output, and go on
+            self._process.wait(0 if self.fault else GRACE)
+        self._kill()
         status = self._process.wait()
         self._gone = {"did": GONE, "error": f"with status {status}", "status": status}
         for call in (None, *tuple(self._calls.values())):
@@ -205,9 +251,28 @@ class _Call:
         try:
             await send(said["event"])
         except Exception as error:
-            told["error"] = str(error)
-            self._refusals[str(error)] = error
+            told["error"] = texts.said(error)
+            self._refusals[told["error"]] = error
         self.tell("ack", **told)
+
+
+def _parsed(line: bytes) -> tuple[dict[str, Any], str]:
+    """Return what a line says, and why it is none of the protocol, or ""."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}, "it is no JSON" if len(line) < LONGEST else "it is too long"
+    if not isinstance(said, dict) or not isinstance(said.get("did"), str):
+        return {}, "it is no object with the key 'did'"
+    keys = SHAPES.get(said["did"])
+    if keys is None:
+        return {}, f"there is no {said['did'][:CUT]!r}"
+    for key, kind in keys.items():
+        if key not in said:
+            return {}, f"{said['did']!r} has no {key!r}"
+        if kind is not object and type(said[key]) is not kind:  # True is no number here
+            return {}, f"its {key!r} is no {KINDS[kind]}"
+    return said, ""
 
 
 def _text(value: object) -> str:

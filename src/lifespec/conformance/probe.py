@@ -175,6 +175,10 @@ class Conversation:
         """Raise an exception."""
         raise Failure(text)
 
+    async def throw(self, name: str) -> NoReturn:
+        """Raise an exception of Python's own."""
+        raise {"CancelledError": asyncio.CancelledError, "SystemExit": SystemExit}[name]
+
     async def give(self, value: Any) -> Any:
         """Return a value, at the end of the script."""
         return value
@@ -221,6 +225,7 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "pause": lambda call, _: word(f"go{next(call.pauses)}"),
     "hang": lambda _, __: word("the word that nobody says"),
     "raise": Conversation.fail,
+    "throw": Conversation.throw,
     "listen": Conversation.listen,
     "later": Conversation.later,
     "return": Conversation.give,

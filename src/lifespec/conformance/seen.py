@@ -15,17 +15,20 @@ __all__ = [
     "FOLDERS",
     "LIFESPAN",
     "PATIENCE",
+    "RAISED",
     "REQUESTS",
     "Answer",
     "Beside",
     "Judged",
     "Line",
     "Seen",
+    "Unspecified",
     "among",
     "clock",
     "count",
     "loop",
     "own",
+    "own_words",
     "short",
 ]
 
@@ -33,6 +36,10 @@ Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
 REQUESTS = ("http", "message")  # the types of scopes that somebody else has asked for
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of one machine, and long
+RAISED = 70  # the exit status of a process in which a test client raised an exception
+_MARGIN = " \t|+-"  # with which groups of exceptions draw their lines
+_FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
+_HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
 
 
@@ -56,6 +63,10 @@ class Beside(Exception):
     """A phrase says nothing of this trial; `str()` says why."""
 
 
+class Unspecified(Exception):
+    """A phrase does not hold, and no specification says that it should; `str()` is the sight."""
+
+
 @dataclass
 class Seen:
     """All that was seen in one trial; times are seconds on the clock that counts monotonically.
@@ -63,7 +74,9 @@ class Seen:
     `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is
     when the signal came, `told` when the suite last did something, `ended` when the process did,
     None where it was still there after `limit`.  `status` is its exit status, `left` the processes
-    that it left behind, `elsewhere` the ports on which it listens instead.
+    that it left behind, `elsewhere` the ports on which it listens instead.  `knocks` say of each
+    attempt to connect whether it was accepted.  `client` is True of a test client or an adapter,
+    whose exceptions go to the code that uses it.
     """
 
     case: Case
@@ -76,6 +89,8 @@ class Seen:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
+    knocks: list[bool] = field(default_factory=list)
+    client: bool = False
     limit: float = PATIENCE
     dialect: str = "asgi 2.0"
 
@@ -110,7 +125,24 @@ class Seen:
     def reached(self, step: int) -> None:
         """Raise Beside where the script did not come to a step."""
         if not any(line["step"] == step for line in self.all("plays")):
-            self.beside()
+            line = self.case.lines[step]
+            raise Beside(f'Step {step + 1}, "{line}", was not reached. {self.stuck}')
+
+    def finished(self) -> None:
+        """Raise Beside where the script did not come to its last step."""
+        self.reached(len(self.case.script) - 1)
+
+    @property
+    def to_caller(self) -> str:
+        """What a test client or an adapter raised in the code that uses it, or ""."""
+        if not self.client or self.status != RAISED:
+            return ""
+        return next(reversed(own_words(self.output)), "an exception")
+
+    @property
+    def words(self) -> list[str]:
+        """The lines of the output that are messages: of a traceback only what was raised."""
+        return own_words(self.output)
 
     @property
     def stuck(self) -> str:
@@ -132,6 +164,20 @@ class Seen:
         if self.stopped is None:
             return f"the process ended {how}"
         return f"the process ended {how} after {max(self.ended - self.told, 0):.1f} s"
+
+
+def own_words(output: str) -> list[str]:
+    """Return the lines of an output that are no part of a traceback but its last line."""
+    kept: list[str] = []
+    frame: int | None = None  # how far the frame is indented whose code follows
+    for line in output.splitlines():
+        indent = len(line) - len(line.lstrip(_MARGIN))
+        if _FRAME.match(line):
+            frame = indent
+        elif frame is None or indent <= frame:
+            frame = None
+            kept += [line] * (bool(line.strip(_MARGIN)) and not _HEAD.search(line))
+    return kept
 
 
 def clock(line: Line) -> float:

@@ -16,7 +16,7 @@ from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.findings import Report
 from lifespec.conformance.judging import Told
 from lifespec.conformance.phrases import PHRASES
-from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, clock
+from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, Unspecified, clock
 from lifespec.conformance.subjects import Subject
 from lifespec.conformance.texts import unknown
 from lifespec.conformance.trials import START, Trial
@@ -36,7 +36,7 @@ __all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
 AT_ONCE = 2 * (os.cpu_count() or 1)  # trials in which something happens
 MOST = 6 * AT_ONCE  # with those that do nothing but wait
 _PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
-WITHOUT = "The server calls the application with no lifespan scope."
+WITHOUT = "The server calls the application with no lifespan scope: no lifespan took place."
 
 
 def chosen(only: Sequence[str] = ()) -> list[Case]:
@@ -48,12 +48,17 @@ def chosen(only: Sequence[str] = ()) -> list[Case]:
     return [known[name] for name in only or known]
 
 
+class _NoPlace(Unchecked):
+    """A command has no place for what a case needs."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What is put on trial: see the options of `lifespec check server`.
 
     `begins` makes the process of a trial.  `beside` has the names of cases and rules that say
-    nothing of this one, each with the sentence that says why.
+    nothing of this one, each with the sentence that says why.  `client` is True of a test client or
+    an adapter, whose exceptions go to the code that uses it.
     """
 
     command: tuple[str, ...]
@@ -63,6 +68,7 @@ class Job:
     title: str = ""
     begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject
     beside: Mapping[str, str] = field(default_factory=dict)
+    client: bool = False
 
     @property
     def subject(self) -> str:
@@ -75,7 +81,7 @@ class Job:
         if case.workers == 1 or any("{workers}" in word for word in self.command):
             return [*self.command]
         if not self.workers:
-            raise Unchecked("the command has no {workers}, and --workers was not given")
+            raise _NoPlace("the command has no {workers}, and --workers was not given")
         return [*self.command, *shlex.split(self.workers)]
 
 
@@ -97,7 +103,7 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
         finally:
             bench.broken_off.set()
             pool.shutdown(cancel_futures=True)
-    return Report(job.subject, job.dialect, tuple(found))
+    return Report(job.subject, job.dialect, tuple(found), obstacle=bench.obstacle)
 
 
 class _Bench:
@@ -108,6 +114,7 @@ class _Bench:
         self.broken_off = threading.Event()
         self.places = threading.Semaphore(AT_ONCE)
         self.without = False
+        self.obstacle = ""
 
     def begin(self, pool: Executor, case: Case) -> Future[list[Finding]]:
         """Let a case be played as soon as there is a place; it gives that up once it only waits."""
@@ -121,7 +128,7 @@ class _Bench:
         job, command = self.job, self.job.arguments(case)
         off, begins = self.broken_off, job.begins
         seen = Trial(command, case, job.limit, off, begins=begins, rests=place.close).run()
-        seen.dialect = self.dialect
+        seen.dialect, seen.client = self.dialect, job.client
         return seen
 
     def first(self, case: Case) -> list[Finding]:
@@ -130,6 +137,7 @@ class _Bench:
         if not any(line["kind"] == "called" for line in seen.lines):
             raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
+        self.obstacle = WITHOUT * self.without
         self.tell()
         return self.judged(case, seen)
 
@@ -137,7 +145,10 @@ class _Bench:
         """Play a case, and judge it; where it cannot be, say why."""
         try:
             return self.played(case, place)
+        except _NoPlace as reason:
+            return [*judging.without(case, self.dialect, "skip", f"Not run: {reason}.")]
         except Unchecked as unchecked:
+            self.obstacle = f"The case {case.name} could not be played: {unchecked}."
             return [*judging.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
@@ -163,10 +174,16 @@ class _Bench:
     def told(self, expected: Expectation, seen: Seen) -> Told:
         if expected.slug in self.job.beside:
             return Told("skip", self.job.beside[expected.slug])
+        if self.without:
+            return Told("skip", WITHOUT)
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
+            if held:
+                seen.finished()
         except Beside as beside:
-            return Told("skip", WITHOUT if self.without else str(beside))
+            return Told("skip", str(beside))
+        except Unspecified as unspecified:
+            return Told("unspecified", str(unspecified))
         return Told("held" if held else "broken", actual)
 
 

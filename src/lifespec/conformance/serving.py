@@ -7,6 +7,9 @@ refuses by raising out of `send`.  Nothing here says who is right.
 from __future__ import annotations
 
 import asyncio
+import inspect
+import traceback
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,7 +19,8 @@ from lifespec.conformance.texts import said, shown
 from lifespec.testing import trace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from types import FrameType
 
     from lifespec.validate import State
 
@@ -43,8 +47,9 @@ class Seen:
     "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
     of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
     called `receive`).  `doing` is what an application did that was silent.  `sent` are the types
-    of `messages`, `message` is that of the last failure.  `scope` is the server's own, `offered`
-    what it was at first.
+    of `messages`, `message` is that of the last failure.  `actor` is the module of the application
+    that acted last: that called `receive` or `send`, or raised.
+    `scope` is the server's own, `offered` what it was at first.
     """
 
     startup: str = ""
@@ -67,6 +72,7 @@ class Seen:
     violations: list[validate.Violation] = field(default_factory=list)
     remarks: list[validate.Violation] = field(default_factory=list)
     doubt: str = ""
+    actor: str = ""
 
 
 class Call:
@@ -137,6 +143,9 @@ class Call:
         if seen.ended:
             return
         seen.ended, seen.error, self.state = how, error, "gone"
+        if error is not None and error.__traceback__:
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+            seen.actor = _actor(reversed(frames))
         seen.startup = seen.startup or how
         seen.shutdown = seen.shutdown or how * self.asked
         if how == "returned":
@@ -168,6 +177,7 @@ class Call:
         return call
 
     async def _receive(self) -> Any:
+        self.seen.actor = _actor(_callers(inspect.currentframe()))
         while not self.inbox:
             self.idle = True
             self._moved()
@@ -183,7 +193,7 @@ class Call:
     async def _send(self, message: Any) -> None:
         if self.state == "gone":
             return
-        self.acted = True
+        self.acted, self.seen.actor = True, _actor(_callers(inspect.currentframe()))
         kind, sentence, detail = self._taken(message)
         self.seen.sent.append(kind)
         self.seen.messages.append(message)
@@ -195,7 +205,7 @@ class Call:
 
     def _taken(self, message: Any) -> tuple[str, str, str]:
         """Take a step; return what was sent, why it is refused or "", and its message."""
-        kind = message.get("type") if isinstance(message, dict) else None
+        kind = message.get("type") if isinstance(message, Mapping) else None
         event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
         if event is None or event.sender == "server":
             return str(kind or type(message).__name__), "This is no event of an application.", ""
@@ -219,3 +229,22 @@ class Call:
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         await waiter
+
+
+_CALLABLE = {"scope", "receive", "send"}  # the names of its arguments, wherever it was written
+
+
+def _callers(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a frame, and those that wait for it."""
+    while frame:
+        yield frame
+        frame = frame.f_back
+
+
+def _actor(frames: Iterable[FrameType]) -> str:
+    """Return the module of the innermost application among frames, or ""."""
+    for frame in frames:
+        module = str(frame.f_globals.get("__name__", ""))
+        if not module.startswith("lifespec.") and {*frame.f_code.co_varnames} >= _CALLABLE:
+            return module
+    return ""

@@ -10,10 +10,11 @@ import signal
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.leftovers import until
 from lifespec.conformance.seen import LIFESPAN, Seen
 from lifespec.conformance.subjects import FLOOD, Subject
@@ -131,6 +132,11 @@ class Trial:
         """Make requests for a second, answered or not."""
         until(lambda: self.subject.ask("/", TRAFFIC) and not self.running(), TRAFFIC)
 
+    def knock(self, _: Action) -> None:
+        """Try to connect, where the port is the server's own."""
+        if not isinstance(self.subject, Delivered):
+            self.seen.knocks.append(_connects(self.subject.port))
+
     def open(self, doing: Action) -> None:
         """Begin a request, and wait until the application holds it."""
         ask = threading.Thread(target=self.subject.ask, args=(doing.text, HOLD))
@@ -168,10 +174,18 @@ class Trial:
         self.seen.ended = None if self.seen.status is None else time.monotonic()
 
 
+def _connects(port: int) -> bool:
+    """Return whether a connection to a port is accepted."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=TRAFFIC):
+        return True
+    return False
+
+
 _DOINGS: dict[str, Callable[[Trial, Action], object]] = {
     "request": Trial.request,
     "traffic": Trial.traffic,
     "open": Trial.open,
+    "knock": Trial.knock,
     "release": lambda trial, _: trial.subject.release(),
     "until": lambda trial, doing: trial.patiently(lambda: trial.noted(doing.text)),
     "go": lambda trial, _: trial.subject.go(),
@@ -186,5 +200,5 @@ _DOINGS: dict[str, Callable[[Trial, Action], object]] = {
 def _argument(action: Action) -> Any:
     """Return what the probe's step takes."""
     of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
-    of |= {"state": dict(action.keys), "wait": action.seconds}
+    of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
     return of.get(action.verb)

@@ -60,6 +60,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
             "event", _ON_SERVER, "let a task of its own send this event when the call is over"
         ),
         "raise": Verb("text", _AS_APPLICATION, "raise an exception with this text"),
+        "throw": Verb("word", _ON_SERVER, "raise this exception of Python's, such as SystemExit"),
         "return": Verb("", _AS_APPLICATION, "return"),
         "give": Verb("event", _ON_SERVER, "return this value"),
         "hang": Verb("", _AS_APPLICATION, "wait for ever"),
@@ -86,6 +87,7 @@ DOINGS: Mapping[str, Verb] = MappingProxyType(
         "wait": Verb("seconds", _ON_SERVER, "wait that many seconds"),
         "stop": Verb("", _ON_SERVER, "send SIGTERM to the process that was started"),
         "interrupt": Verb("", _ON_SERVER, "send it SIGINT"),
+        "knock": Verb("", _ON_SERVER, "try to connect to its port"),
         "occupy": Verb("", _ON_SERVER, "listen on its port before it is started"),
         "workers": Verb("", _ON_SERVER, "wait until each worker has called the application"),
     }
@@ -97,7 +99,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False, parties=_AS_SERVER, says="no step of the conversation breaks the rule"
         ),
         "answered": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers, or declines lifespan at startup"
+            argument=False, parties=_AS_SERVER, says="it answers, if it supports lifespan"
         ),
         "answers too": Phrase(
             argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
@@ -113,6 +115,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         ),
         "no exit": Phrase(
             argument=False, parties=_AS_SERVER, says="it does not end the process of its server"
+        ),
+        "no raise": Phrase(
+            argument=False,
+            parties=_AS_SERVER,
+            says="it does not raise where it has received startup: it answers with failed",
         ),
         **{
             f"same {what}": Phrase(argument=False, parties=("middleware",), says=says)
@@ -197,6 +204,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             parties=_ON_SERVER,
             says="the process ends in time when it was told to stop",
         ),
+        "gone": Phrase(
+            argument=False,
+            parties=_ON_SERVER,
+            says="the process ends by itself, or when it was told to stop",
+        ),
         "shows": Phrase(argument=True, parties=_ON_SERVER, says="the output has this text"),
         "hides": Phrase(
             argument=True,
@@ -211,7 +223,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "as empty": Phrase(
             argument=False,
             parties=_ON_SERVER,
-            says="a missing message makes no difference: no KeyError, and nothing is served",
+            says="a missing message makes no difference: there is no KeyError",
         ),
         "taken": Phrase(
             argument=False, parties=_ON_SERVER, says="send returns where the script tries it"
@@ -236,6 +248,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False,
             parties=_ON_SERVER,
             says="no request is there when lifespan.shutdown comes, and none comes afterwards",
+        ),
+        "no connection after": Phrase(
+            argument=False,
+            parties=_ON_SERVER,
+            says="no connection is accepted while the application handles lifespan.shutdown",
         ),
         "waits": Phrase(
             argument=False,
