@@ -41,9 +41,9 @@ app = compose(part("shop"), part("mail"))
 
 
 @contextlib.asynccontextmanager
-async def hypercorn(folder: Path, worker: str, bound: socket.socket) -> AsyncIterator[
-    asyncio.subprocess.Process
-]:
+async def hypercorn(
+    folder: Path, worker: str, bound: socket.socket
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run hypercorn in the folder, on a socket that is bound already; end it here at last."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
