@@ -16,6 +16,7 @@ from servers import BEFORE, MUTANTS, written
 __all__: list[str] = []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", MUTANTS)
 def test_a_mutant_is_named_by_its_rule(slug: str, tmp_path: Path) -> None:
     """The suite names the rule that it breaks, what that implies, and no other."""
@@ -36,6 +37,7 @@ def test_the_reference_conforms_everywhere() -> None:
     assert found.status(strict=True) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", BEFORE)
 def test_the_reference_as_a_server_of_another_text(dialect: str, tmp_path: Path) -> None:
     """With workers, and judged by that text, it conforms everywhere: what breaks is the mutant."""

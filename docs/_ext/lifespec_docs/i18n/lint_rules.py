@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "debtors", "faults", "levelled", "levels", "owed"]
+__all__ = ["CHINESE", "debtors", "denials", "faults", "levelled", "levels", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -61,6 +61,11 @@ def levels(prose: str, *, chinese: bool) -> list[str]:
     return _named(CHINESE_WORDS if chinese else ENGLISH_WORDS, prose)
 
 
+def denials(prose: str, *, chinese: bool) -> int:
+    """Count how often a text denies something."""
+    return len(_named(CHINESE_DENIALS if chinese else ENGLISH_DENIALS, prose))
+
+
 def _named(pattern: re.Pattern[str], text: str) -> list[str]:
     """Return the names of what is found, in the order of the text."""
     found = (match.lastgroup for match in pattern.finditer(text))
@@ -85,11 +90,8 @@ def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list
         ours,
         [level if level in ours else f"{level} ({CHINESE[level]})" for level in theirs],
     )
-    denials = [
-        len(_named(pattern, text))
-        for pattern, text in ((ENGLISH_DENIALS, english), (CHINESE_DENIALS, chinese))
-    ]
-    yield "the number of denials differs", *([str(number)] for number in denials)
+    numbers = denials(english, chinese=False), denials(chinese, chinese=True)
+    yield "the number of denials differs", *([str(number)] for number in numbers)
     named = [role for role in ROLES if re.search(rf"(?<![\w-]){role}s?\b", english, re.IGNORECASE)]
     yield "a role is not named", named, [role for role in named if ROLES[role] in chinese]
     owe = [sorted({*debtors(text, chinese=text is chinese)}) for text in (english, chinese)]
