@@ -68,7 +68,7 @@ async def test_combined(tmp_path: Path, worker: str) -> None:
     """Both parts start, requests see the state of both, and both stop, in reverse."""
     (tmp_path / "program.py").write_text(PROGRAM)
     with socket.create_server(("127.0.0.1", 0)) as bound:
-        address = "http://127.0.0.1:{}".format(bound.getsockname()[1])
+        address = f"http://127.0.0.1:{bound.getsockname()[1]}"
         async with asyncio.timeout(LIMIT), hypercorn(tmp_path, worker, bound) as process:
             async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
                 assert (await client.get(address)).text == "mail shop"
