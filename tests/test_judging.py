@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifespec.conformance import judging
+from lifespec.conformance import cases, judging
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.findings import Finding, Report, Verdict
 from lifespec.conformance.judging import Matter, Told, Usual
@@ -325,3 +325,12 @@ def test_cases_that_are_not_played() -> None:
     assert found.conversation == ""
     same = judging.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
     assert (same.verdict, same.actual) == ("skip", "No.")
+
+
+def test_a_case_is_for_its_specifications() -> None:
+    """By AMGI a failure has a message: a case without it expects nothing there."""
+    for name in ("failed-without-message", "shutdown-failed-without-message"):
+        case = next(case for case in cases.load() if case.name == name)
+        assert list(judging.expected(case, "asgi 2.0"))
+        assert not list(judging.expected(case, "amgi 2.0"))
+        assert not list(judging.without(case, "amgi 2.0", "skip", "No."))

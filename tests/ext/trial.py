@@ -27,7 +27,7 @@ section = "Startup"
 party = "application"
 [answered-once.ours]
 dialects = ["asgi 2.0"]
-says = "`Lifespan` refuses the second answer."
+says = "A second answer is refused."
 """
 
 # Each builder would compile the theme's templates anew, which takes longer than all else.

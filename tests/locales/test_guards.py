@@ -32,7 +32,7 @@ RULES = """\
 [startup-sent]
 party = "server"
 observable = "application"
-says = "The server must send `lifespan.startup` before it serves requests."
+says = "The server must send `lifespan.startup` before it processes requests."
 [[startup-sent.source]]
 dialects = ["asgi 2.0"]
 level = "must"
@@ -44,7 +44,7 @@ PAGE = """\
 The server waits 10 s for an answer to `lifespan.startup`, see [above](#startup).
 
 ```{rule} startup-sent
-The server must send `lifespan.startup` before it serves requests.
+The server must send `lifespan.startup` before it processes requests.
 ```
 
 ```python
@@ -79,8 +79,8 @@ CHINESE = {
     "The server waits 10 s for an answer to `lifespan.startup`, see [above](#startup).": (
         "服务器等待 10 秒，以待对 `lifespan.startup` 的回答，见[上文](#startup)。"
     ),
-    "The server must send `lifespan.startup` before it serves requests.": (
-        "服务器必须先发送 `lifespan.startup`，再处理请求。"
+    "The server must send `lifespan.startup` before it processes requests.": (
+        "在处理请求之前，服务器必须发送 `lifespan.startup`。"
     ),
     "# the server speaks first": "# 服务器先说话",
 }
@@ -297,6 +297,7 @@ def passes(page: list[runner.Block]) -> bool:
 
 
 @pytest.mark.timeout(600)  # the site may be under way, from which the pages are taken
+@pytest.mark.slow
 def test_no_event_can_be_renamed_in_an_example_of_the_true_pages() -> None:
     """(a) Wherever it stands, an example of its page fails."""
     blocks = published()["en"]

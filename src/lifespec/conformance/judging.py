@@ -161,8 +161,9 @@ def without(case: Case, dialect: str, how: How, actual: str) -> Iterator[Finding
 
 
 def expected(case: Case, dialect: str) -> Iterator[Expectation]:
-    """Yield what is expected where the text has what the rule is about."""
-    return (each for each in case.expect if dialect in rules()[each.slug].levels)
+    """Yield what is expected by a specification that the case is for, and that has the rule."""
+    if dialect in case.dialects:
+        yield from (each for each in case.expect if dialect in rules()[each.slug].levels)
 
 
 def finding(

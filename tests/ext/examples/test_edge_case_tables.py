@@ -43,8 +43,11 @@ WAYS = {
 def trial(folder: Path, *page: str, language: str = "en") -> Trial:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
-        f"\n:::{{rule}} {slug}\nOne {level}.\n:::\n\n```python\n1\n```\n"
-        for slug, level in {"startup-sent": "must", "answered-once": "must not"}.items()
+        f"\n:::{{{box}\n{text}\n:::\n\n```python\n1\n```\n"
+        for box, text in {
+            "rule} startup-sent": "One must.",
+            "behaviour} answered-once": "One does.",
+        }.items()
     )
     pages = {"index": "# A\n" + "".join(page), "rules": f"# B\n{rules}"}
     extensions = (

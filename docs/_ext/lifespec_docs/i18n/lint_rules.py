@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "debtors", "faults", "levelled", "levels", "owed"]
+__all__ = ["CHINESE", "debtors", "denials", "faults", "levelled", "levels", "owed"]
 
 CHINESE = {
     "must": "必须",
@@ -59,6 +59,11 @@ SENTENCES = re.compile(r"[.:]\s|[。：；]")
 def levels(prose: str, *, chinese: bool) -> list[str]:
     """Return the duties of a text, by their English names, in its order."""
     return _named(CHINESE_WORDS if chinese else ENGLISH_WORDS, prose)
+
+
+def denials(prose: str, *, chinese: bool) -> int:
+    """Count how often a text denies something."""
+    return len(_named(CHINESE_DENIALS if chinese else ENGLISH_DENIALS, prose))
 
 
 def _named(pattern: re.Pattern[str], text: str) -> list[str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("dialect_tables", "domain", "rule_tables", "rules_of_dialect")
+EXTENSIONS = ("agreement", "dialect_tables", "domain", "rule_tables", "rules_of_dialect")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -48,6 +48,7 @@ __all__ = [
     "example_of",
     "rule_node",
     "setup",
+    "text_of",
 ]
 
 logger = logging.getLogger(__name__)
@@ -89,6 +90,7 @@ class RuleDirective(SphinxDirective):
         node = rule_node("", *self.parse_content_to_nodes(), slug=slug, group=group)
         node["ids"] = [_anchor(rule, group)]
         node["party"], node["level"] = rule.party, _level(rule, group)
+        node["says"] = rule.says[group]
         node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
@@ -294,6 +296,14 @@ def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
             logger.warning(text, rule.slug, texts or "all", location=place)
 
 
+def text_of(node: nodes.Node) -> str:
+    """Return plain text; a literal in backquotes."""
+    if isinstance(node, nodes.Text):
+        return " ".join(f"<{node}>".split())[1:-1]
+    text = "".join(text_of(child) for child in node.children)
+    return f"`{text}`" if isinstance(node, nodes.literal) else text
+
+
 def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Open the box and write its heading."""
     slug, anchor = escape(node["slug"]), escape(node["ids"][0])
@@ -324,4 +334,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 3, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 4, "parallel_read_safe": True}

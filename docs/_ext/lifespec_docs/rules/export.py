@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from lifespec_docs.rules.domain import rule_node
+from lifespec_docs.rules.domain import rule_node, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ def as_json(found: Mapping[str, Explanation | str]) -> str:
 def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:
     for path in doctrees.rglob("*.doctree"):
         page = pickle.loads(path.read_bytes())  # noqa: S301 - our own build's
-        title = " ".join(_text(node) for node in list(page.findall(nodes.title))[:1])
+        title = " ".join(text_of(node) for node in list(page.findall(nodes.title))[:1])
         file = path.relative_to(doctrees).with_suffix(".html").as_posix()
         boxes = list(page.findall(rule_node))
         for rule in (box for box in boxes if box["slug"] in box["ids"]):
@@ -57,12 +57,4 @@ def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:
 
 
 def _body(box: rule_node) -> str:
-    return "\n".join(_text(node) for node in box.findall(nodes.paragraph))
-
-
-def _text(node: nodes.Node) -> str:
-    """Return plain text; a literal in backquotes."""
-    if isinstance(node, nodes.Text):
-        return " ".join(f"<{node}>".split())[1:-1]
-    text = "".join(_text(child) for child in node.children)
-    return f"`{text}`" if isinstance(node, nodes.literal) else text
+    return "\n".join(text_of(node) for node in box.findall(nodes.paragraph))

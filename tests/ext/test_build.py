@@ -132,6 +132,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "old", "new", "told"), CHANGES.values(), ids=CHANGES)
 def test_what_has_changed_is_noticed_whatever_its_time(
     good: Path, file: str, old: str, new: str, told: str
@@ -146,6 +147,7 @@ def test_what_has_changed_is_noticed_whatever_its_time(
     assert built(good).returncode == 0
 
 
+@pytest.mark.slow
 def test_another_lock_runs_the_examples_again(good: Path) -> None:
     """The versions that they ran with may be others."""
     aged(good / ".ci" / "requirements.lock", "one==1", "one==2")
@@ -162,6 +164,7 @@ def test_a_changed_translation_is_shown(good: Path) -> None:
     assert "某页" in (good / "site" / "zh-cn" / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path) -> None:
     """Each language runs its examples for itself."""
     before = (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns
