@@ -22,7 +22,7 @@ INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 ONE_RULE = """\
 [quiet]
 party = "server"
-says = "The server must rest."
+says = "It must rest."
 source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
 """
 

@@ -90,8 +90,8 @@ def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list
         ours,
         [level if level in ours else f"{level} ({CHINESE[level]})" for level in theirs],
     )
-    denials, denied = _named(ENGLISH_DENIALS, english), _named(CHINESE_DENIALS, chinese)
-    yield "the number of denials differs", [str(len(denials))], [str(len(denied))]
+    denied = denials(english, chinese=False), denials(chinese, chinese=True)
+    yield "the number of denials differs", [str(denied[0])], [str(denied[1])]
     named = [role for role in ROLES if re.search(rf"(?<![\w-]){role}s?\b", english, re.IGNORECASE)]
     yield "a role is not named", named, [role for role in named if ROLES[role] in chinese]
     owe, owed_ = ({*debtors(english, chinese=False)}, {*debtors(chinese, chinese=True)})
