@@ -5,6 +5,8 @@
 PYTHON ?=
 PYTHONS ?=
 
+# files are UTF-8, whatever the locale is
+export PYTHONUTF8 = 1
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python

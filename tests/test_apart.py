@@ -62,7 +62,8 @@ def test_an_application_that_conforms(write: Callable[..., str]) -> None:
     job, told = Job("application", target), []
     found = check(job, lambda: told.append(1))
     assert (found.subject, found.dialect, found.status(strict=True)) == (target, "asgi 2.0", 0)
-    assert check(Job("application", target, isolation="spawn")) == found
+    spawned = check(Job("application", target, isolation="spawn"))
+    assert (found.isolation, spawned) == ("fork", replace(found, isolation="spawn"))
     assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
 
 

@@ -1,6 +1,7 @@
 """A server is put on trial by its command: what is judged, and what cannot be."""
 
 import re
+import shlex
 import sys
 import tempfile
 import threading
@@ -64,7 +65,8 @@ def test_a_server_is_judged_case_by_case() -> None:
     told: list[int] = []
     only = servers.chosen(["sends-no-type", "well-behaved-loop"])
     found = servers.check(job(), only, lambda: told.append(1))
-    assert found.subject == f"{sys.executable} {SERVE} {{app}} --port {{port}}"
+    command = shlex.join([sys.executable, str(SERVE)])
+    assert found.subject == f"{command} {{app}} --port {{port}}"
     assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
         ("sends-no-type", "send-refuses-unknown", "pass"),

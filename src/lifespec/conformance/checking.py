@@ -47,7 +47,10 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def add_subjects(parser: Any) -> None:
     """Add to the parser of `check` the subjects that it can put on trial."""
     parser.description = "Put somebody on trial: play conversations, and judge what was seen."
-    parser.epilog = "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked"
+    parser.epilog = (
+        "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked,"
+        " 128 and the number of the signal that broke it off"
+    )
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
     _add_middleware(subjects)
