@@ -33,7 +33,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("whole")
     for folder in ("docs", "src"):
         shutil.copytree(
-            ROOT / folder, root / folder, ignore=shutil.ignore_patterns("*.md", "*.rst")
+            ROOT / folder,
+            root / folder,
+            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
         )
     (root / "docs" / "index.md").write_text(INDEX)
     rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
@@ -82,7 +84,8 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     ran = re.findall(r"  (English|Chinese):  1 page, 1 read; 1 example, (\d) run\n", done.stdout)
     assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
     assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
-    assert said[-2].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
+    assert said[-2] == "  changed:  docs/examples.json"
+    assert said[-3].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
     assert said[-1].endswith("Open site/index.html")
     assert (project / "site" / "zh-cn" / "index.html").exists()
 
@@ -147,6 +150,21 @@ def test_what_has_changed_is_noticed_whatever_its_time(
     assert built(good).returncode == 0
 
 
+def test_an_example_that_is_gone_is_noticed(good: Path) -> None:
+    """The number of each page is written down; more are added to it."""
+    counts = good / "docs" / "examples.json"
+    assert json.loads(counts.read_text()) == {"index": 1}
+    counts.write_text('{\n "index": 2\n}\n')
+    done = built(good)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "docs/examples.json:2: the page 'index' had 2 examples and has 1: change this line"
+    )
+    counts.unlink()
+    assert built(good).returncode == 0
+    assert json.loads(counts.read_text()) == {"index": 1}
+
+
 @pytest.mark.slow
 def test_another_lock_runs_the_examples_again(good: Path) -> None:
     """The versions that they ran with may be others."""
@@ -203,7 +221,7 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert chinese.read_text() == "{}\n"
     said = built(project).stdout
-    assert [line for line in said.splitlines() if "changed" in line] == [
+    assert [line for line in said.splitlines() if "changed:" in line] == [
         f"  changed:  src/lifespec/conformance/{chinese.name}"  # the English was right
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]

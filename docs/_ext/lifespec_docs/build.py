@@ -53,6 +53,7 @@ HERE = Path(__file__).resolve().parents[2]
 ROOT = HERE.parent
 CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 SITE = ROOT / "site"
+COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
 KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
 RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
 EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
@@ -103,6 +104,11 @@ class Build:
     def known(self) -> dict[str, Any]:
         """Return what is known of the examples of each page."""
         return _json(self.doctrees / "examples.json")
+
+    def counts(self) -> dict[str, int]:
+        """Return how many examples each page has, where it has any."""
+        known = {name: len(page["blocks"]) for name, page in self.known().items()}
+        return {name: count for name, count in sorted(known.items()) if count}
 
     def done(self) -> dict[str, Any]:
         """Return what this build did."""
@@ -239,9 +245,7 @@ def _fresh(work: Path, into: Path) -> Iterator[str]:
         yield from found
         return
     _report(builds)
-    _publish(builds, work, into)
-    if into == SITE:
-        _explain(builds)
+    _finish(builds, work, into)
 
 
 def _renewed(work: Path, into: Path) -> Iterator[str]:
@@ -251,10 +255,12 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
         now = Inputs.now(ROOT, before.programs if before else ())
         if now == before:
             builds = [Build(language, KEPT) for language in LANGUAGES]
+            found = list(_lost_examples(builds[0].counts()))
+            if found:
+                yield from found
+                return
             _say("Nothing has changed since the last build.")
-            _publish(builds, work, into)
-            if into == SITE:
-                _explain(builds)
+            _finish(builds, work, into)
             return
         compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
         results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
@@ -272,10 +278,7 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
             return
         _report(builds)
         _keep_all(builds, now)
-        builds = [Build(language, KEPT) for language in LANGUAGES]
-        _publish(builds, work, into)
-        if into == SITE:
-            _explain(builds)
+        _finish([Build(language, KEPT) for language in LANGUAGES], work, into)
 
 
 @contextmanager
@@ -326,10 +329,20 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:
         read = {*english.done()["read"], *chinese.done()["read"]}
-        found = [
-            str(each) for each in doctrees.stored(english.doctrees, chinese.doctrees, ROOT, read)
-        ]
+        stored = doctrees.stored(english.doctrees, chinese.doctrees, ROOT, read)
+        found = [*map(str, stored), *_lost_examples(english.counts())]
     yield from found
+
+
+def _lost_examples(now: dict[str, int]) -> Iterator[str]:
+    """Yield where a page has fewer examples than it had."""
+    for line, (name, before) in enumerate(_json(COUNTS).items() if COUNTS.exists() else (), 2):
+        if now.get(name, 0) < before:
+            yield (
+                f"{os.path.relpath(COUNTS, ROOT)}:{line}: the page {name!r} had "
+                f"{_number(before, 'example')} and has {now.get(name, 0)}: change this line "
+                "if they went on purpose."
+            )
 
 
 def _catalog_faults(english: Build) -> Iterator[str]:
@@ -339,6 +352,14 @@ def _catalog_faults(english: Build) -> Iterator[str]:
         time.sleep(POLL)
     if messages.exists():
         yield from map(str, translate.faults(ROOT, extraction.read(messages)))
+
+
+def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
+    """Publish the pages; where that is the site, write down what the repository holds of them."""
+    _publish(builds, work, into)
+    if into == SITE:
+        _explain(builds)
+        _keep(COUNTS, json.dumps(builds[0].counts(), indent=1) + "\n")
 
 
 def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:

@@ -26,6 +26,7 @@ LOCK = ".ci/requirements.lock"
 CODE = "src/lifespec", "docs/_ext"
 FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py"
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
+WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
 DERIVED = {".mo", ".pyc"}
 ADDRESS = "LIFESPEC_BASE_URL"
 
@@ -46,6 +47,7 @@ class Inputs:
         frame = [path for name in FRAME for path in _files(root / name)]
         words = [path for path in catalogs if path.name in WORDS]
         pages = set(_files(root / "docs")) - {*frame, *_files(root / "docs" / "_ext")}
+        pages.discard(root / WRITTEN)
         single = sorted(pages.union(catalogs).difference(words))
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
         base = [code, os.environ.get(ADDRESS, "")]

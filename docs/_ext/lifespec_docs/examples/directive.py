@@ -8,6 +8,9 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
 
+A block in another language, however it is spelled, says {.not-run}; shell commands and settings
+need not, which are not run.
+
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 """
 
@@ -44,6 +47,8 @@ __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup
 logger = logging.getLogger(__name__)
 
 LANGUAGES = ("python", "pycon", "perl")
+NEVER_RUN = ("json", "sh", "toml", "yaml")
+SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
 PRINTING = ("python", "perl")
 JOINED = ("python", "virtual")
 MESSAGE_KINDS = ("received", "sent", "refused")
@@ -158,6 +163,15 @@ def _stray_outputs(doctree: nodes.document) -> Iterator[nodes.Node]:
             yield node
 
 
+def _unmarked(doctree: nodes.document) -> Iterator[nodes.Element]:
+    """Yield the blocks that are not run and do not say so, however they are spelled."""
+    for node in doctree.findall(nodes.FixedTextElement):
+        runs = is_example(node) or node.get("language") in NEVER_RUN
+        code = isinstance(node, nodes.literal_block | nodes.doctest_block)
+        if code and not runs and not SAY_SO & set(node["classes"]):
+            yield node
+
+
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note the examples of a page that was just read, and run them."""
     env = app.env
@@ -166,6 +180,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     text = path.read_text(encoding="utf-8").split("\n")
     for node in _stray_outputs(doctree):
         logger.warning("This output has no program directly above it.", location=node)
+    for node in _unmarked(doctree):
+        told = "This block is not run: write python, pycon or perl, or {.not-run} above it."
+        logger.warning("%s", told, location=node)
     found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
     shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))

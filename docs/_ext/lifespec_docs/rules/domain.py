@@ -254,7 +254,9 @@ def example_of(rule: nodes.Element) -> nodes.Element | None:
         section = section.parent
     after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
     others = after[after.index(rule) + 1 :]
-    following = [each for each in others if each.get("slug") != rule["slug"]]
+    following = [
+        each for each in others if getattr(each, "attributes", {}).get("slug") != rule["slug"]
+    ]
     if not following or isinstance(following[0], rule_node):
         return None
     return cast("nodes.Element", following[0])
