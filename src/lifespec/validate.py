@@ -167,8 +167,8 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
 
-# Step(to): the step can be taken.  Step(to, rule): a text forbids it.  _open(to, rule): it is not
-# to be taken, but no text says so.  Step(to, remark=rule): it can be taken, and no text says so.
+# A step with a rule is not to be taken: a text forbids it, or, where it is open, none says so.
+# A step with a remark alone can be taken, and no text says so.
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
     "called": {
         "lifespan.startup": Step("starting"),
