@@ -5,13 +5,15 @@
 PYTHON ?=
 PYTHONS ?=
 
+# files are UTF-8, whatever the locale is
+export PYTHONUTF8 = 1
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized pythons exhaustive bench translate matrix mutation drift lock clean
+.PHONY: help docs test check style types package optimized slow pythons exhaustive bench translate matrix mutation drift lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -20,10 +22,10 @@ docs: .venv/complete  ## run every example in both languages, check the catalogs
 	@$(RUN) docs/build.py
 
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
-	@$(RUN) -m pytest -q -n auto --dist worksteal --cov --cov-report=term
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
 
-check: style types package optimized pythons  ## style, types, packages, python -O, the other Pythons found here
-	@echo "check: style, types, package, optimized, pythons: all passed"
+check: style types package optimized slow pythons  ## style, types, packages, python -O, slow tests, the other Pythons found here
+	@echo "check: style, types, package, optimized, slow, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
@@ -45,6 +47,10 @@ package: .venv/complete
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
+
+slow: .venv/complete
+	@echo "check: real servers and brokers, type checkers, the site in a browser"
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)

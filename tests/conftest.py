@@ -25,6 +25,9 @@ for name in LOUD:
 # What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+HERE = Path(__file__).parent
+# Real servers and brokers, type checkers, the built site, and what wants a processor for itself.
+SLOW = {"bench", "docs", "real", "typing"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -32,6 +35,13 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 def pytest_xdist_auto_num_workers() -> int:
     """Run one test more at a time than there are processors: many of them wait."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what `make check` runs and `make test` leaves out."""
+    for item in items:
+        if item.path.relative_to(HERE).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -71,5 +81,5 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:
     """Run async tests on the virtual clock: a hang is a Deadlock; those in real, on a real one."""
-    real = Path(__file__).with_name("real") in item.path.parents
+    real = HERE / "real" in item.path.parents
     return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}

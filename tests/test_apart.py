@@ -62,7 +62,8 @@ def test_an_application_that_conforms(write: Callable[..., str]) -> None:
     job, told = Job("application", target), []
     found = check(job, lambda: told.append(1))
     assert (found.subject, found.dialect, found.status(strict=True)) == (target, "asgi 2.0", 0)
-    assert check(Job("application", target, isolation="spawn")) == found
+    spawned = check(Job("application", target, isolation="spawn"))
+    assert (found.isolation, spawned) == ("fork", replace(found, isolation="spawn"))
     assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
 
 
@@ -374,7 +375,7 @@ def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> Non
     )
     first, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
     assert first["found"]
-    assert last["unchecked"].endswith("wrote 'hello', which is no line of the protocol")
+    assert "wrote 'hello', which is no line of the protocol: " in last["unchecked"]
 
 
 def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
+import trio
 
 from lifespec.application import single_callable, with_lifespan
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
@@ -115,6 +116,135 @@ async def test_start_fails_without_words() -> None:
     with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
         await Lifespan(with_lifespan(steps([], fail="start", error=error))).startup()
     assert caught.value.__cause__ is error
+
+
+async def gives_up() -> None:
+    """Await a task that somebody cancels: nobody cancels the one that awaits it."""
+    task = asyncio.ensure_future(asyncio.sleep(9))
+    task.cancel()
+    await task
+
+
+@pytest.mark.parametrize("at", ["startup", "shutdown"])
+async def test_cancelled_error_of_its_own(at: str) -> None:
+    """A CancelledError of what the context awaits is a failure; servers would serve without it."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        if at == "startup":
+            await gives_up()
+        yield
+        await gives_up()
+
+    lifespan = Lifespan(with_lifespan(context))
+    with pytest.raises(StartupFailed if at == "startup" else ShutdownFailed) as caught:
+        async with lifespan:
+            pass
+    assert caught.value.message == "CancelledError()"
+    assert lifespan.outcome == "failed"
+
+
+async def test_exit_at_startup() -> None:
+    """An exit at startup is a failure, and ends the program if the server lets it."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        raise SystemExit(3)
+        yield
+
+    sent: list[Any] = []
+    with pytest.raises(SystemExit):
+        await by_hand(with_lifespan(context), sent)
+    assert sent == [{"type": "lifespan.startup.failed", "message": "3"}]
+
+
+async def by_hand(app: Any, sent: list[Any]) -> None:
+    """Call an application with a receive that always answers startup."""
+
+    async def receive() -> Any:
+        return {"type": "lifespan.startup"}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    await app({"type": "lifespan"}, receive, send)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
+    """What the server's cancellation raises is never answered, also not in a group."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        try:
+            await asyncio.sleep(9)
+        except asyncio.CancelledError as error:
+            if grouped:
+                raise BaseExceptionGroup("both", [error]) from None
+            raise
+        yield
+
+    sent: list[Any] = []
+    task = asyncio.ensure_future(by_hand(with_lifespan(context), sent))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    with pytest.raises(BaseExceptionGroup if grouped else asyncio.CancelledError):
+        await task
+    assert sent == []
+
+
+def test_closed() -> None:
+    """A call whose coroutine is closed sends nothing: it could not await the sending."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        await Never()
+        yield
+
+    sent: list[Any] = []
+    call = by_hand(with_lifespan(context), sent)
+    call.send(None)
+    call.close()
+    assert sent == []
+
+
+class Never:
+    """Something that nobody answers."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
+
+
+def test_cancelled_on_trio() -> None:
+    """A cancellation on trio comes from outside, and is not answered."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        await trio.sleep_forever()
+        yield
+
+    sent: list[Any] = []
+
+    async def main() -> None:
+        with trio.move_on_after(0.01):
+            await by_hand(with_lifespan(context), sent)
+
+    trio.run(main)
+    assert sent == []
+
+
+def test_cancelled_error_without_asyncio() -> None:
+    """A CancelledError of asyncio where asyncio does not run is an error like any other."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[None]:
+        raise asyncio.CancelledError
+        yield
+
+    sent: list[Any] = []
+    with pytest.raises(asyncio.CancelledError):
+        trio.run(by_hand, with_lifespan(context), sent)
+    assert sent == [{"type": "lifespan.startup.failed", "message": "CancelledError()"}]
 
 
 async def test_stop_fails() -> None:

@@ -3,11 +3,13 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import Any
 
 import pytest
+import trio
 
+from lifespec import server_trio
 from lifespec.application import with_lifespan
 from lifespec.composition import compose
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
@@ -106,9 +108,153 @@ async def test_one_declines() -> None:
 
 
 async def test_all_decline() -> None:
-    """Where all parts decline, so does the whole."""
-    async with Lifespan(compose(declines, declines)) as lifespan:
-        assert not lifespan.supported
+    """If no part supports lifespan, the whole has nothing to do, and says so by the protocol."""
+    async with Lifespan(compose(declines, declines), strict=True) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), OSError("no pool")])
+async def test_raises_at_startup(error: BaseException) -> None:
+    """A part that raises after it has received startup fails the whole."""
+    log: list[str] = []
+
+    async def raises(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        raise error
+
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(compose(part(log, "a"), raises)).startup()
+    assert caught.value.message == (str(error) or "CancelledError()")
+    assert log == ["+a", "-a"]
+
+
+async def test_returns_at_startup() -> None:
+    """A part that returns instead of answering startup has no lifespan support."""
+    log: list[str] = []
+
+    async def returns(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+
+    async with Lifespan(compose(part(log, "a"), returns)) as lifespan:
+        assert lifespan.supported
+    assert log == ["+a", "-a"]
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), OSError("no pool")])
+async def test_raises_at_shutdown(error: BaseException) -> None:
+    """A part that raises instead of answering shutdown is a failure of the whole."""
+    log: list[str] = []
+
+    async def raises(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        raise error
+
+    lifespan = Lifespan(compose(part(log, "a"), raises))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert caught.value.message == f"The application crashed before it answered shutdown: {error!r}"
+    assert log == ["+a", "-a"]
+
+
+async def test_crashes_while_running() -> None:
+    """A part that crashed long before shutdown fails nothing: its crash was logged then."""
+
+    async def crashes(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        raise OSError("connection lost")
+
+    async with Lifespan(compose(part([], "a"), crashes)) as lifespan:
+        pass
+    assert lifespan.outcome == "complete"
+
+
+def on_trio(
+    compose_of: Sequence[Any], log: list[str], error: type[BaseException] | None = None
+) -> None:
+    """Start and stop a combination on trio."""
+
+    async def main() -> None:
+        lifespan = server_trio.Lifespan(compose(*compose_of))
+        async with lifespan:
+            log.append(f"state {lifespan.state}")
+        log.append(str(lifespan.outcome))
+
+    if error:
+        with pytest.raises(error):
+            trio.run(main)
+    else:
+        trio.run(main)
+
+
+def trio_part(log: list[str], name: str, fail: str = "") -> Any:
+    """Make an application whose context waits as only trio can."""
+
+    @contextlib.asynccontextmanager
+    async def context() -> AsyncIterator[Mapping[str, Any]]:
+        await trio.lowlevel.checkpoint()
+        if fail == "start":
+            raise OSError(f"{name} cannot start")
+        if fail == "hang":
+            await trio.sleep_forever()
+        log.append(f"+{name}")
+        try:
+            yield {name: 1}
+        finally:
+            log.append(f"-{name}")
+
+    return with_lifespan(context)
+
+
+def test_on_trio() -> None:
+    """The parts run on trio if the whole does."""
+    log: list[str] = []
+    on_trio([trio_part(log, "a"), declines, trio_part(log, "b")], log)
+    assert log == ["+a", "+b", "state {'a': 1, 'b': 1}", "-b", "-a", "complete"]
+
+
+def test_start_fails_on_trio() -> None:
+    """A part that fails to start fails the whole, on trio as on asyncio."""
+    log: list[str] = []
+    on_trio([trio_part(log, "a"), trio_part(log, "b", "start")], log, StartupFailed)
+    assert log == ["+a", "-a"]
+
+
+def test_cancelled_on_trio(caplog: pytest.LogCaptureFixture) -> None:
+    """A server on trio that gives up on a slow part stops those that have started."""
+    log: list[str] = []
+
+    async def main() -> None:
+        app = compose(trio_part(log, "a"), trio_part(log, "b", "hang"))
+        await server_trio.Lifespan(app, startup_timeout=0.01).startup()
+
+    with pytest.raises(StartupFailed):
+        trio.run(main)
+    assert log == ["+a", "-a"]
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
+        "The application did not answer startup within 0.01 s: it was at work"
+    ]
+
+
+def test_on_no_library() -> None:
+    """Without asyncio and trio, startup fails: the application must not be served without it."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "lifespan.startup"}
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    call = compose(part([], "a"), declines)({"type": "lifespan"}, receive, send)
+    assert isinstance(call, Coroutine)
+    with pytest.raises(StartupFailed, match="neither runs here"):
+        call.send(None)
+    assert [event["type"] for event in sent] == ["lifespan.startup.failed"]
 
 
 async def test_state() -> None:

@@ -6,9 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lifespec_docs
+
 __all__: list[str] = []
 
-SETTINGS = "[pytest]\nmarkers = needs\naddopts = -ra --strict-markers -p no:cacheprovider"
+SETTINGS = (
+    "[pytest]\nmarkers =\n    needs\n    slow\naddopts = -ra --strict-markers -p no:cacheprovider"
+)
 HERE, MISSING = Path(sys.executable).name, "no-such-program"
 
 
@@ -20,6 +24,7 @@ def outcome(folder: Path, allow_no_skip: str, *tests: str) -> tuple[int, str]:
         (folder / f"test_{number}.py").write_text("import pytest\n" + test)
     path = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = os.environ | {"LIFESPEC_ALLOW_NO_SKIP": allow_no_skip, "PATH": path}
+    environment["PYTHONPATH"] = str(Path(lifespec_docs.__file__).parents[1])
     command = [sys.executable, "-m", "pytest", "-q", "--continue-on-collection-errors"]
     ran = subprocess.run(
         command, env=environment, cwd=folder, check=False, capture_output=True, text=True

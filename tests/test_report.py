@@ -170,6 +170,17 @@ def test_another_language() -> None:
     assert lines[-4].split(maxsplit=2) == ["FAIL", "startup-answered", "a，另有 1 个"]
 
 
+@pytest.mark.parametrize(
+    ("way", "wanted"), [("fork", "forked for each"), ("spawn", "imported for each"), ("", "")]
+)
+def test_how_processes_were_made(way: str, wanted: str) -> None:
+    """It is told where all is."""
+    found = Report("it", "asgi 2.0", (finding("pass"),), isolation=way)
+    assert wanted in shown(found, every=True)
+    assert ("imported" in shown(found, every=True)) == bool(way)
+    assert "imported" not in shown(found)
+
+
 def test_all_can_be_shown() -> None:
     """What passed is shown where it is asked for."""
     found = Report("it", "asgi 2.0", (finding("pass"),))

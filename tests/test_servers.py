@@ -1,6 +1,7 @@
 """A server is put on trial by its command: what is judged, and what cannot be."""
 
 import re
+import shlex
 import sys
 import tempfile
 import threading
@@ -64,7 +65,8 @@ def test_a_server_is_judged_case_by_case() -> None:
     told: list[int] = []
     only = servers.chosen(["sends-no-type", "well-behaved-loop"])
     found = servers.check(job(), only, lambda: told.append(1))
-    assert found.subject == f"{sys.executable} {SERVE} {{app}} --port {{port}}"
+    command = shlex.join([sys.executable, str(SERVE)])
+    assert found.subject == f"{command} {{app}} --port {{port}}"
     assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
         ("sends-no-type", "send-refuses-unknown", "pass"),
@@ -157,6 +159,18 @@ def test_a_server_without_lifespan_is_told_as_that() -> None:
     assert (found.status(), found.unchecked) == (2, servers.WITHOUT)
 
 
+def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
+    """It is judged when that is known."""
+    only = servers.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
+    assert [case.name for case in only] == ["hangs-at-shutdown"]
+    found = servers.check(program(HTTP_ALONE, limit=1.0), only)
+    assert {(each.verdict, each.actual) for each in found.findings} == {("skip", servers.WITHOUT)}
+    began = time.monotonic()
+    with pytest.raises(Unchecked, match="ended with status 3"):
+        servers.check(program("raise SystemExit(3)", limit=20.0), only)
+    assert time.monotonic() - began < 15
+
+
 class Tried:
     """A trial that only counts how many of its kind there are at a time."""
 
@@ -167,7 +181,7 @@ class Tried:
         self.case, self.rests = case, rests
 
     def run(self) -> Seen:
-        """Take part; the first case is played alone."""
+        """Take part; the first case does not rest."""
         Tried.now += 1
         Tried.most = max(Tried.most, Tried.now)
         if self.case.name != "well-behaved" and self.rest:

@@ -14,11 +14,16 @@ It knows no server.  The context is made anew for every lifespan, so that the sa
 can start in two event loops.
 
 An exception on the way up is startup.failed and on the way down shutdown.failed, each with the
-exception's text; then it goes on, so that the server can show its traceback.  An exception in
-between was not asked for: nothing is sent, the application has crashed.  A word in [brackets]
-is the rule of the specification that the line obeys.
+exception's text; then it goes on, so that the server can show its traceback.  That includes a
+CancelledError of something that the context awaited: without an answer, servers take it for an
+application without lifespan support and serve it.  A cancellation of the application's own task
+comes from the server and is not answered.  An exception in between was not asked for: nothing is
+sent, the application has crashed.  A word in [brackets] is the rule of the specification that the
+line obeys.
 """
 
+import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -66,14 +71,36 @@ async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> N
             asked = "shutdown"
         if asked != "shutdown":
             raise RuntimeError("the context ended before shutdown")  # noqa: TRY301  it swallowed one
-    except Exception as error:
-        if asked:  # [failed-to-prevent-start]
-            await send({"type": f"lifespan.{asked}.failed", "message": _text(error)})
+    except BaseException as error:
+        if asked and not _was_cancelled(error):  # [failed-to-prevent-start]
+            await send({"type": f"lifespan.{asked}.failed", "message": failure_message(error)})
         raise
     await send({"type": "lifespan.shutdown.complete"})  # [shutdown-answered]
 
 
-def _text(error: Exception) -> str:
+def _was_cancelled(error: BaseException) -> bool:
+    """Tell whether this task was ended from outside: cancelled, or its coroutine closed.
+
+    A CancelledError alone does not say so: a task that the context awaited raises one, too.
+    """
+    trio: Any = sys.modules.get("trio")
+    if isinstance(error, GeneratorExit) or (trio and _only(error, trio.Cancelled)):
+        return True
+    if not _only(error, asyncio.CancelledError):
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # another library runs the event loop
+        return False
+    return task is not None and task.cancelling() > 0
+
+
+def _only(error: BaseException, kind: type[BaseException]) -> bool:
+    return BaseExceptionGroup("", [error]).split(kind)[1] is None
+
+
+def failure_message(error: BaseException) -> str:
+    """Return what a failed event says of an exception, also if its own text cannot be had."""
     try:
         return str(error) or repr(error)
     except Exception:

@@ -1,31 +1,40 @@
 """Several lifespans as one: what an application needs that has others mounted in it.
 
-Each part lives under a `Lifespan` of its own, so in one task from start to end.  Parts are
-started in order and stopped in reverse; where one fails to start, those before it are stopped.
-The state is one namespace: each part sees what it has set itself, requests see it all.
+Each part lives under a `Lifespan` of its own, so in one task from start to end, on the library
+that runs the event loop, asyncio or trio.  Parts are started in order and stopped in reverse; if
+one fails to start, those before it are stopped.  The state is one namespace: each part sees what
+it has set itself, requests see it all.
 """
 
-from asyncio import CancelledError
+import asyncio
+import functools
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import DEBUG
 from typing import Any, Self
 
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, log
+from lifespec import server
+from lifespec.application import failure_message
+from lifespec.server import ShutdownFailed, StartupFailed, log
 
 __all__ = ["compose"]
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Any, Receive, Send], Awaitable[object]]
+Parts = tuple[Application, ...]
 
 
 def compose(app: Application, *others: Application) -> Application:
     """Return `app` with the lifespans of the others joined to its own.
 
     They start in order and stop in reverse.  Every scope but lifespan goes to `app`.  A part
-    that declines does not matter to the rest.  A state key that two of them set fails startup.
-    Raises TypeError for what cannot be called.
+    without lifespan support does not matter to the rest.  Startup fails if a part raises after it
+    has received lifespan.startup, or if two of them set the same key of the state; shutdown fails
+    if a part raises instead of answering it.  Runs on asyncio and on trio.
+
+    Raises TypeError if one of them cannot be called.
     """
     parts = (app, *others)
     for part in parts:
@@ -43,26 +52,27 @@ def compose(app: Application, *others: Application) -> Application:
     return composed
 
 
-async def _live(parts: tuple[Application, ...], scope: Any, receive: Receive, send: Send) -> None:
+async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
     await receive()
     failures: list[str] = []
     lifespans: list[_Part] = []
+    kind: type[_Part] | None = None
     try:
+        kind = _part_class()
         async with AsyncExitStack() as stack:
-            for lifespan in _lifespans(parts, scope):
+            for lifespan in _lifespans(kind, parts, scope):
                 lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
-            if not any(lifespan.supported for lifespan in lifespans):
-                return  # all of them declined, and so does the whole
             await send({"type": "lifespan.startup.complete"})
             await receive()
     except StartupFailed as failure:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
         raise
-    except CancelledError:  # the server takes no answer any more
-        for lifespan in lifespans:
-            if lifespan.outcome == "failed":
-                log.error(lifespan.sentence)
+    except BaseException as error:
+        if kind and isinstance(error, kind.cancelled):  # the server takes no answer any more
+            for lifespan in lifespans:
+                if lifespan.outcome == "failed":
+                    log.error(lifespan.sentence)
         raise
     if failures:
         await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
@@ -70,14 +80,14 @@ async def _live(parts: tuple[Application, ...], scope: Any, receive: Receive, se
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _lifespans(parts: tuple[Application, ...], scope: Any) -> Iterator["_Part"]:
+def _lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
         if "state" not in scope:
-            yield _Part(part, scope)
+            yield kind(part, scope)
             continue
         name = getattr(part, "__name__", type(part).__name__)
-        lifespan = _Part(part, {**scope, "state": {}})
+        lifespan = kind(part, {**scope, "state": {}})
         share = _Share(f"{number} ({name})", scope["state"], owners)
         lifespan.state = lifespan.scope["state"] = share
         yield lifespan
@@ -87,24 +97,67 @@ def _lifespans(parts: tuple[Application, ...], scope: Any) -> Iterator["_Part"]:
 async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"]:
     try:
         async with lifespan:
-            if isinstance(lifespan.state, _Share) and lifespan.state.conflict:
-                raise StartupFailed(lifespan.state.conflict, lifespan.state.conflict)
+            lifespan.raise_for_startup()
             yield lifespan
     except ShutdownFailed as failure:
         failures.append(failure.message or str(failure))
+    else:
+        if lifespan.crashed_at_shutdown:
+            failures.append(lifespan.sentence)
 
 
-class _Part(Lifespan):
+class _Part(server.Lifespan):
     """One of several: the whole reports its failures, and has the server's grace."""
+
+    received_startup = False
+    crashed_at_shutdown = False
+
+    def raise_for_startup(self) -> None:
+        """Raise StartupFailed if the whole must not be served, though this part alone would be."""
+        if isinstance(self.state, _Share) and self.state.conflict:
+            raise StartupFailed(self.state.conflict, self.state.conflict)
+        if self.error and not self.supported and self.received_startup:
+            sentence = f"The application raised where it was to answer startup: {self.error!r}"
+            raise StartupFailed(sentence, failure_message(self.error)) from self.error
+
+    async def _receive(self) -> dict[str, str]:
+        event = await super()._receive()
+        self.received_startup = True
+        return event
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         if what == "cancelled" and self.phase in ("waiting", "stopping"):
             self.grace = None  # it is the whole that was cancelled
+        if what == "raised" and self.phase == "stopping":
+            self.crashed_at_shutdown = True
         return super().happened(what, detail, error)
 
     def note(self, level: int, sentence: str, error: BaseException | None) -> None:
         failed = self.phase == "answered" and error is None
         super().note(DEBUG if failed else level, sentence, error)
+
+
+def _part_class() -> type[_Part]:
+    """Return the class for the library that runs this task, or raise StartupFailed."""
+    trio: Any = sys.modules.get("trio")
+    if trio and trio.lowlevel.in_trio_task():
+        return _trio_part_class()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        sentence = "combined applications run on asyncio or on trio, and neither runs here"
+        raise StartupFailed(sentence, sentence) from None
+    return _Part
+
+
+@functools.cache
+def _trio_part_class() -> type[_Part]:
+    from lifespec import server_trio  # noqa: PLC0415  it imports trio, which is optional
+
+    class TrioPart(_Part, server_trio.Lifespan):
+        """A part on trio."""
+
+    return TrioPart
 
 
 class _Share(dict[str, Any]):

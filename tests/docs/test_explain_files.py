@@ -5,7 +5,7 @@ import tomllib
 import pytest
 from published import read
 
-from build import CATALOGS, EXPLAINED, RULES, WORDS
+from lifespec_docs.build import CATALOGS, EXPLAINED, RULES, WORDS
 from lifespec_docs.i18n.messages import of_reports
 from lifespec_docs.rules.export import as_json, explained
 

@@ -6,13 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import by_examples
 import journal
 import mutated
+import pytest
 from journal import Journal, Task, side_by_side
 
 __all__: list[str] = []
@@ -104,9 +101,9 @@ def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
 
 
 def test_a_mutant_that_cannot_be_imported_is_noticed(tmp_path: Path) -> None:
-    """No example would run."""
+    """By the first example that imports it."""
     found = tried("raise OSError('gone')\n", tmp_path, block(USE))
-    assert found["en"] == ["its import", "OSError: gone"]
+    assert found["en"] == ["docs/a.md:3", "The example raised OSError: gone"]
 
 
 def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) -> None:

@@ -297,6 +297,7 @@ def passes(page: list[runner.Block]) -> bool:
 
 
 @pytest.mark.timeout(600)  # the site may be under way, from which the pages are taken
+@pytest.mark.slow
 def test_no_event_can_be_renamed_in_an_example_of_the_true_pages() -> None:
     """(a) Wherever it stands, an example of its page fails."""
     blocks = published()["en"]

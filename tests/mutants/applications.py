@@ -305,12 +305,12 @@ async def declines_at_the_scope(scope: Any, receive: Any, send: Any) -> None:
         raise NotImplementedError(scope["type"])
 
 
-@correct
-async def declines_at_startup(scope: Any, receive: Any, send: Any) -> None:
-    """It raises when it has received startup."""
+@breaks("failed-to-prevent-start")
+async def raises_at_startup(scope: Any, receive: Any, send: Any) -> None:
+    """It raises when it has received startup, and is served without it."""
     known(scope)
     await receive()
-    raise RuntimeError("http only")
+    raise RuntimeError("no database")
 
 
 @correct

@@ -22,6 +22,23 @@ from page import no_database, respond, with_lifespan
 
 app = with_lifespan(no_database, respond)
 """
+GIVEN_UP = """
+import asyncio
+import contextlib
+
+from page import respond, with_lifespan
+
+
+@contextlib.asynccontextmanager
+async def pool():
+    connecting = asyncio.ensure_future(asyncio.sleep(9))
+    connecting.cancel()
+    await connecting
+    yield
+
+
+app = with_lifespan(pool, respond)
+"""
 
 
 @pytest.fixture
@@ -84,4 +101,14 @@ async def test_a_start_that_fails_under_uvicorn(folder: Path) -> None:
         output, _ = await process.communicate()
         assert "db-1 does not answer" in output.decode()
         assert "running on" not in output.decode()
+        assert process.returncode == 3
+
+
+async def test_a_connection_that_was_given_up(folder: Path) -> None:
+    """A startup that ends in a CancelledError of something it awaits is not served."""
+    (folder / "failing.py").write_text(GIVEN_UP)
+    async with asyncio.timeout(LIMIT), uvicorn(folder, "failing:app") as process:
+        output, _ = await process.communicate()
+        assert "appears unsupported" not in output.decode()
+        assert "Application startup failed. Exiting." in output.decode()
         assert process.returncode == 3

@@ -78,7 +78,8 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             pool.break_off()
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
-    found = Report(job.target, job.dialect, findings, applications.note_on(findings))
+    note = applications.note_on(findings)
+    found = Report(job.target, job.dialect, findings, note, isolation=pool.way)
     return judging.concluded(found, bench.usual) if bench.usual else found
 
 

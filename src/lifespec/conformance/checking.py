@@ -41,13 +41,16 @@ __all__ = ["add_filters", "add_subjects"]
 
 BRIDGE = Path(__file__).with_name("bridge.pl")
 SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
 def add_subjects(parser: Any) -> None:
     """Add to the parser of `check` the subjects that it can put on trial."""
     parser.description = "Put somebody on trial: play conversations, and judge what was seen."
-    parser.epilog = "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked"
+    parser.epilog = (
+        "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked,"
+        " 128 and the number of the signal that broke it off"
+    )
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
     _add_middleware(subjects)

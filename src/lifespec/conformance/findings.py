@@ -99,7 +99,8 @@ class Report:
 
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
     is "".  `supported` is False for an application that does not support lifespan; `whose` says
-    whose doing that is, where it is not its own.
+    whose doing that is, where it is not its own.  `isolation` is how the processes of its cases
+    were made: by "fork" or by "spawn", or "".
     """
 
     subject: str
@@ -109,6 +110,7 @@ class Report:
     obstacle: str = ""
     supported: bool = True
     whose: str = ""
+    isolation: str = ""
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""

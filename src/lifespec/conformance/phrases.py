@@ -254,7 +254,7 @@ def _no_connection_after(seen: Seen, _: str) -> Judged:
     """Hold that nobody could connect while the application handled shutdown."""
     seen.first("received", "lifespan.shutdown")
     if not seen.knocks:
-        raise Beside("Nobody tried to connect.")
+        raise Beside("It has no port of its own.")
     if any(seen.knocks):
         return Judged(held=False, actual="A connection was accepted after shutdown had come.")
     return Judged(held=True, actual="A connection was refused after shutdown had come.")

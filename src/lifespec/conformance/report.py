@@ -53,11 +53,19 @@ def show(
     )
     told = _Told(console, stream.encoding or "ascii", wording, report.dialect)
     told.head(report)
+    if every and report.isolation:
+        told.isolation(report.isolation)
     shown = [each for each in report.findings if every or each.verdict in _FOUND]
     for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
         told.finding(alike[0], [each.case for each in alike])
     told.table(report)
     told.skipped(() if every else report.findings)
+
+
+_WAYS = {
+    "fork": "It was imported once, and a process was forked for each case.",
+    "spawn": "It was imported for each case, by an interpreter of its own.",
+}
 
 
 class _Console(Console):
@@ -102,6 +110,10 @@ class _Told:
         for line in filter(None, lines):
             self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
         self.console.print()
+
+    def isolation(self, way: str) -> None:
+        """Say how the processes of the cases were made."""
+        self.console.print(self.text(f"{_WAYS[way]}\n"))
 
     def verdict(self, report: Report, title: str) -> str:
         """Return the sentence with which a report begins."""

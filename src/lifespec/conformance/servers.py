@@ -45,7 +45,7 @@ def chosen(only: Sequence[str] = ()) -> list[Case]:
     for name in only:
         if name not in known:
             raise unknown("case for servers", name, known, "lifespec cases --party server")
-    return [known[name] for name in only or known]
+    return [known[name] for name in dict.fromkeys(only or known)]
 
 
 class _NoPlace(Unchecked):
@@ -95,15 +95,27 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
             raise Unchecked(f"the command has no {place}: {job.subject}")
     first = chosen()[0]
     bench = _Bench(job, tell)
-    found = [finding for finding in bench.first(first) if first in only]
+    waiting = [case for case in only if _waits(case)]
+    others = [case for case in only if case != first and not _waits(case)]
     with ThreadPoolExecutor(MOST) as pool:
         try:
-            playing = [bench.begin(pool, case) for case in only if case != first]
-            found += (finding for each in playing for finding in each.result())
+            shows = bench.begin(pool, bench.first, first)
+            playing = {case.name: bench.begin(pool, bench.play, case) for case in waiting}
+            found = {first.name: shows.result()}
+            playing |= {case.name: bench.begin(pool, bench.play, case) for case in others}
+            found |= {name: each.result() for name, each in playing.items()}
         finally:
             bench.broken_off.set()
+            bench.known.set()
             pool.shutdown(cancel_futures=True)
-    return Report(job.subject, job.dialect, tuple(found), obstacle=bench.obstacle)
+    findings = tuple(each for case in only for each in found[case.name])
+    return Report(job.subject, job.dialect, findings, obstacle=bench.obstacle)
+
+
+def _waits(case: Case) -> bool:
+    """Whether the suite does little in a case but wait: such a one begins before the others."""
+    verbs = {action.verb for action in case.script}
+    return "hang" in verbs or "wait" in {doing.verb for doing in case.meanwhile}
 
 
 class _Bench:
@@ -113,15 +125,17 @@ class _Bench:
         self.job, self.dialect, self.tell = job, job.dialect, tell
         self.broken_off = threading.Event()
         self.places = threading.Semaphore(AT_ONCE)
-        self.without = False
+        self.known, self.without = threading.Event(), False  # what the first case shows
         self.obstacle = ""
 
-    def begin(self, pool: Executor, case: Case) -> Future[list[Finding]]:
+    def begin(
+        self, pool: Executor, play: Callable[[Case, ExitStack], list[Finding]], case: Case
+    ) -> Future[list[Finding]]:
         """Let a case be played as soon as there is a place; it gives that up once it only waits."""
         self.places.acquire()
         place = ExitStack()
         place.callback(self.places.release)
-        return pool.submit(self.play, case, place)
+        return pool.submit(play, case, place)
 
     def trial(self, case: Case, place: ExitStack) -> Seen:
         """Play a case."""
@@ -131,13 +145,15 @@ class _Bench:
         seen.dialect, seen.client = self.dialect, job.client
         return seen
 
-    def first(self, case: Case) -> list[Finding]:
+    def first(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play the first case; raise Unchecked where it shows that nothing can be judged."""
-        seen = self.trial(case, ExitStack())
+        with place:
+            seen = self.trial(case, place)
         if not any(line["kind"] == "called" for line in seen.lines):
             raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.obstacle = WITHOUT * self.without
+        self.known.set()
         self.tell()
         return self.judged(case, seen)
 
@@ -160,9 +176,12 @@ class _Bench:
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
             return [*judging.without(case, self.dialect, "skip", why)]
-        if self.without:
+        seen = None if self.without else self.trial(case, place)
+        place.close()
+        self.known.wait()
+        if seen is None or self.without:
             return [*judging.without(case, self.dialect, "skip", WITHOUT)]
-        return self.judged(case, self.trial(case, place))
+        return self.judged(case, seen)
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])

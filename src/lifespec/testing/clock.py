@@ -1,8 +1,8 @@
 """An asyncio event loop whose clock jumps to the next timer instead of waiting for it.
 
-A limit of ten seconds costs nothing, two runs are the same run, and an application that would
-hang for ever ends in a `Deadlock` at once. In exchange nothing outside can be waited for: the
-loop has no sockets, no processes, no signals and no threads, and says so where they are asked for.
+A timeout of ten seconds takes no time, two runs are the same run, and an application that would
+hang ends with `Deadlock` at once.  The loop has no sockets, processes, signals or threads, and
+raises an error that says so if they are asked for.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Ts = TypeVarTuple("Ts")
 
 
 class Deadlock(RuntimeError):
-    """Every task waits, and neither a callback nor a timer is left that could wake one."""
+    """Every task waits, and no callback or timer is left that could wake one."""
 
 
 def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
-    """Run `main` as `asyncio.run` does, on a fresh `VirtualLoop`."""
+    """Run `main` as `asyncio.run` does, on a new `VirtualLoop`."""
     with asyncio.Runner(debug=debug, loop_factory=VirtualLoop) as runner:
         return runner.run(main)
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop at whose start it is 0.0 and which never waits.
+    """An event loop of asyncio whose time begins at 0.0 and which never waits.
 
-    `refused` is the sentence of its last refusal, "" where all that was asked of it is done.
+    `refused` says what it was asked for last and does not have, or is "".
     """
 
     refused = ""

@@ -31,11 +31,11 @@ _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that 
 
 
 class LifespanWarning(UserWarning):
-    """What a test should know of an application although no rule was broken."""
+    """Warn of what a test should know, although no must was broken."""
 
 
 class ViolationsFound(AssertionError):
-    """The application, or who gave it requests, broke rules: `violations` has them all."""
+    """The application broke rules, or its client did: `violations` has them."""
 
     def __init__(self, sentence: str, violations: Sequence[Violation]) -> None:
         super().__init__(sentence)
@@ -43,13 +43,15 @@ class ViolationsFound(AssertionError):
 
 
 class Running(Generic[State]):
-    """Start an application, run the body of `async with`, stop the application, check both.
+    """Start an application, run the body of `async with`, stop the application, and check both.
 
-    Give requests to `app`: each gets a shallow copy of the `state`.  `lifespan` is the `Lifespan`
-    that runs the application, on asyncio or on trio; `options` are its arguments, with `strict`
-    true.  When the application has stopped, a broken rule raises ViolationsFound, unless the body
-    raised: then its exception has a note.  Warnings of the validator, and tasks of the
-    application that still run, are a LifespanWarning each.
+    Give requests to `app`: each gets a shallow copy of `state`, the live state.  `lifespan` is
+    the `Lifespan` that runs the application, on asyncio or on trio.  `options` are the arguments
+    of `Lifespan`; `strict` is true unless it is given.
+
+    A rule that was broken raises `ViolationsFound` when the application has stopped.  If the body
+    raised, its exception has a note instead.  Warnings of the validator, and tasks of the
+    application that still run, are a `LifespanWarning` each.
     """
 
     lifespan: Lifespan[State]

@@ -1,4 +1,4 @@
-"""The record of a lifespan: what was said, in order, by whom, and when."""
+"""Record what an application and its server send each other in a lifespan."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _collections: list[list[Conversation]] = []
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One fact of a conversation.
+    """One entry of a message sequence.
 
     `time` is in seconds since the call, on the clock of the loop that made it, to the millisecond.
     `type` is the scope's type (called), the event's type (received, sent, refused), the
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Conversation:
-    """One call of an application with a lifespan scope; it grows while the application runs."""
+    """The message sequence of one lifespan; it grows while the application runs."""
 
     entries: list[Entry] = field(default_factory=list)
     clock: Callable[[], float] = time.monotonic
@@ -53,10 +53,9 @@ class Conversation:
 
 
 class Recorder:
-    """An application that records what another one and its server say to each other.
+    """An application that does what `app` does and records its lifespans in `conversations`.
 
-    It is no coroutine function, so that what the application's call does at once, such as
-    refusing its arguments, happens to the server at once, too.
+    It is no coroutine function, so that a call that raises at once does so for the server, too.
     """
 
     def __init__(self, app: Callable[..., Any]) -> None:
@@ -95,7 +94,7 @@ def record(app: Callable[..., Any]) -> Recorder:
 
 @contextmanager
 def collect() -> Iterator[list[Conversation]]:
-    """Give a list to which every conversation that begins meanwhile is added."""
+    """Give a list to which each lifespan that a `Recorder` sees meanwhile is added."""
     conversations: list[Conversation] = []
     _collections.append(conversations)
     try:
@@ -166,7 +165,7 @@ def _said(event: object) -> tuple[str, str]:
 
 
 def text(entries: Sequence[Entry]) -> str:
-    """Return a line for each entry: time in seconds, kind, type, detail; in columns."""
+    """Return a line for each entry, in columns: time in seconds, kind, type, detail."""
     digits = max((_digits(entry.time) for entry in entries), default=0)
     rows = [
         (f"{e.time:.{digits}f}", e.kind, e.type, " / ".join(e.detail.splitlines())) for e in entries

@@ -1,1 +1,0 @@
-"""Puts `trial` on the path of the tests in the folders below."""
