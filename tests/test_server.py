@@ -710,6 +710,7 @@ async def test_shutdown_times_out(script: list[Any], doing: str, said: Any) -> N
         await lifespan.shutdown()
     assert asyncio.get_running_loop().time() == 3
     assert isinstance(caught.value, TimeoutError)
+    assert caught.value.message == ""
     assert lifespan.outcome == "timed out"
     sentence = f"The application did not answer shutdown within 3 s: it {doing}"
     assert said == [("ERROR", sentence, False)]
@@ -1294,6 +1295,24 @@ def test_exits(script: list[Any], error: BaseException) -> None:
     with pytest.raises(type(error)):
         clock.run(serve())
     assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+
+
+def test_exit_where_strict() -> None:
+    """The server's own exit is no failure that a note could describe."""
+    lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)), strict=True)
+    notes: list[str] = []
+
+    async def serve() -> None:
+        try:
+            async with lifespan:
+                await asyncio.sleep(2)
+        except asyncio.CancelledError as cancelled:
+            notes.extend(getattr(cancelled, "__notes__", []))
+            raise
+
+    with pytest.raises(SystemExit):
+        clock.run(serve())
+    assert "".join(notes) == ""
 
 
 async def test_cancelled_unbegun(said: Any) -> None:
