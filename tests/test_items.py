@@ -21,6 +21,8 @@ pytest_plugins = ("pytester",)
 
 PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)
 OTHERS = "no:cov", "no:timeout", "no:asyncio", "no:anyio"
+# what pytest has to say of python -O
+OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
 COUNT = len(applications.trials("asgi 2.0"))
 SHOP = """
     from lifespec import with_lifespan
@@ -66,7 +68,7 @@ def run(pytester: pytest.Pytester) -> Run:
     def run(*options: str, apart: bool = False) -> pytest.RunResult:
         started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
         others = [word for name in OTHERS for word in ("-p", name)]
-        return started("-W", "default", *PLUGIN, *others, *options)
+        return started("-W", "default", *PLUGIN, *others, *options, *OPTIMIZED)
 
     return run
 

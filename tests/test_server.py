@@ -935,9 +935,25 @@ async def test_complete_before_receive() -> None:
 
 
 async def test_extra_keys() -> None:
-    """Extra keys are no error, and any mapping is a message."""
-    started = types.MappingProxyType(STARTED | {"took": 3})
+    """Extra keys are no error."""
+    started = STARTED | {"took": 3}
     async with Lifespan(says("receive", started, "receive", STOPPED | {"message": 1})) as lifespan:
+        pass
+    assert lifespan.outcome == "complete"
+
+
+async def test_an_event_is_a_dict() -> None:
+    """The main specification says so: what only behaves like one is refused."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with pytest.raises(ProtocolError, match="events-known"):
+            await send(types.MappingProxyType(STARTED))
+        await send(collections.OrderedDict(STARTED))
+        await receive()
+        await receive()
+        await send(STOPPED)
+
+    async with Lifespan(app) as lifespan:
         pass
     assert lifespan.outcome == "complete"
 

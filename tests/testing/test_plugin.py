@@ -95,11 +95,13 @@ def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
         pytester.makepyfile(test_shop=f"import asyncio\nimport pytest\nimport shop\n\n{source}")
         started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
         asyncio_ = () if "no:asyncio" in options else ("-o", INI)
-        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options)
+        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options, *OPTIMIZED)
 
     return run
 
 
+# what pytest has to say of python -O
+OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
 AUTO, STRICT = ("-o", "asyncio_mode=auto"), ("-o", "asyncio_mode=strict")
 NO_ASYNCIO, NO_ANYIO = ("-p", "no:asyncio"), ("-p", "no:anyio")
 ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
