@@ -222,7 +222,8 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     assert chinese.read_text() == "{}\n"
     said = built(project).stdout
     assert [line for line in said.splitlines() if "changed:" in line] == [
-        f"  changed:  src/lifespec/conformance/{chinese.name}"  # the English was right
+        f"  changed:  src/lifespec/conformance/{chinese.name}",  # the English was right
+        "  changed:  docs/examples.json",
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
     assert texts == ["It must rest.", "必须安静。"]
