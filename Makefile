@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized slow pythons exhaustive bench translate matrix mutation drift lock clean
+.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh translate matrix mutation drift lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -24,8 +24,8 @@ docs: .venv/complete  ## run every example in both languages, check the catalogs
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
 
-check: style types package optimized slow pythons  ## style, types, packages, python -O, slow tests, the other Pythons found here
-	@echo "check: style, types, package, optimized, slow, pythons: all passed"
+check: style types package optimized slow fresh pythons  ## style, types, packages, python -O, slow tests, all examples anew, other Pythons
+	@echo "check: style, types, package, optimized, slow, fresh, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
@@ -60,6 +60,14 @@ exhaustive: .venv/complete build/peers/complete  ## try every application, on ou
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
 	@PYTHONPATH=src build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
+
+# what `make docs` reuses is run anew here, in each language for itself
+fresh: .venv/complete
+	@echo "check: the examples of both languages, from nothing"
+	@$(RUN) docs/build.py --fresh --into build/fresh
+
+catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
+	@$(RUN) docs/catalogs.py --check
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py

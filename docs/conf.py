@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
-from lifespec_docs.i18n.compilation import compile_catalogs
-
-compile_catalogs(_HERE.parent / "locales")
-
 project = "lifespec"
 author = "the lifespec authors"
 language = "en"

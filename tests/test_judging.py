@@ -334,3 +334,11 @@ def test_a_case_is_for_its_specifications() -> None:
         assert list(judging.expected(case, "asgi 2.0"))
         assert not list(judging.expected(case, "amgi 2.0"))
         assert not list(judging.without(case, "amgi 2.0", "skip", "No."))
+
+
+def test_what_is_missed_is_never_more_than_a_warning() -> None:
+    """By PAGI the advice is a must, and yet nobody knows what the application wanted."""
+    case = next(case for case in cases.load() if case.name == "start-and-stop")
+    each = next(each for each in case.expect if each.phrase == "no raise")
+    for dialect in ("asgi 2.0", "pagi 0.3"):
+        assert judging.finding(case, dialect, each, Told("missed", "So.")).verdict == "warn"

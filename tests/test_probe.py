@@ -364,3 +364,12 @@ def test_lines_are_whole(stage: Stage) -> None:
     command = [sys.executable, "-c", program, str(stage.folder)]
     subprocess.run(command, check=True, timeout=60)
     assert sorted(row["n"] for row in stage.log) == list(range(1, 402))
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
+def test_it_raises_exceptions_of_python(stage: Stage, error: type[BaseException]) -> None:
+    """By their names; they are noted as what ends a call without being an Exception."""
+    stage.script(("throw", error.__name__))
+    with pytest.raises(error):
+        asyncio.run(stage.call())
+    assert (stage.log[-1]["kind"], stage.log[-1]["error"]) == ("cancelled", error.__name__)

@@ -64,6 +64,8 @@ def test_what_is_shown() -> None:
         finding("fail", case="three", conversation="c"),
         finding("fail", case="four", actual="It hung."),
         finding("pass", "events-known"),
+        finding("pass", "events-known"),
+        finding("fail", case="two", conversation="a\nb"),
     )
     text = shown(Report("shop:app", "asgi 2.0", findings))
     lines = [line.rstrip() for line in text.splitlines()]

@@ -714,6 +714,7 @@ async def test_shutdown_times_out(script: list[Any], doing: str, said: Any) -> N
         await lifespan.shutdown()
     assert asyncio.get_running_loop().time() == 3
     assert isinstance(caught.value, TimeoutError)
+    assert caught.value.message == ""
     assert lifespan.outcome == "timed out"
     sentence = f"The application did not answer shutdown within 3 s: it {doing}"
     assert said == [("ERROR", sentence, False)]
@@ -938,9 +939,25 @@ async def test_complete_before_receive() -> None:
 
 
 async def test_extra_keys() -> None:
-    """Extra keys are no error, and any mapping is a message."""
-    started = types.MappingProxyType(STARTED | {"took": 3})
+    """Extra keys are no error."""
+    started = STARTED | {"took": 3}
     async with Lifespan(says("receive", started, "receive", STOPPED | {"message": 1})) as lifespan:
+        pass
+    assert lifespan.outcome == "complete"
+
+
+async def test_an_event_is_a_dict() -> None:
+    """The main specification says so: what only behaves like one is refused."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with pytest.raises(ProtocolError, match="events-known"):
+            await send(types.MappingProxyType(STARTED))
+        await send(collections.OrderedDict(STARTED))
+        await receive()
+        await receive()
+        await send(STOPPED)
+
+    async with Lifespan(app) as lifespan:
         pass
     assert lifespan.outcome == "complete"
 
@@ -1495,6 +1512,24 @@ def test_exits(script: list[Any], error: BaseException) -> None:
     with pytest.raises(type(error)):
         clock.run(serve())
     assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+
+
+def test_exit_where_strict() -> None:
+    """The server's own exit is no failure that a note could describe."""
+    lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)), strict=True)
+    notes: list[str] = []
+
+    async def serve() -> None:
+        try:
+            async with lifespan:
+                await asyncio.sleep(2)
+        except asyncio.CancelledError as cancelled:
+            notes.extend(getattr(cancelled, "__notes__", []))
+            raise
+
+    with pytest.raises(SystemExit):
+        clock.run(serve())
+    assert "".join(notes) == ""
 
 
 async def test_cancelled_unbegun(said: Any) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from lifespec.conformance import cases, subjects, trials
 from lifespec.conformance.cases import Case, Unchecked
+from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.seen import Seen
 from lifespec.conformance.trials import Trial
 from lifespec.conformance.vocabulary import DOINGS
@@ -127,6 +128,16 @@ def test_a_port_is_tried() -> None:
     """While the server listens a connection is accepted, and then no more."""
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
     assert seen.knocks[1:] == [True, False]
+
+
+def test_the_port_of_another_is_not_tried() -> None:
+    """Where messages are delivered, the port is a broker's."""
+    trial = Trial(SERVER, case(["converse"], ["knock", "stop"]), LIMIT, threading.Event())
+    subjects._given.discard(trial.subject.port)
+    trial.subject = Delivered(SERVER, [])
+    trial.knock(trial.case.meanwhile[0])
+    subjects._given.discard(trial.subject.port)
+    assert trial.seen.knocks == []
 
 
 def test_workers_are_waited_for() -> None:

@@ -278,6 +278,7 @@ def test_no_such_worker(dialect: str, version: str, worker: int) -> None:
 App = Callable[[Any, Any, Any], Any]
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
+EXTRA = {"more": 1}
 ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
 ENDS = ("raise", "return")
 TEXTS = list(DIALECTS)
@@ -691,12 +692,22 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("message", [None, {}, {"type": 5}, {"type": "lifespan.ready"}, SHUTDOWN])
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        {},
+        {"type": 5},
+        {"type": "lifespan.ready"},
+        SHUTDOWN,
+        MappingProxyType({**STARTED, "more": 1}),
+    ],
+)
 @pytest.mark.parametrize("text", TEXTS)
 def test_messages_that_are_none_of_the_application(message: Any, text: str) -> None:
     """An unknown message is the application's fault; a server that takes it must or should not."""
     unknown, taken = ("events-known", "application"), ("send-refuses-unknown", "server")
-    talk = Talk(STARTUP["type"], UserDict(message) if message == {} else message, text=text).run()
+    talk = Talk(STARTUP["type"], message, text=text).run()
     assert talk.slugs == (([unknown, taken], []) if "pagi" in text else ([unknown], [taken]))
     talk = Talk(STARTUP["type"], message, STARTED, SHUTDOWN["type"], STOPPED, text=text)
     talk.refuses = [message]

@@ -95,7 +95,6 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
 }
 # what an application may send, and whether that is a failure
 ANSWERS = {what: what.endswith("failed") for row in TABLE.values() for what in row if "." in what}
-MAPPINGS = dict, Mapping  # in this order: the second is slow to tell
 log = logging.getLogger(__name__)
 
 
@@ -201,7 +200,7 @@ class Conversation(Generic[State]):
             self.expire_if_late()
         if self.phase in {"dismissed", "ended"}:
             return  # [send-after-end-does-nothing]
-        event = message if isinstance(message, MAPPINGS) else {}
+        event = message if isinstance(message, dict) else {}
         kind: Any = event.get("type")
         failed = ANSWERS.get(kind) if isinstance(kind, str) else None
         if failed is None:  # [send-refuses-unknown]

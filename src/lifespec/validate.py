@@ -24,7 +24,6 @@ silent, or only recommend, a remark.
 """
 
 import asyncio
-import re
 import reprlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from threading import get_ident
@@ -98,6 +97,11 @@ class Step(NamedTuple):
     remark: str = ""
 
 
+def _open(to: State, rule: str) -> Step:
+    """Return a step that no text forbids, and that is worth a remark."""
+    return Step(to, rule, rule)
+
+
 def _versions(version: str) -> Mapping[str, str]:
     return MappingProxyType({"version": version, "spec_version": version})
 
@@ -163,43 +167,91 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
 
 HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
 
-# One column for each of HAPPENINGS: the state that follows, by default the same, and a rule.
-# "!": a text forbids the step.  "?": it is not to be taken, but the texts are silent on it.
-# "~": it can be taken; the texts are silent on it.
-_GRID: dict[State, str] = {
-    "called": "starting early~answers-in-order refused~answers-in-order !startup-sent"
-    " ?answers-in-order ?answers-in-order gone gone",
-    "starting": "!startup-sent running refused ?shutdown-sent"
-    " ?answers-in-order ?answers-in-order gone gone",
-    "early": "running ?startup-answered-once ?startup-answered-once !startup-sent"
-    " ?answers-in-order ?answers-in-order gone gone",
-    "running": "!startup-sent ?startup-answered-once ?startup-answered-once stopping"
-    " ?answers-in-order ?answers-in-order gone gone",
-    "stopping": "!startup-sent ?answers-in-order ?answers-in-order !shutdown-sent"
-    " stopped stopped gone?shutdown-answered gone!shutdown-answered",
-    "refused": "!startup-sent ?startup-answered-once ?startup-answered-once ?shutdown-sent"
-    " ?answers-in-order ?answers-in-order gone gone",
-    "stopped": "!startup-sent ?answers-in-order ?answers-in-order !shutdown-sent"
-    " ?shutdown-answered-once ?shutdown-answered-once gone gone",
-    "gone": "?declined-stays-quiet gone gone ?crashed-stays-quiet gone gone gone gone",
+# A step with a rule is not to be taken: a text forbids it, or, where it is open, none says so.
+# A step with a remark alone can be taken, and no text says so.
+TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
+    "called": {
+        "lifespan.startup": Step("starting"),
+        "lifespan.startup.complete": Step("early", remark="answers-in-order"),
+        "lifespan.startup.failed": Step("refused", remark="answers-in-order"),
+        "lifespan.shutdown": Step("called", "startup-sent"),
+        "lifespan.shutdown.complete": _open("called", "answers-in-order"),
+        "lifespan.shutdown.failed": _open("called", "answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "starting": {
+        "lifespan.startup": Step("starting", "startup-sent"),
+        "lifespan.startup.complete": Step("running"),
+        "lifespan.startup.failed": Step("refused"),
+        "lifespan.shutdown": _open("starting", "shutdown-sent"),
+        "lifespan.shutdown.complete": _open("starting", "answers-in-order"),
+        "lifespan.shutdown.failed": _open("starting", "answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "early": {
+        "lifespan.startup": Step("running"),
+        "lifespan.startup.complete": _open("early", "startup-answered-once"),
+        "lifespan.startup.failed": _open("early", "startup-answered-once"),
+        "lifespan.shutdown": Step("early", "startup-sent"),
+        "lifespan.shutdown.complete": _open("early", "answers-in-order"),
+        "lifespan.shutdown.failed": _open("early", "answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "running": {
+        "lifespan.startup": Step("running", "startup-sent"),
+        "lifespan.startup.complete": _open("running", "startup-answered-once"),
+        "lifespan.startup.failed": _open("running", "startup-answered-once"),
+        "lifespan.shutdown": Step("stopping"),
+        "lifespan.shutdown.complete": _open("running", "answers-in-order"),
+        "lifespan.shutdown.failed": _open("running", "answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "stopping": {
+        "lifespan.startup": Step("stopping", "startup-sent"),
+        "lifespan.startup.complete": _open("stopping", "answers-in-order"),
+        "lifespan.startup.failed": _open("stopping", "answers-in-order"),
+        "lifespan.shutdown": Step("stopping", "shutdown-sent"),
+        "lifespan.shutdown.complete": Step("stopped"),
+        "lifespan.shutdown.failed": Step("stopped"),
+        "raise": _open("gone", "shutdown-answered"),
+        "return": Step("gone", "shutdown-answered"),
+    },
+    "refused": {
+        "lifespan.startup": Step("refused", "startup-sent"),
+        "lifespan.startup.complete": _open("refused", "startup-answered-once"),
+        "lifespan.startup.failed": _open("refused", "startup-answered-once"),
+        "lifespan.shutdown": _open("refused", "shutdown-sent"),
+        "lifespan.shutdown.complete": _open("refused", "answers-in-order"),
+        "lifespan.shutdown.failed": _open("refused", "answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "stopped": {
+        "lifespan.startup": Step("stopped", "startup-sent"),
+        "lifespan.startup.complete": _open("stopped", "answers-in-order"),
+        "lifespan.startup.failed": _open("stopped", "answers-in-order"),
+        "lifespan.shutdown": Step("stopped", "shutdown-sent"),
+        "lifespan.shutdown.complete": _open("stopped", "shutdown-answered-once"),
+        "lifespan.shutdown.failed": _open("stopped", "shutdown-answered-once"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "gone": {
+        "lifespan.startup": _open("gone", "declined-stays-quiet"),
+        "lifespan.startup.complete": Step("gone"),
+        "lifespan.startup.failed": Step("gone"),
+        "lifespan.shutdown": _open("gone", "crashed-stays-quiet"),
+        "lifespan.shutdown.complete": Step("gone"),
+        "lifespan.shutdown.failed": Step("gone"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
 }
-STATES: tuple[State, ...] = tuple(_GRID)
-
-
-def _cell(state: State, cell: str) -> Step:
-    to, mark, slug = re.split("([!?~]|$)", cell, maxsplit=1)
-    follows = STATES[STATES.index(to)] if to in STATES else state
-    return Step(follows, slug if mark != "~" else "", slug if mark != "!" else "")
-
-
-def _steps(state: State) -> Mapping[str, Step]:
-    cells = (_cell(state, cell) for cell in _GRID[state].split())
-    return MappingProxyType(dict(zip(HAPPENINGS, cells, strict=True)))
-
-
-TRANSITIONS: Mapping[State, Mapping[str, Step]] = MappingProxyType(
-    {state: _steps(state) for state in STATES}
-)
+STATES: tuple[State, ...] = tuple(TRANSITIONS)
 
 
 def scope(
@@ -282,9 +334,14 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
 
 
 def _type(value: Any) -> str:
-    """Return the type of a scope or an event; "" for what is neither."""
+    """Return the type of a scope; "" for what is none."""
     kind = value.get("type") if isinstance(value, (dict, Mapping)) else None
     return kind if isinstance(kind, str) else ""
+
+
+def _event(value: Any) -> str:
+    """Return the type of an event, which is a dict; "" for what is none."""
+    return _type(value) if isinstance(value, dict) else ""
 
 
 def _cancelled() -> bool:
@@ -429,7 +486,7 @@ class _Conversation:
     async def receive(self) -> Any:
         """Hand an event of the server to the application."""
         event = await self._receive()
-        kind = _type(event)
+        kind = _event(event)
         if kind in EVENTS and EVENTS[kind].sender == "server":
             self._step(kind, "server", f"sent {kind}")
         else:
@@ -457,7 +514,7 @@ class _Conversation:
 
     def _sound(self, message: Any) -> bool:
         """Take the step of a message; say whether it is an event of an application."""
-        kind, before = _type(message), self.state
+        kind, before = _event(message), self.state
         if kind not in EVENTS or EVENTS[kind].sender == "server":
             self.found("events-known", "application", f"sent {_shown(message)}")
             return False

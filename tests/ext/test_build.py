@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 from published import ROOT
@@ -20,6 +22,7 @@ INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 ONE_RULE = """\
 [quiet]
 party = "server"
+says = "It must rest."
 source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
 """
 
@@ -30,11 +33,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("whole")
     for folder in ("docs", "src"):
         shutil.copytree(
-            ROOT / folder, root / folder, ignore=shutil.ignore_patterns("*.md", "*.rst")
+            ROOT / folder,
+            root / folder,
+            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
         )
     (root / "docs" / "index.md").write_text(INDEX)
     rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
     rules.write_text("")
+    rules.with_name("cases.toml").write_text("")
     for language in ("en", "zh"):
         rules.with_name(f"explain.{language}.json").write_text("{}\n")
     catalogs = root / "locales" / "zh_CN" / "LC_MESSAGES"
@@ -75,13 +81,116 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     assert done.stderr == ""
     assert done.returncode == 0
     said = done.stdout.splitlines()
-    assert said[1:3] == [
-        "  English:  1 pages, 1 examples run",
-        "  Chinese:  1 pages, 1 examples run",
-    ]
-    assert said[-2].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
+    ran = re.findall(r"  (English|Chinese):  1 page, 1 read; 1 example, (\d) run\n", done.stdout)
+    assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
+    assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
+    assert said[-2] == "  changed:  docs/examples.json"
+    assert said[-3].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
     assert said[-1].endswith("Open site/index.html")
     assert (project / "site" / "zh-cn" / "index.html").exists()
+
+
+@pytest.fixture
+def good(project: Path) -> Path:
+    """Build the project, whose page shows what the package says; all of it is kept."""
+    asks = "from lifespec import server\nprint(server.PLANTED)"
+    server = project / "src" / "lifespec" / "server.py"
+    server.write_text(f"{server.read_text()}PLANTED = 1\n")
+    (project / ".ci").mkdir()
+    (project / ".ci" / "requirements.lock").write_text("one==1\n")
+    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
+    done = built(project)
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+def test_what_has_not_changed_is_not_done_again(good: Path) -> None:
+    """The site is left alone, or put back where it is gone or has been changed."""
+    before = (good / "site").stat().st_ino
+    assert built(good).stdout.splitlines()[0] == "Nothing has changed since the last build."
+    assert (good / "site").stat().st_ino == before
+    page = good / "site" / "en" / "index.html"
+    text = page.read_text()
+    for spoil in (lambda: page.write_text("spoiled"), page.unlink, lambda: rmtree(good / "site")):
+        spoil()
+        assert built(good).returncode == 0
+        assert page.read_text() == text
+
+
+def aged(file: Path, old: str, new: str) -> None:
+    """Change a file, and let it look older than all that was built."""
+    text = file.read_text()
+    assert text.count(old) == 1, text
+    file.write_text(text.replace(old, new))
+    os.utime(file, (1, 1))
+
+
+EXT = "docs/_ext/lifespec_docs"
+CHANGES = {
+    "the package": ("src/lifespec/server.py", "PLANTED = 1", "PLANTED = 2", "docs/index.md:4: "),
+    "a page": ("docs/index.md", "PLANTED)", "PLANTED + 1)", "docs/index.md:4: "),
+    "an output": ("docs/index.md", "\n1\n", "\n2\n", "docs/index.md:4: "),
+    "a catalog": ("locales/zh_CN/LC_MESSAGES/index.po", "一页", "一页,", "locales/zh_CN/"),
+    "an extension": (f"{EXT}/examples/runner.py", "has == wants or", "False or", "docs/index.md:"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file", "old", "new", "told"), CHANGES.values(), ids=CHANGES)
+def test_what_has_changed_is_noticed_whatever_its_time(
+    good: Path, file: str, old: str, new: str, told: str
+) -> None:
+    """A fault is told, and told again; when it is gone the site is built."""
+    aged(good / file, old, new)
+    for _ in range(2):
+        done = built(good)
+        assert done.returncode == 1, done.stdout
+        assert done.stderr.startswith(told)
+    aged(good / file, new, old)
+    assert built(good).returncode == 0
+
+
+def test_an_example_that_is_gone_is_noticed(good: Path) -> None:
+    """The number of each page is written down; more are added to it."""
+    counts = good / "docs" / "examples.json"
+    assert json.loads(counts.read_text()) == {"index": 1}
+    counts.write_text('{\n "index": 2\n}\n')
+    done = built(good)
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        "docs/examples.json:2: the page 'index' had 2 examples and has 1: change this line"
+    )
+    counts.unlink()
+    assert built(good).returncode == 0
+    assert json.loads(counts.read_text()) == {"index": 1}
+
+
+@pytest.mark.slow
+def test_another_lock_runs_the_examples_again(good: Path) -> None:
+    """The versions that they ran with may be others."""
+    aged(good / ".ci" / "requirements.lock", "one==1", "one==2")
+    assert "1 example, 1 run" in built(good).stdout
+
+
+def test_a_changed_translation_is_shown(good: Path) -> None:
+    """One page is read again; its examples are not run again."""
+    aged(good / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po", "一页", "某页")
+    said = built(good).stdout.splitlines()
+    assert said[0] == "Since the last build 1 file changed: reading on."
+    assert "0 read; 1 example, 0 run" in said[1]
+    assert "1 read; 1 example, 0 run" in said[3]
+    assert "某页" in (good / "site" / "zh-cn" / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path) -> None:
+    """Each language runs its examples for itself."""
+    before = (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns
+    said = built(good, "build.py", "--fresh").stdout
+    assert said.count("1 read; 1 example, 1 run") == 2
+    assert (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns == before
+    aged(good / "docs" / "index.md", "PLANTED)", "PLANTED + 1)")
+    assert built(good, "build.py", "--fresh").returncode == 1
 
 
 def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
@@ -108,15 +217,13 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
         '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
     )
     catalog.write_text(text)
-    elsewhere, kept = project / "other", project / "kept"
-    done = built(project, "build.py", "--into", str(elsewhere), "--keep", str(kept))
+    done = built(project, "build.py", "--into", str(project / "other"))
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in kept.iterdir()) == ["en", "zh_CN"]
-    assert all((kept / name / "examples.json").exists() for name in ("en", "zh_CN"))
     assert chinese.read_text() == "{}\n"
     said = built(project).stdout
-    assert [line for line in said.splitlines() if "changed" in line] == [
-        f"  changed:  src/lifespec/conformance/{chinese.name}"  # the English was right
+    assert [line for line in said.splitlines() if "changed:" in line] == [
+        f"  changed:  src/lifespec/conformance/{chinese.name}",  # the English was right
+        "  changed:  docs/examples.json",
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
     assert texts == ["It must rest.", "必须安静。"]
@@ -133,7 +240,8 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path) -
     assert done.stderr.startswith("docs/index.md:4: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
     assert [path.name for path in (project / "site").iterdir()] == ["old"]
-    assert sorted(project.iterdir()) == before
+    assert sorted(project.iterdir()) == sorted([*before, project / "build"])
+    assert not (project / "build" / "docs" / "inputs.json").exists()
 
 
 def test_what_ends_sphinx_is_told_once(project: Path) -> None:

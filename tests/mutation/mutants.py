@@ -3,7 +3,6 @@
 import ast
 import difflib
 import itertools
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,11 +22,9 @@ VOCABULARIES = (
     ("server", "application"),
 )
 LEVELS = {"ERROR": "WARNING", "WARNING": "INFO", "INFO": "DEBUG", "DEBUG": "INFO"}
-CELL = re.compile("([a-z]*)(?:([!?~])([a-z-]+))?")
-STATES, MARKS = VOCABULARIES[2], "!?~"
+STATES, STEPS = VOCABULARIES[2], {"Step", "_open"}
 SLUGS = ("answers-in-order", "startup-answered-once")
 ROWS = 5  # a dict of so many entries is a table, which could lack one
-PROSE = {"RULES"}  # its sentences are for readers; its keys are mutated
 
 
 class Mutant(NamedTuple):
@@ -75,31 +72,30 @@ def without_a_row(node: cst.Dict) -> Iterator[cst.Dict]:
             yield node.with_changes(elements=rest)
 
 
-def other_cell(node: cst.SimpleString) -> Iterator[cst.SimpleString]:
-    """Change one cell of the judge's grid: where it leads, its mark, or its rule."""
-    cells = node.raw_value.split(" ")
-    found = [CELL.fullmatch(cell) for cell in cells]
-    if not all(found) or not {"?", "gone"} & set(re.findall(r"\?|gone", node.raw_value)):
+def other_step(node: cst.Call) -> Iterator[cst.Call]:
+    """Change one step of the judge's table: where it leads, what breaks it, or its rule."""
+    if not isinstance(node.func, cst.Name) or node.func.value not in STEPS or not node.args:
         return
-    for number, match in enumerate(found):
-        to, mark, slug = match.groups("") if match else ("", "", "")
-        changed = [(after(to, STATES), mark, slug)] if to in STATES else []
-        changed += [("stopped", mark, slug), ("gone", mark, slug)] if mark and not to else []
-        changed += [(to, "?", "startup-sent")] if to and not mark else []
-        if mark:
-            others = [one for one in SLUGS if one != slug]
-            changed += [(to, each, slug) for each in MARKS if each != mark]
-            changed += [(to, mark, each) for each in others]
-            changed += [(to, "", "")] * bool(to)
-        for each in changed:
-            row = [*cells[:number], "".join(each), *cells[number + 1 :]]
-            yield node.with_changes(value=f'"{" ".join(row)}"')
+    first, *rest = node.args
+    if isinstance(first.value, cst.SimpleString) and first.value.raw_value in STATES:
+        to = after(first.value.raw_value, STATES)
+        yield node.with_changes(args=[quoted(to), *rest])
+        if rest:
+            yield node.with_changes(args=[first])
+            yield from (node.with_changes(args=[first, quoted(slug)]) for slug in SLUGS)
+        others = {"Step", "_open"} - {node.func.value} if rest and not rest[0].keyword else ()
+        yield from (node.with_changes(func=cst.Name(each)) for each in others)
+
+
+def quoted(word: str) -> cst.Arg:
+    """Return an argument that is a string."""
+    return cst.Arg(cst.SimpleString(f'"{word}"'))
 
 
 OPERATORS = [
     *mutation_operators,
     (cst.SimpleString, other_word),
-    (cst.SimpleString, other_cell),
+    (cst.Call, other_step),
     (cst.Name, other_level),
     (cst.Tuple, other_outcome),
     (cst.Dict, without_a_row),
@@ -145,9 +141,6 @@ def counts(where: str, node: ast.stmt, old: str, new: str) -> bool:
     table = isinstance(node, (ast.Assign, ast.AnnAssign))
     if table and old.lower() == new.lower():  # the same word, in capitals
         return False
-    if where in PROSE:
-        key = re.compile('^"[^"]*":')
-        return key.findall(old) != key.findall(new)
     return where != "__all__"
 
 

@@ -80,7 +80,7 @@ class Scripted:
             assert (await receive())["type"] == happening
             return
         try:
-            await send({"type": happening})
+            await send({"type": happening, **EVENTS[happening].defaults})
         except ProtocolError as refusal:
             self.refusals.append(refusal)
             if not self.swallows:

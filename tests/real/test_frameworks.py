@@ -32,7 +32,37 @@ async def pool(_: Starlette) -> AsyncIterator[dict[str, Any]]:
 def test_starlette() -> None:
     """It takes whatever comes for the next event that it waits for; all else is as it should be."""
     for app in (Starlette(lifespan=pool), Starlette()):
-        assert faults(applications.check(app)) == {"receive-refuses-unknown": "warn"}
+        found = applications.check(app)
+        assert faults(found) == {"receive-refuses-unknown": "warn"}
+        theirs = "This comes from Starlette (starlette.routing), not from your code."
+        assert {each.whose for each in found.findings if each.verdict == "warn"} == {theirs}
+        assert found.status(strict=True) == 0
+
+
+def test_what_an_author_adds_is_theirs() -> None:
+    """A function that drops the scope is no framework's."""
+
+    async def dropping(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await Starlette()(scope, receive, send)
+
+    found = applications.check(dropping)
+    assert (found.supported, found.status(), found.status(strict=True)) == (False, 0, 1)
+    assert "middleware may drop the scope" in found.note
+
+
+def test_a_start_that_fails_cannot_be_checked() -> None:
+    """A sentence says so, with the application's own words."""
+
+    @contextlib.asynccontextmanager
+    async def no_database(_: Starlette) -> AsyncIterator[None]:
+        raise ConnectionError("no database at db-1")
+        yield
+
+    found = applications.check(Starlette(lifespan=no_database))
+    assert found.status() == 2
+    assert "its startup failed" in found.unchecked
+    assert "ConnectionError: no database at db-1" in found.unchecked
 
 
 def test_starlette_says_why_it_does_not_start() -> None:

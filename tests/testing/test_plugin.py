@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import trio  # noqa: F401  so that not every inner session imports it
 
-from lifespec.testing import plugin
+from lifespec.testing import plugin, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,11 +95,13 @@ def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
         pytester.makepyfile(test_shop=f"import asyncio\nimport pytest\nimport shop\n\n{source}")
         started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
         asyncio_ = () if "no:asyncio" in options else ("-o", INI)
-        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options)
+        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options, *OPTIMIZED)
 
     return run
 
 
+# what pytest has to say of python -O
+OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
 AUTO, STRICT = ("-o", "asyncio_mode=auto"), ("-o", "asyncio_mode=strict")
 NO_ASYNCIO, NO_ANYIO = ("-p", "no:asyncio"), ("-p", "no:anyio")
 ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
@@ -232,7 +235,7 @@ def test_a_broken_rule_fails_the_test(run: Run) -> None:
             "E *|<---* lifespan.startup.complete --|",
         ]
     )
-    result.stdout.no_fnmatch_line("*running.py*")
+    result.stdout.no_fnmatch_line(f"*{running.__file__}*")
 
 
 def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
@@ -493,8 +496,8 @@ class TestShop(unittest.IsolatedAsyncioTestCase):
         ("@pytest.mark.virtual_clock\ndef test_shop():\n    pass", "virtual_clock is for `async*"),
         (
             (
-                "import unittest\n@pytest.mark.virtual_clock\nclass TestShop(unittest.TestCase):\n"
-                "    def test_shop(self):\n        pass"
+                "import unittest\nclass TestShop(unittest.TestCase):\n"
+                "    @pytest.mark.virtual_clock\n    def test_shop(self):\n        pass"
             ),
             "virtual_clock is for `async*",
         ),
@@ -505,6 +508,19 @@ def test_what_has_no_virtual_clock_is_told_so(run: Run, source: str, sentence: s
     result = run(source, *NO_ASYNCIO)
     assert result.parseoutcomes().keys() == {"failed"}
     result.stdout.fnmatch_lines([sentence])
+
+
+def test_plain_tests_of_a_marked_module_are_left_alone(run: Run) -> None:
+    source = """
+pytestmark = pytest.mark.virtual_clock
+
+def test_plain():
+    pass
+
+async def test_hour():
+    await asyncio.sleep(3600)
+"""
+    run(source, *AUTO).assert_outcomes(passed=2)
 
 
 # ---- pytest itself -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ FOLDERS = ("i18n", "examples", "rules", "records", "diagrams", "theme")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the extensions of every folder."""
-    for name in FOLDERS:
+    """Register the extensions of every folder, and what follows a build."""
+    for name in (*FOLDERS, "increment"):
         app.setup_extension(f"{__name__}.{name}")
     return {"version": "1", "parallel_read_safe": False}

@@ -1,11 +1,13 @@
 """Builds the site: examples, catalogs and pages of both languages, or nothing at all.
 
-    python docs/build.py [--into FOLDER [--keep FOLDER] | --explain]
+    python docs/build.py [--into FOLDER] [--fresh] | --explain
+
+What a good build read and wrote stays in `build/docs`, and what has not changed since is not done
+again.  With --fresh nothing is reused, and each language runs all its examples for itself.
 
 What `lifespec explain` shows is written from these pages into the package, and the words of the
 suite's reports from the catalogs; with --explain nothing else is, and no example runs.  A site
-built into another folder leaves all else as it is.  What Sphinx has read, a folder for each
-language, is kept where --keep says so.
+built into another folder leaves all else as it is.
 
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
@@ -14,25 +16,32 @@ Exit status: 0 the site stands; 1 something is wrong, each fault a line with its
 from __future__ import annotations
 
 import argparse
+import fcntl
+import filecmp
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polib
 
+from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
-from lifespec_docs.i18n import doctrees
+from lifespec_docs.i18n import doctrees, extraction
+from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.i18n.messages import of_reports
+from lifespec_docs.inputs import Inputs
 from lifespec_docs.rules.export import as_json, explained
 
 if TYPE_CHECKING:
@@ -44,6 +53,8 @@ HERE = Path(__file__).resolve().parents[2]
 ROOT = HERE.parent
 CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 SITE = ROOT / "site"
+COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
+KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
 RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
 EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
 WORDS = "words.zh.json"
@@ -54,70 +65,67 @@ WARNING = re.compile(
     re.MULTILINE,
 )
 CRASH = "\nVersions\n========\n"  # how Sphinx begins to tell of its own end
-FAULT = re.compile(r"\S+:\d+: ")
 POLL = 0.1  # seconds
 KIND = re.compile(r" \[[\w.]+\]$")
 
 
-class Check:
-    """The check of the catalogs, by a process of its own."""
-
-    def __init__(self, log: Path) -> None:
-        self.log = log
-        command = [sys.executable, str(HERE / "catalogs.py"), "--check"]
-        self.process = _started(command, log)
-
-    def faults(self) -> list[str]:
-        """Return what is wrong with the catalogs."""
-        if not self.process.wait():
-            return []
-        lines = self.log.read_text(encoding="utf-8").splitlines()
-        own = [line for line in lines if FAULT.match(line) and not WARNING.match(line)]
-        return [_near(line) for line in own] or [_last_words(self.log)]
-
-
 @dataclass
 class Build:
-    """One language's pages, built by a process of its own."""
+    """One language's pages, built by a process of its own in the folder `work`."""
 
     language: str
     work: Path
     more: Sequence[str] = ()
+    process: subprocess.Popen[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder, self.name = LANGUAGES[self.language]
-        self.doctrees = self.work / f"doctrees-{self.folder}"
+        self.doctrees = self.work / self.folder / "doctrees"
+        self.html = self.work / self.folder / "html"
         self.warnings = self.work / f"warnings-{self.folder}.txt"
         self.log = self.work / f"log-{self.folder}.txt"
+
+    def start(self) -> None:
+        """Start Sphinx."""
         self.process = _started(self._command(), self.log)
 
     def _command(self) -> list[str]:
-        options = ["-b", "html", "-q", "-E", "-N", "-n", "-W", "--keep-going"]
+        options = ["-b", "html", "-q", "-N", "-n", "-W", "--keep-going"]
         folders = ["-d", str(self.doctrees), "-w", str(self.warnings)]
-        target = self.work / "site" / self.folder
         language = ["-D", f"language={self.language}"]
-        return [
-            sys.executable,
-            "-m",
-            "sphinx",
-            *options,
-            *language,
-            *folders,
-            *self.more,
-            str(HERE),
-            str(target),
-        ]
+        last = [str(HERE), str(self.html)]
+        return [sys.executable, "-m", "sphinx", *options, *language, *folders, *self.more, *last]
 
     @property
     def pages_read(self) -> int:
-        """How many pages it has read, its examples run."""
+        """How many pages are read, their examples run."""
         return sum(1 for _ in self.doctrees.rglob("*.doctree"))
 
+    def known(self) -> dict[str, Any]:
+        """Return what is known of the examples of each page."""
+        return _json(self.doctrees / "examples.json")
+
+    def counts(self) -> dict[str, int]:
+        """Return how many examples each page has, where it has any."""
+        known = {name: len(page["blocks"]) for name, page in self.known().items()}
+        return {name: count for name, count in sorted(known.items()) if count}
+
+    def done(self) -> dict[str, Any]:
+        """Return what this build did."""
+        return _json(self.doctrees / increment.DONE)
+
     def report(self) -> Iterator[str]:
-        """Say how many pages there are, how many examples ran, and which did not."""
-        known = json.loads((self.doctrees / "examples.json").read_text(encoding="utf-8"))
-        run = sum(page["run"] for page in known.values())
-        yield f"{self.name + ':':<10}{len(known)} pages, {run} examples run"
+        """Say how many pages and examples there are, what was done again, and how long it took."""
+        known, done = self.known(), self.done()
+        total = sum(page["run"] for page in known.values())
+        yield (
+            f"{self.name + ':':<10}{_number(len(known), 'page')}, {len(done['read'])} read; "
+            f"{_number(total, 'example')}, {done['ran']} run"
+        )
+        yield (
+            f"          {done['reading']:.1f} s to read, with {done['examples']:.1f} s for "
+            f"examples; {done['writing']:.1f} s to write"
+        )
         for page in known.values():
             yield from (f"  not run: {each}" for each in page["not_run"])
 
@@ -129,6 +137,11 @@ class Build:
         crashed = self.warnings if CRASH in written else self.log
         found = list(faults(written.partition(CRASH)[0]))
         return found if found and CRASH not in written else [*found, _last_words(crashed)]
+
+
+def _json(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
@@ -191,14 +204,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
     parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
-    parser.add_argument("--keep", type=Path, help="a folder for the pages as they were read")
-    parser.add_argument("--explain", action="store_true", help="the rules of the command alone")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--fresh", action="store_true", help="reuse nothing")
+    which.add_argument("--explain", action="store_true", help="the rules of the command alone")
     given = parser.parse_args(arguments)
     into = given.into.resolve()
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        steps = _read(Path(work)) if given.explain else _build(Path(work), into, given.keep)
+        if given.explain:
+            steps = _read(Path(work))
+        elif given.fresh:
+            steps = _fresh(Path(work), into)
+        else:
+            steps = _renewed(Path(work), into)
         found = list(dict.fromkeys(steps))
     if found:
         found.append(f"The site was not built: {_number(len(found), 'fault')}.")
@@ -207,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.explain:
         return 0
     seconds = time.monotonic() - began
-    _say(f"Built in {seconds:.0f} s. Open {os.path.relpath(into / 'index.html')}")
+    _say(f"Built in {seconds:.1f} s. Open {os.path.relpath(into / 'index.html')}")
     return 0
 
 
@@ -216,36 +235,164 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def _build(work: Path, into: Path, keep: Path | None) -> Iterator[str]:
-    """Build beside the site, and swap where nothing is wrong; yield what is."""
-    _say("Reading the pages in two languages, running their examples, checking the catalogs.")
-    catalogs = Check(work / "catalogs.txt")
+def _fresh(work: Path, into: Path) -> Iterator[str]:
+    """Build from nothing, and run the examples of each language; yield what is wrong."""
+    _say("Reading all pages in two languages, running the examples of each, checking the catalogs.")
+    compile_catalogs(ROOT / "locales")
     builds = [Build(language, work) for language in LANGUAGES]
-    _wait(builds)
-    found = [*catalogs.faults(), *(fault for build in builds for fault in build.faults())]
-    if not found:
-        english, chinese = (build.doctrees for build in builds)
-        found = [str(fault) for fault in doctrees.stored(english, chinese, ROOT)]
+    found = list(_built(builds))
     if found:
         yield from found
         return
+    _report(builds)
+    _finish(builds, work, into)
+
+
+def _renewed(work: Path, into: Path) -> Iterator[str]:
+    """Build what has changed since the last good build, and keep all of it; yield what is wrong."""
+    with _alone(KEPT):
+        before = Inputs.read(KEPT / "inputs.json")
+        now = Inputs.now(ROOT, before.programs if before else ())
+        if now == before:
+            builds = [Build(language, KEPT) for language in LANGUAGES]
+            found = list(_lost_examples(builds[0].counts()))
+            if found:
+                yield from found
+                return
+            _say("Nothing has changed since the last build.")
+            _finish(builds, work, into)
+            return
+        compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
+        results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
+        more = [part for each in results for part in ("-D", each)]
+        builds = [Build(language, work, more) for language in LANGUAGES]
+        if before and before.frame == now.frame:
+            changed = now.changed(before)
+            _say(f"Since the last build {_number(len(changed), 'file')} changed: reading on.")
+            _take_over(builds, changed)
+        else:
+            _say("Reading all pages in two languages, running examples, checking the catalogs.")
+        found = list(_built(builds))
+        if found:
+            yield from found
+            return
+        _report(builds)
+        _keep_all(builds, now)
+        _finish([Build(language, KEPT) for language in LANGUAGES], work, into)
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let one build at a time use what is kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _changed_catalogs(now: Inputs, before: Inputs | None) -> set[Path]:
+    names = now.changed(before) if before else now.files
+    return {ROOT / name for name in names if name.endswith(".po")}
+
+
+def _take_over(builds: Sequence[Build], changed: Sequence[str]) -> None:
+    """Begin where the last good build ended; what fails now leaves that as it is."""
+    for build in builds:
+        shutil.copytree(KEPT / build.folder, build.work / build.folder)
+        (build.doctrees / increment.MESSAGES).unlink(missing_ok=True)
+        (build.doctrees / increment.CHANGED).write_text(json.dumps(changed), encoding="utf-8")
+
+
+def _keep_all(builds: Sequence[Build], now: Inputs) -> None:
+    """Keep what was built, and from what; an interrupted one is no good build."""
+    (KEPT / "inputs.json").unlink(missing_ok=True)
+    for build in builds:
+        shutil.rmtree(KEPT / build.folder, ignore_errors=True)
+        shutil.move(build.work / build.folder, KEPT / build.folder)
+    needs = {
+        program
+        for build in builds
+        for page in Build(build.language, KEPT).known().values()
+        for block in page["blocks"]
+        for program in block["needs"]
+    }
+    replace(now, programs=Inputs.now(ROOT, needs).programs).write(KEPT / "inputs.json")
+
+
+def _built(builds: Sequence[Build]) -> Iterator[str]:
+    """Build both languages and check the catalogs; yield what is wrong."""
+    for build in builds:
+        build.start()
+    english, chinese = builds
+    wrong = list(_catalog_faults(english))
+    _wait(builds)
+    found = [*wrong, *(fault for build in builds for fault in build.faults())]
+    if not found:
+        read = {*english.done()["read"], *chinese.done()["read"]}
+        stored = doctrees.stored(english.doctrees, chinese.doctrees, ROOT, read)
+        found = [*map(str, stored), *_lost_examples(english.counts())]
+    yield from found
+
+
+def _lost_examples(now: dict[str, int]) -> Iterator[str]:
+    """Yield where a page has fewer examples than it had."""
+    for line, (name, before) in enumerate(_json(COUNTS).items() if COUNTS.exists() else (), 2):
+        if now.get(name, 0) < before:
+            yield (
+                f"{os.path.relpath(COUNTS, ROOT)}:{line}: the page {name!r} had "
+                f"{_number(before, 'example')} and has {now.get(name, 0)}: change this line "
+                "if they went on purpose."
+            )
+
+
+def _catalog_faults(english: Build) -> Iterator[str]:
+    """Check the catalogs while the pages are written: their messages are known by then."""
+    messages = english.doctrees / increment.MESSAGES
+    while not messages.exists() and english.process.poll() is None:
+        time.sleep(POLL)
+    if messages.exists():
+        yield from map(str, translate.faults(ROOT, extraction.read(messages)))
+
+
+def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
+    """Publish the pages; where that is the site, write down what the repository holds of them."""
+    _publish(builds, work, into)
+    if into == SITE:
+        _explain(builds)
+        _keep(COUNTS, json.dumps(builds[0].counts(), indent=1) + "\n")
+
+
+def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
+    """Put copies of the pages where the site stands; leave it alone where they stand there."""
     page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
+    first = into / "index.html"
+    stands = first.exists() and first.read_text(encoding="utf-8") == page
+    if stands and all(_same(build.html, into / build.folder) for build in builds):
+        return
+    for build in builds:
+        shutil.copytree(build.html, work / "site" / build.folder)
     (work / "site" / "index.html").write_text(page, encoding="utf-8")
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
-    _report(builds)
-    if into == SITE:
-        _explain(builds)
-    if keep:
-        keep.mkdir(parents=True)
-        for build in builds:
-            build.doctrees.rename(keep / build.language)
+
+
+def _same(ours: Path, theirs: Path) -> bool:
+    """Whether two folders have the same files, by name, size and time."""
+    return theirs.is_dir() and _equal(filecmp.dircmp(ours, theirs, ignore=[], hide=[]))
+
+
+def _equal(found: filecmp.dircmp[str]) -> bool:
+    other = found.left_only or found.right_only or found.diff_files or found.funny_files
+    return not other and all(map(_equal, found.subdirs.values()))
 
 
 def _read(work: Path) -> Iterator[str]:
     """Read the pages, and write what the rules say; yield what is wrong."""
     more = "-b", "dummy", "-D", "examples_run=0"
+    compile_catalogs(ROOT / "locales")
     builds = [Build(language, work, more) for language in LANGUAGES]
+    for build in builds:
+        build.start()
     _wait(builds)
     found = [fault for build in builds for fault in build.faults()]
     if not found:

@@ -41,7 +41,7 @@ __all__ = ["add_filters", "add_subjects"]
 
 BRIDGE = Path(__file__).with_name("bridge.pl")
 SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
 def add_subjects(parser: Any) -> None:

@@ -23,7 +23,10 @@ __all__ = ["DRIVERS", "job"]
 DRIVERS: tuple[str, ...] = tuple(HOSTED)
 _BESIDE = {
     "interrupted": "Nobody sends a driver a signal.",
-    "hangs-at-startup": "Nobody tells a driver to stop while it starts.",
+    **dict.fromkeys(
+        ("hangs-at-startup", "stopped-after-a-failed-start"),
+        "Nobody tells a test client to stop while it starts.",
+    ),
     "port-in-use": "A driver listens on no port.",
     **dict.fromkeys(
         (

@@ -148,7 +148,7 @@ class CaseItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show the rules, and no traceback of ours."""
-        if isinstance(excinfo.value, CaseFailed):
+        if isinstance(excinfo.value, CaseFailed | LifespanWarning):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

@@ -57,7 +57,7 @@ def show(
         told.isolation(report.isolation)
     shown = [each for each in report.findings if every or each.verdict in _FOUND]
     for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
-        told.finding(alike[0], [each.case for each in alike])
+        told.finding(alike[0], [*dict.fromkeys(each.case for each in alike)])
     told.table(report)
     told.skipped(() if every else report.findings)
 
@@ -138,7 +138,8 @@ class _Told:
         table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for slug, findings in report.by_rule().items():
             first = findings[0].verdict
-            same = [finding.case for finding in findings if finding.verdict == first]
+            cases_of = (finding.case for finding in findings if finding.verdict == first)
+            same = [*dict.fromkeys(cases_of)]
             more = word("%s and %s more", same[0], str(len(same) - 1))
             cases = self.text(same[0] if len(same) == 1 else more)
             table.add_row(self.text(first.word, first.style), self.text(slug), cases)

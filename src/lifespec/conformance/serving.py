@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -205,7 +204,7 @@ class Call:
 
     def _taken(self, message: Any) -> tuple[str, str, str]:
         """Take a step; return what was sent, why it is refused or "", and its message."""
-        kind = message.get("type") if isinstance(message, Mapping) else None
+        kind = message.get("type") if isinstance(message, dict) else None
         event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
         if event is None or event.sender == "server":
             return str(kind or type(message).__name__), "This is no event of an application.", ""

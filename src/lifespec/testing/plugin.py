@@ -254,7 +254,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     from lifespec.testing.clock import Deadlock  # noqa: PLC0415
 
     if not isinstance(item, pytest.Function) or not _is_async(item):
-        pytest.fail(PLAIN, pytrace=False)
+        return (yield)
     if "anyio_backend" in item.funcargs:
         item.funcargs["anyio_backend"] = _virtual_backend(item.funcargs["anyio_backend"])
     test, item.obj = item.obj, _guarded(item.obj)
@@ -268,10 +268,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 
 
 def _is_async(item: pytest.Function) -> bool:
+    """Say whether it is an async test; fail one that was marked for nothing."""
     unittest: Any = sys.modules.get("unittest")
-    if item.cls and unittest and issubclass(item.cls, unittest.TestCase):
-        return False  # the loop is unittest's own
-    return inspect.iscoroutinefunction(item.obj)
+    own = any(mark.name == "virtual_clock" for mark in item.own_markers)
+    is_async = inspect.iscoroutinefunction(item.obj)
+    is_unittest = unittest and item.cls and issubclass(item.cls, unittest.TestCase)
+    if (is_async and is_unittest) or (own and not is_async):
+        pytest.fail(PLAIN, pytrace=False)
+    return is_async
 
 
 def _virtual_backend(backend: Any) -> tuple[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """What the page on the cases draws from the data."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -56,10 +57,13 @@ EXTENSIONS = "examples.directive", "rules.domain", "examples.case_lists"
 
 
 @pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let there be two small cases."""
     small = cases.read(CASES, "cases.toml")
     monkeypatch.setattr(cases, "load", lambda: small)
+    messages.cache_clear()
+    yield
+    messages.cache_clear()
 
 
 def page(text: str) -> dict[str, str]:

@@ -278,3 +278,31 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
         directive.pages(other).update(far=directive.Page([]), near=directive.Page([]))
         directive.merge(built.app, built.app.env, ["far"], other)
         assert directive.pages(built.app.env).keys() == {"index", "far"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```py\n1\n```",
+        "~~~python3\n1\n~~~",
+        "```\n1\n```",
+        "```text\n1\n```",
+        "```{code-block} py\n1\n```",
+        "    1",
+        "```{eval-rst}\n>>> 1\n1\n```",
+        ":::{note}\n```py\n1\n```\n:::",
+    ],
+)
+def test_a_block_that_is_not_run_says_so_however_it_is_spelled(tmp_path: Path, block: str) -> None:
+    """Else nobody would see that it is not held."""
+    with trial(tmp_path, f"{block}\n") as built:
+        (warning,) = built.warnings
+        assert "This block is not run: write python, pycon or perl" in warning
+        assert warning.startswith("docs/index.md:")
+
+
+def test_what_need_not_be_run_is_left_alone(tmp_path: Path) -> None:
+    """Commands, settings, and what says that it is not run."""
+    page = "```sh\nls\n```\n\n```toml\na = 1\n```\n\n{.not-run}\n```py\n1\n```\n"
+    with trial(tmp_path, page) as built:
+        assert built.warnings == []

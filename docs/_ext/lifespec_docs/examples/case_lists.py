@@ -52,7 +52,9 @@ class CasesDirective(SphinxDirective):
     def _case(self, case: Case) -> nodes.definition_list_item:
         translate = words(self.env)
         head = nodes.term("", "", nodes.literal("", case.name), ids=[f"case-{case.name}"])
-        script = nodes.literal_block("", "\n".join(_lines(case)), language="text")
+        script = nodes.literal_block(
+            "", "\n".join(_lines(case)), language="text", classes=["drawn"]
+        )
         expected = nodes.bullet_list("", *self._expectations(case), bullet="-")
         says = nodes.paragraph("", translate(case.says))
         return nodes.definition_list_item("", head, nodes.definition("", says, script, expected))

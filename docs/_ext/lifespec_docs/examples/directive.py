@@ -8,12 +8,16 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
 
+A block in another language, however it is spelled, says {.not-run}; shell commands and settings
+need not, which are not run.
+
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
@@ -25,22 +29,26 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.examples import download, runner
+from lifespec_docs.examples.results import Results
 from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.testing.trace import Entry
+    from lifespec_docs.examples.results import Result
 
 __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup"]
 
 logger = logging.getLogger(__name__)
 
 LANGUAGES = ("python", "pycon", "perl")
+NEVER_RUN = ("json", "sh", "toml", "yaml")
+SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
 PRINTING = ("python", "perl")
 JOINED = ("python", "virtual")
 MESSAGE_KINDS = ("received", "sent", "refused")
@@ -48,10 +56,16 @@ MESSAGE_KINDS = ("received", "sent", "refused")
 
 @dataclass
 class Page:
-    """The examples of a page, how many of them ran, and where those stand that did not."""
+    """The examples of a page, how many of them ran, and where those stand that did not.
+
+    Of those that ran `reused` did so for an earlier build, or for the other language; `seconds` is
+    how long it took to have the results.
+    """
 
     blocks: list[runner.Block]
     run: int = 0
+    reused: int = 0
+    seconds: float = 0.0
     not_run: list[str] = field(default_factory=list)
 
 
@@ -149,6 +163,15 @@ def _stray_outputs(doctree: nodes.document) -> Iterator[nodes.Node]:
             yield node
 
 
+def _unmarked(doctree: nodes.document) -> Iterator[nodes.Element]:
+    """Yield the blocks that are not run and do not say so, however they are spelled."""
+    for node in doctree.findall(nodes.FixedTextElement):
+        runs = is_example(node) or node.get("language") in NEVER_RUN
+        code = isinstance(node, nodes.literal_block | nodes.doctest_block)
+        if code and not runs and not SAY_SO & set(node["classes"]):
+            yield node
+
+
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Note the examples of a page that was just read, and run them."""
     env = app.env
@@ -157,32 +180,38 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     text = path.read_text(encoding="utf-8").split("\n")
     for node in _stray_outputs(doctree):
         logger.warning("This output has no program directly above it.", location=node)
+    for node in _unmarked(doctree):
+        told = "This block is not run: write python, pycon or perl, or {.not-run} above it."
+        logger.warning("%s", told, location=node)
     found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
     shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))
     page = Page([_block(name, text, node, files) for node in found])
     pages(env)[env.docname] = page
     if app.config.examples_run:
-        _run(env, found, page)
+        folder = Path(app.config.examples_kept) if app.config.examples_kept else None
+        began = time.monotonic()
+        results = Results(folder, app.config.examples_code).of(page.blocks)
+        page.seconds = time.monotonic() - began
+        _show(env, page, zip(found, results, strict=True))
 
 
-def _run(env: BuildEnvironment, found: Sequence[nodes.Element], page: Page) -> None:
-    """Run a page's examples in order, up to the first that fails."""
-    with runner.Session(page.blocks) as session:
-        for number, (node, block) in enumerate(zip(found, page.blocks, strict=True)):
-            try:
-                run = session.run(number)
-            except runner.ExampleFailed as failure:
-                where = f"{block.page}:{failure.line}: "
-                logger.warning(
-                    "%s", str(failure).removeprefix(where), location=(env.docname, failure.line)
-                )
-                break
-            if run.missing:
-                page.not_run.append(f"{block.page}:{block.line} ({', '.join(run.missing)})")
-            else:
-                page.run += 1
-            _insert(node, _note(env, run, opened="opened" in node["classes"]))
+def _show(
+    env: BuildEnvironment, page: Page, results: Iterable[tuple[nodes.Element, Result]]
+) -> None:
+    """Count the examples of a page, and show what was said, up to the first that failed."""
+    for block, (node, result) in zip(page.blocks, results, strict=False):
+        done = result.done
+        if isinstance(done, runner.ExampleFailed):
+            told = str(done).removeprefix(f"{block.page}:{done.line}: ")
+            logger.warning("%s", told, location=(env.docname, done.line))
+            break
+        if done.missing:
+            page.not_run.append(f"{block.page}:{block.line} ({', '.join(done.missing)})")
+        else:
+            page.run += 1
+            page.reused += result.reused
+        _insert(node, _note(env, done, opened="opened" in node["classes"]))
 
 
 def _insert(node: nodes.Element, html: str) -> None:
@@ -255,8 +284,13 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the directive, the switch `examples_run` and the events."""
+    """Register the directive, the switch `examples_run`, where results are kept, and the events.
+
+    `examples_code` is a digest of what the results depend on beside their page.
+    """
     app.add_config_value("examples_run", default=True, rebuild="env", types=[bool])
+    app.add_config_value("examples_kept", default="", rebuild="", types=[str])
+    app.add_config_value("examples_code", default="", rebuild="", types=[str])
     app.add_directive("output", Output)
     # The rules look for examples in the same event: collect first.
     app.connect("doctree-read", collect, priority=400)

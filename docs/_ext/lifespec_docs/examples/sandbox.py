@@ -12,10 +12,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from lifespec import server
 from lifespec.testing import clock, trace
@@ -23,10 +24,13 @@ from lifespec.testing import clock, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["LOUD", "Namespace", "beside", "plain"]
+__all__ = ["LOUD", "Namespace", "beside", "patience", "plain"]
 
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
+
+
+MOST_PATIENCE = 20.0
 
 
 class Namespace:
@@ -84,6 +88,12 @@ class Namespace:
             self.names.setdefault("asyncio", asyncio)
         return self._runner
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Cancel what the session left running."""
         if self._runner is not None:
@@ -134,10 +144,17 @@ def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
         logger.filters[:] = filters
 
 
+def patience() -> float:
+    """Return how many times longer than on an idle machine a program may take here and now."""
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(max(waiting, 1.0), MOST_PATIENCE)
+
+
 def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int | None, str, str]:
     """Run a program as example.py in a folder of its own; return exit status, output and errors.
 
-    Copies of `files` lie beside it, and nothing else. The status is None where the limit passed.
+    Copies of `files` lie beside it, and nothing else. The status is None where the limit passed,
+    which is longer where other programs keep the machine busy.
     Nothing that the program started outlives it.
     """
     with (
@@ -184,9 +201,11 @@ def _environment() -> dict[str, str]:
 
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    began = time.monotonic()
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
+        while (left := began + seconds * patience() - time.monotonic()) > 0:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(left)
         return None
     finally:
         with suppress(ProcessLookupError):

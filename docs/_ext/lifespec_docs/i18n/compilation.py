@@ -8,20 +8,25 @@ from __future__ import annotations
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polib
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["compile_catalogs"]
 
 
-def compile_catalogs(folder: Path) -> None:
-    """Write the `.mo` file of each catalog below a folder that has none, or an older one.
+def compile_catalogs(folder: Path, changed: Collection[Path] = ()) -> None:
+    """Write the `.mo` file of each catalog that has none, an older one, or that has changed.
 
     What is no catalog is left alone: Sphinx and the catalogs' check say what is wrong with it.
     """
     for catalog in folder.rglob("*.po"):
         binary = catalog.with_suffix(".mo")
-        if not binary.exists() or binary.stat().st_mtime_ns < catalog.stat().st_mtime_ns:
+        old = not binary.exists() or binary.stat().st_mtime_ns < catalog.stat().st_mtime_ns
+        if old or catalog in changed:
             with suppress(OSError, UnicodeDecodeError):
                 _compile(catalog, binary)
 

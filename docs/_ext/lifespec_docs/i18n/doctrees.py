@@ -19,7 +19,7 @@ from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 __all__ = ["Block", "blocks", "faults", "other_code", "stored"]
@@ -123,10 +123,14 @@ def _mark(node: nodes.Element) -> str:
     return f"the {name} {' '.join(targets)}".rstrip()
 
 
-def stored(english: Path, chinese: Path, root: Path) -> Iterator[Fault]:
-    """Compare the doctrees that the two builds of a project left in these folders."""
+def stored(
+    english: Path, chinese: Path, root: Path, only: Collection[str] | None = None
+) -> Iterator[Fault]:
+    """Compare the doctrees that the two builds of a project left, or those of some pages."""
     names = {path.relative_to(it) for it in (english, chinese) for path in it.rglob("*.doctree")}
     for name in sorted(names):
+        if only is not None and name.with_suffix("").as_posix() not in only:
+            continue
         missing = [it for it in (english, chinese) if not (it / name).exists()]
         if missing:
             sentence = f"the page {name.with_suffix('')} was not read in both languages."

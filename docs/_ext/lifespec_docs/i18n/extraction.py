@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -22,12 +23,12 @@ from lifespec_docs.i18n.catalogs import Message, Template
 from lifespec_docs.rules import domain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from docutils.nodes import Element
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["Templates", "collected", "fresh"]
+__all__ = ["Templates", "collected", "fresh", "read", "updated", "write"]
 
 
 class Templates(NamedTuple):
@@ -63,9 +64,38 @@ def fresh(source: Path) -> Templates:
         return collected(app.env)
 
 
+def updated(env: BuildEnvironment, docnames: Iterable[str]) -> Templates:
+    """Take the messages of the pages that were read; those of the others the environment keeps."""
+    kept: dict[str, Template] = getattr(env, "lifespec_messages", {})
+    kept |= {docname: _template(env, docname) for docname in docnames}
+    env.lifespec_messages = {name: kept[name] for name in sorted(env.found_docs)}  # type: ignore[attr-defined]
+    return _with_words(env, dict(env.lifespec_messages))  # type: ignore[attr-defined]
+
+
+def write(found: Templates, file: Path) -> None:
+    """Write the messages as JSON: whole, or not at all."""
+    beside = file.with_suffix(".new")
+    beside.write_text(json.dumps([found.by_catalog, sorted(found.extensions)]), encoding="utf-8")
+    beside.replace(file)
+
+
+def read(file: Path) -> Templates:
+    """Read what `write` wrote."""
+    by_catalog, extensions = json.loads(file.read_text(encoding="utf-8"))
+    found = {
+        name: Template(source, tuple(Message(*message) for message in messages_))
+        for name, (source, messages_) in by_catalog.items()
+    }
+    return Templates(found, frozenset(extensions))
+
+
 def collected(env: BuildEnvironment) -> Templates:
     """Take the messages from an environment whose English pages were read."""
-    found = {docname: _template(env, docname) for docname in sorted(env.found_docs)}
+    return updated(env, env.found_docs)
+
+
+def _with_words(env: BuildEnvironment, found: dict[str, Template]) -> Templates:
+    """Add the catalog of the words of our extensions."""
     own = tuple(Message(text, 1, "word") for text in messages.messages())
     found[messages.CATALOG] = Template(_name(env, Path(messages.__file__)), own)
     return Templates(found, frozenset(env.config.myst_enable_extensions))

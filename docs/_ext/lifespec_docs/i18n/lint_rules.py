@@ -42,7 +42,7 @@ CHINESE_DENIALS = re.compile(
     "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
 )
 # “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
-BEFORE_AND_AFTER = (
+ENGLISH_ORDER, CHINESE_ORDER = (
     re.compile(r"(?<!not )\b(?:(?P<before>before)|(?P<after>after))\b", re.IGNORECASE),
     re.compile("(?P<before>之前)|(?P<after>之后)(?![再才])"),
 )
@@ -90,19 +90,19 @@ def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list
         ours,
         [level if level in ours else f"{level} ({CHINESE[level]})" for level in theirs],
     )
-    numbers = denials(english, chinese=False), denials(chinese, chinese=True)
-    yield "the number of denials differs", *([str(number)] for number in numbers)
+    denied = denials(english, chinese=False), denials(chinese, chinese=True)
+    yield "the number of denials differs", [str(denied[0])], [str(denied[1])]
     named = [role for role in ROLES if re.search(rf"(?<![\w-]){role}s?\b", english, re.IGNORECASE)]
     yield "a role is not named", named, [role for role in named if ROLES[role] in chinese]
-    owe = [sorted({*debtors(text, chinese=text is chinese)}) for text in (english, chinese)]
-    if all(owe):
-        yield "another role owes the duty", *owe
-    order = [
-        sorted({*_named(pattern, text)})
-        for pattern, text in zip(BEFORE_AND_AFTER, (english, chinese), strict=True)
-    ]
-    if all(len(each) == 1 for each in order):
-        yield "the order is another one", *order
+    owe, owed_ = ({*debtors(english, chinese=False)}, {*debtors(chinese, chinese=True)})
+    if owe and owed_:
+        yield "another role owes the duty", sorted(owe), sorted(owed_)
+    order, other = (
+        sorted({*_named(ENGLISH_ORDER, english)}),
+        sorted({*_named(CHINESE_ORDER, chinese)}),
+    )
+    if len(order) == len(other) == 1:
+        yield "the order is another one", order, other
 
 
 def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:

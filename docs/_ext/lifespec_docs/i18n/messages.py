@@ -157,6 +157,7 @@ class UnlistedWordError(LookupError):
     """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
 
 
+@lru_cache(maxsize=1)
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
     return tuple(dict.fromkeys((*MESSAGES, *drawing.LABELS, *_of_the_suite())))

@@ -102,7 +102,7 @@ def _survivors(found: Record, translate: Translate) -> nodes.Element:
     if not found["survivors"]:
         return nodes.paragraph("", translate("None."), translatable=False)
     text = "\n".join(found["survivors"])
-    return nodes.literal_block("", text, language="text", classes=["no-search"])
+    return nodes.literal_block("", text, language="text", classes=["drawn", "no-search"])
 
 
 def _ours(found: Record, translate: Translate) -> nodes.table:

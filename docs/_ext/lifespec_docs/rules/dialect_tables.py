@@ -112,9 +112,15 @@ class Events(OfDialects):
     def run(self) -> list[nodes.Node]:
         """Return a table with a row for each event."""
         translate = words(self.env)
-        failures = all(DIALECTS[dialect].failures for dialect in self.dialects())
+        rows_of = [DIALECTS[dialect] for dialect in self.dialects()]
+        failures = all(row.failures for row in rows_of)
+        needed = any(row.needs_message for row in rows_of)
         rows = (
-            [code(type_), said(translate(event.sender)), _defaults(event.defaults, translate)]
+            [
+                code(type_),
+                said(translate(event.sender)),
+                _defaults(event.defaults, translate, needed=needed),
+            ]
             for type_, event in EVENTS.items()
             if failures or not type_.endswith(".failed")
         )
@@ -179,10 +185,13 @@ def _listed(values: Iterable[str], translate: Translate) -> Cell:
     return [node for part in parts for node in part][1:]
 
 
-def _defaults(defaults: Mapping[str, str], translate: Translate) -> Cell:
-    """Say which keys there are, each with its default."""
+def _defaults(defaults: Mapping[str, str], translate: Translate, *, needed: bool) -> Cell:
+    """Say which keys there are, each with its default unless it is needed."""
     cell: Cell = []
     for key, default in defaults.items():
+        if needed:
+            cell += [*code(key), *said(translate("; ") + translate("always"))]
+            continue
         before, between, after = translate("%s, by default %s").split("%s")
         cell += [*said(before), *code(key), *said(between), *code(json.dumps(default))]
         cell += said(after)
@@ -234,7 +243,8 @@ def _facts(column: tuple[str, ...], translate: Translate) -> Iterator[tuple[str,
         presence = _presence(path[-1], column[0])
         yield path[-1], [*cell, *said(translate("; ") + translate(presence))]
     if row.failures:
-        yield "*.failed", _defaults(EVENTS["lifespan.startup.failed"].defaults, translate)
+        defaults = EVENTS["lifespan.startup.failed"].defaults
+        yield "*.failed", _defaults(defaults, translate, needed=row.needs_message)
 
 
 def _head(head: str, translate: Translate) -> Cell:

@@ -252,12 +252,11 @@ def example_of(rule: nodes.Element) -> nodes.Element | None:
     section = rule
     while not isinstance(section, nodes.section | nodes.document):
         section = section.parent
-    after = list(section.findall(lambda node: isinstance(node, rule_node) or is_example(node)))
+    found = section.findall(lambda node: isinstance(node, rule_node) or is_example(node))
+    after = cast("list[nodes.Element]", list(found))
     others = after[after.index(rule) + 1 :]
     following = [each for each in others if each.get("slug") != rule["slug"]]
-    if not following or isinstance(following[0], rule_node):
-        return None
-    return cast("nodes.Element", following[0])
+    return None if not following or isinstance(following[0], rule_node) else following[0]
 
 
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:

@@ -110,7 +110,7 @@ def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
             )
             for entry in row.get("source", ())
         )
-        says = {(): row["says"]} if sources else {}
+        says: dict[tuple[str, ...], str] = {(): row["says"]} if sources else {}
         own = [*row.get("wording", ()), *([row["ours"]] if "ours" in row else ())]
         says |= {tuple(each["dialects"]): each["says"] for each in own}
         silent = tuple(row["ours"]["dialects"]) if "ours" in row else ()

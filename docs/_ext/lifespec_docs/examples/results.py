@@ -1,0 +1,135 @@
+"""The results of a page's examples: run, or kept from an earlier build where nothing has changed.
+
+A result is kept under a digest of all that it comes from: the package, these extensions, Python
+and what is installed (`code`), the page, and the blocks up to it, comments emptied.  So both
+languages share it.  The virtual blocks of a page run all or none, since one builds on those
+before; a real block stands by itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lifespec.testing.trace import Entry
+from lifespec_docs.examples import runner
+from lifespec_docs.examples.runner import Block, ExampleFailed, Run
+from lifespec_docs.i18n import comments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Result", "Results", "keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a block, and whether it was known from an earlier run."""
+
+    done: Run | ExampleFailed
+    reused: bool = False
+
+
+class Results:
+    """The results of all pages in a folder; without a folder every example runs."""
+
+    def __init__(self, folder: Path | None, code: str) -> None:
+        self.folder, self.code = folder, code
+
+    def of(self, blocks: Sequence[Block]) -> list[Result]:
+        """Return what came of each block of a page, in order."""
+        if not blocks:
+            return []
+        if self.folder is None:
+            return [Result(done) for done in runner.results(blocks, range(len(blocks)))]
+        name = hashlib.sha256(blocks[0].page.encode()).hexdigest()[:16]
+        with _alone(self.folder / name) as file:
+            return self._shared(blocks, file)
+
+    def _shared(self, blocks: Sequence[Block], file: Path) -> list[Result]:
+        """Take the results that the file has, run the rest, and add what passed."""
+        known = _read(file)
+        own = keys(blocks, self.code)
+        found = {number: _run(known[key]) for number, key in enumerate(own) if key in known}
+        if any(block.kind == "virtual" and n not in found for n, block in enumerate(blocks)):
+            found = {n: run for n, run in found.items() if blocks[n].kind != "virtual"}
+        wanted = [number for number in range(len(blocks)) if number not in found]
+        ran = dict(zip(wanted, runner.results(blocks, wanted), strict=True))
+        passed = {
+            number: done
+            for number, done in ran.items()
+            if isinstance(done, Run) and not done.missing
+        }
+        if passed:
+            rows = {own[n]: _row(run) for n, run in sorted((found | passed).items())}
+            file.write_text(json.dumps(rows), encoding="utf-8")
+        return [
+            Result(found[n], reused=True) if n in found else Result(ran[n])
+            for n in range(len(blocks))
+        ]
+
+
+def keys(blocks: Sequence[Block], code: str) -> list[str]:
+    """Return the key of each block: of a virtual one it holds all virtual ones before it."""
+    before = code
+    found = []
+    for block in blocks:
+        if block.kind == "virtual":
+            before = _digest(before, block)
+            found.append(before)
+        else:
+            found.append(_digest(code, block))
+    return found
+
+
+def _digest(start: str, block: Block) -> str:
+    digest = hashlib.sha256(start.encode())
+    about = [block.page, block.line, block.language, block.expected, block.kind]
+    needs = [block.needs, block.requests, block.beside]
+    digest.update(json.dumps([*about, _bare(block), *needs]).encode())
+    for file in block.beside:
+        digest.update(Path(file).read_bytes())
+    return digest.hexdigest()
+
+
+def _bare(block: Block) -> str:
+    """Return the code, its comments emptied: it is the same in both languages."""
+    try:
+        return comments.bare(block.source, block.language)
+    except ValueError:
+        return block.source  # it does not parse, and will fail
+
+
+@contextmanager
+def _alone(stem: Path) -> Iterator[Path]:
+    """Give this process alone the file of a page; another that wants it waits."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    with stem.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield stem.with_suffix(".json")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # never written, or not to its end
+    return found
+
+
+def _row(run: Run) -> list[Any]:
+    entries = [
+        [[each.time, each.kind, each.type, each.detail] for each in conversation]
+        for conversation in run.conversations
+    ]
+    return [run.output, entries]
+
+
+def _run(row: Sequence[Any]) -> Run:
+    output, conversations = row
+    return Run(output, [[Entry(*each) for each in entries] for entries in conversations])

@@ -1,0 +1,100 @@
+"""What a build does again, and what it took: Sphinx goes by the time of a file, this by content.
+
+Beside the doctrees `changed.json` names the files that have changed; a page that uses one is read
+again, and so is one whose examples did not all run.  Where any page was read all are written: a
+title stands in the navigation of every page.  `build.json` says what was done.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lifespec_docs.examples.directive import pages
+from lifespec_docs.i18n import extraction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["CHANGED", "DONE", "MESSAGES", "Increment", "setup"]
+
+CHANGED, DONE, MESSAGES = "changed.json", "build.json", "messages.json"
+
+
+class Increment:
+    """One build: which pages it reads, and when."""
+
+    def __init__(self) -> None:
+        self.began = self.was_read = time.monotonic()
+        self.read: list[str] = []
+        self.removed: set[str] = set()
+
+    def outdated(
+        self,
+        app: Sphinx,
+        env: BuildEnvironment,
+        _added: set[str],
+        _changed: set[str],
+        removed: set[str],
+    ) -> list[str]:
+        """Return the pages that use a file that has changed, or lacked a program."""
+        self.removed = removed
+        file = Path(app.doctreedir, CHANGED)
+        names = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+        root = Path(app.srcdir).parent
+        changed = {(root / name).resolve() for name in names}
+        changed |= {path.with_suffix(".mo") for path in changed if path.suffix == ".po"}
+        lacked = {docname for docname, page in pages(env).items() if page.not_run}
+        return [
+            docname
+            for docname in env.found_docs
+            if docname in lacked or not changed.isdisjoint(_sources(env, docname))
+        ]
+
+    def order(self, _app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        """Let the two languages begin at both ends: each runs the examples that it meets first."""
+        self.read = docnames.copy()
+        if env.config.language != "en":
+            docnames.reverse()
+
+    def updated(self, app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
+        """Note what there is to translate; return all pages where any was read or is gone."""
+        self.was_read = time.monotonic()
+        if env.config.language == "en":
+            found = extraction.updated(env, self.read)
+            extraction.write(found, Path(app.doctreedir, MESSAGES))
+        return env.found_docs if self.read or self.removed else ()
+
+    def report(self, app: Sphinx, _exception: Exception | None) -> None:
+        """Write what was done."""
+        now = [page for name, page in pages(app.env).items() if name in self.read]
+        done = {
+            "read": self.read,
+            "ran": sum(page.run - page.reused for page in now),
+            "reading": self.was_read - self.began,
+            "examples": sum(page.seconds for page in now),
+            "writing": time.monotonic() - self.was_read,
+        }
+        Path(app.doctreedir, DONE).write_text(json.dumps(done), encoding="utf-8")
+
+
+def _sources(env: BuildEnvironment, docname: str) -> set[Path]:
+    """Return the file of a page and those that it depends on."""
+    others = (Path(env.srcdir, name).resolve() for name in env.dependencies.get(docname, ()))
+    return {Path(env.doc2path(docname)).resolve(), *others}
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Follow a build."""
+    build = Increment()
+    app.connect("env-get-outdated", build.outdated)
+    app.connect("env-before-read-docs", build.order)
+    app.connect("env-updated", build.updated)
+    app.connect("build-finished", build.report)
+    return {"version": "1", "parallel_read_safe": False}

@@ -1,0 +1,100 @@
+"""What the site is made from, by content: what has not changed since a good build is not redone.
+
+`code` decides what an example does; `frame` is all that can show on any page; `files` are the
+pages, their catalogs and records, each of which concerns the pages that use it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from lifespec_docs.examples.perl_apps import lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["Inputs"]
+
+LOCK = ".ci/requirements.lock"
+CODE = "src/lifespec", "docs/_ext"
+FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py"
+WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
+WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
+DERIVED = {".mo", ".pyc"}
+ADDRESS = "LIFESPEC_BASE_URL"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The digests; `programs` says of each that an example needs what of it is lacking."""
+
+    code: str
+    frame: str
+    files: dict[str, str]
+    programs: dict[str, str]
+
+    @classmethod
+    def now(cls, root: Path, programs: Iterable[str]) -> Inputs:
+        """Look at everything as it is."""
+        catalogs = [*_files(root / "locales")]
+        frame = [path for name in FRAME for path in _files(root / name)]
+        words = [path for path in catalogs if path.name in WORDS]
+        pages = set(_files(root / "docs")) - {*frame, *_files(root / "docs" / "_ext")}
+        pages.discard(root / WRITTEN)
+        single = sorted(pages.union(catalogs).difference(words))
+        code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
+        base = [code, os.environ.get(ADDRESS, "")]
+        return cls(
+            code=_digest(_machine(), code),
+            frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
+            files={path.relative_to(root).as_posix(): _content(path) for path in single},
+            programs={name: lacking(name) for name in sorted(programs)},
+        )
+
+    @classmethod
+    def read(cls, file: Path) -> Inputs | None:
+        """Return what was written, or None where that is not whole."""
+        try:
+            return cls(**json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write(self, file: Path) -> None:
+        """Write it for the next build."""
+        file.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
+
+    def changed(self, before: Inputs) -> list[str]:
+        """Return the single files that are not what they were, those that are gone too."""
+        names = self.files.keys() | before.files.keys()
+        return sorted(name for name in names if self.files.get(name) != before.files.get(name))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield the files below a folder, or the one file; what is made from others is none."""
+    found = path.rglob("*") if path.is_dir() else [path]
+    yield from sorted(each for each in found if each.is_file() and each.suffix not in DERIVED)
+
+
+def _content(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _together(root: Path, paths: Iterable[Path]) -> str:
+    return _digest(*(f"{path.relative_to(root)} {_content(path)}" for path in paths))
+
+
+def _machine() -> str:
+    """Name Python, how it runs, and each package that is installed."""
+    packages = {f"{each.name} {each.version}" for each in metadata.distributions()}
+    return _digest(sys.version, str(sys.flags), *sorted(packages))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""What the site is made from, by content."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lifespec_docs import inputs
+from lifespec_docs.inputs import Inputs
+
+__all__: list[str] = []
+
+CATALOGS = "locales/zh_CN/LC_MESSAGES"
+FILES = (
+    "src/lifespec/server.py", "docs/_ext/lifespec_docs/build.py", ".ci/requirements.lock",
+    "docs/conf.py", "docs/_static/a.css", f"{CATALOGS}/lifespec.po",
+    "docs/index.md", f"{CATALOGS}/index.po", "docs/matrix/servers.json",
+)  # fmt: skip
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Write a project."""
+    for name in FILES:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "frame", "single"),
+    [
+        ("src/lifespec/server.py", True, True, []),
+        ("src/lifespec/new.py", True, True, []),
+        ("docs/_ext/lifespec_docs/build.py", True, True, []),
+        (".ci/requirements.lock", True, True, []),
+        ("docs/conf.py", False, True, []),
+        ("docs/_static/a.css", False, True, []),
+        (f"{CATALOGS}/lifespec.po", False, True, []),
+        ("docs/index.md", False, False, ["docs/index.md"]),
+        ("docs/new.md", False, False, ["docs/new.md"]),
+        (f"{CATALOGS}/index.po", False, False, [f"{CATALOGS}/index.po"]),
+        ("docs/matrix/servers.json", False, False, ["docs/matrix/servers.json"]),
+        (f"{CATALOGS}/index.mo", False, False, []),
+        ("src/lifespec/__pycache__/server.pyc", False, False, []),
+    ],
+)
+def test_a_change_counts_where_it_can_show(
+    root: Path, name: str, code: bool, frame: bool, single: list[str]
+) -> None:
+    """In what the examples do, on any page, or on the pages that use the file."""
+    before = Inputs.now(root, ())
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("changed")
+    now = Inputs.now(root, ())
+    assert (now.code != before.code, now.frame != before.frame) == (code, frame)
+    assert now.changed(before) == before.changed(now) == single
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda patch: patch.setattr(sys, "version", "4.0"),
+        lambda patch: patch.setattr(inputs.metadata, "distributions", list),
+    ],
+)
+def test_python_and_its_packages_count(
+    root: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    """Whatever the lock says."""
+    before = Inputs.now(root, ())
+    change(monkeypatch)
+    now = Inputs.now(root, ())
+    assert now.code != before.code
+    assert now.frame != before.frame
+
+
+def test_the_address_of_the_site_counts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stands on every page, and no example knows it."""
+    before = Inputs.now(root, ())
+    monkeypatch.setenv(inputs.ADDRESS, "https://example.org/")
+    now = Inputs.now(root, ())
+    assert (now.code == before.code, now.frame == before.frame) == (True, False)
+
+
+def test_programs_count(root: Path) -> None:
+    """One that is there now lets an example run that did not."""
+    found = Inputs.now(root, ["no-such-program", "sh"])
+    assert found.programs == {"no-such-program": "no-such-program", "sh": ""}
+    assert found != replace(found, programs={"no-such-program": "", "sh": ""})
+
+
+def test_what_was_written_is_read(root: Path) -> None:
+    """What is not whole is as nothing."""
+    file = root / "inputs.json"
+    assert Inputs.read(file) is None
+    found = Inputs.now(root, ["sh"])
+    found.write(file)
+    assert Inputs.read(file) == found
+    for text in ("{", "{}"):
+        file.write_text(text)
+        assert Inputs.read(file) is None
