@@ -8,10 +8,14 @@ import copy
 import functools
 import logging
 import pickle
+import time
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypedDict, get_args
 
+import anyio
 import pytest
 
 from lifespec.server import (
@@ -504,7 +508,7 @@ async def test_repr_raises() -> None:
         assert lifespan.outcome == "declined"
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(says(NOT_STARTED | {"message": Unspeakable()})).startup()
-    assert caught.value.message.startswith("<test_server.Unspeakable object at ")
+    assert caught.value.message.startswith(f"<{__name__}.Unspeakable object at ")
 
 
 async def test_log_raises() -> None:
@@ -1228,8 +1232,221 @@ def test_wrong_scope(scope: dict[str, Any]) -> None:
         Lifespan(correct, scope)
 
 
+@pytest.mark.parametrize("last", ["answers", "returns", "raises"])
+def test_late_in_a_blocked_loop(last: str) -> None:
+    """What comes after the deadline is late, also if the loop notices both at once."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(0.01)  # noqa: ASYNC251  that is what blocks
+        if last == "answers":
+            await send(STARTED)
+        elif last == "raises":
+            raise OSError
+
+    async def main() -> str | None:
+        lifespan = Lifespan(app, startup_timeout=0.005)
+        with pytest.raises(StartupTimeout):
+            await lifespan.startup()
+        return lifespan.outcome
+
+    assert asyncio.run(main()) == "timed out"
+
+
+def test_no_clock() -> None:
+    """What knows no event loop knows no time."""
+    with pytest.raises(NotImplementedError):
+        Conversation(correct).now()
+
+
+async def test_ended_waits_for_the_cleaning_up() -> None:
+    """ended() returns when the application is gone, not when it has been told to go."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(2)
+
+    lifespan = Lifespan(app, shutdown_timeout=1)
+    await lifespan.startup()
+    waiting = asyncio.create_task(lifespan.ended())
+    start = loop.time()
+    with pytest.raises(ShutdownTimeout) as caught:
+        await lifespan.shutdown()
+    await waiting
+    assert loop.time() - start == 3
+    assert caught.value.message == ""
+
+
+async def test_ended_while_cleaning_up() -> None:
+    """ended() that is called while the application cleans up waits for its end, too."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(2)
+
+    lifespan = Lifespan(app, startup_timeout=1)
+    starting = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(1.5)
+    assert lifespan.phase == "dismissed"
+    await lifespan.ended()
+    assert loop.time() == 3
+    with pytest.raises(StartupTimeout):
+        await starting
+
+
+@pytest.mark.parametrize("last", [STOPPED, NOT_STOPPED])
+async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
+    """A task group around a receive loop ends at once after the final answer."""
+    cleaned = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def pump() -> None:
+            await receive()
+            await send(STARTED)
+            await receive()
+            await send(last)
+            await receive()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump())
+        cleaned.append(asyncio.get_running_loop().time())
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    with contextlib.suppress(ShutdownFailed):
+        await lifespan.shutdown()
+    assert cleaned == [0]
+
+
+async def test_a_receiver_that_swallows_its_cancellation() -> None:
+    """A task that asks again and again after the final answer waits, and blocks nobody."""
+    swallowed = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def pump() -> None:
+            while True:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await receive()
+                    continue
+                swallowed.append(1)
+                if len(swallowed) > 1:
+                    return
+
+        await receive()
+        await send(STARTED)
+        await receive()
+        await send(STOPPED)
+        pumping = asyncio.create_task(pump())
+        await asyncio.sleep(3)
+        pumping.cancel()
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert swallowed == [1, 1]
+    assert (asyncio.get_running_loop().time(), lifespan.outcome) == (3, "complete")
+
+
+def test_anyio_cancels_at_every_wait() -> None:
+    """A cancel scope of anyio around the server lets the application clean up."""
+    cleaned = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        await asyncio.sleep(0.01)
+        cleaned.append(True)
+        await send(STOPPED)
+
+    async def main() -> None:
+        lifespan = Lifespan(app, shutdown_timeout=5)
+        with anyio.move_on_after(0.01) as scope:
+            async with lifespan:
+                await anyio.sleep(9)
+        assert (cleaned, lifespan.outcome, scope.cancelled_caught) == ([True], "complete", True)
+
+    asyncio.run(main())
+
+
+def test_anyio_cancels_startup() -> None:
+    """A cancel scope of anyio around startup lets the application obey its cancellation."""
+    cleaned = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(9)
+        finally:
+            await asyncio.sleep(0.01)
+            cleaned.append(True)
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        with anyio.move_on_after(0.01):
+            await lifespan.startup()
+        assert (cleaned, lifespan.outcome) == ([True], "cancelled")
+
+    asyncio.run(main())
+
+
+def test_anyio_and_a_limit() -> None:
+    """A cancel scope of anyio does not renew the limit of shutdown at every wait."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        await asyncio.sleep(9)
+
+    async def main() -> None:
+        lifespan = Lifespan(app, shutdown_timeout=0.05)
+        with anyio.move_on_after(0.01):
+            async with lifespan:
+                await anyio.sleep(9)
+        assert lifespan.outcome == "timed out"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept"),
+    [
+        (Decimal(5), 5.0),
+        (Fraction(1, 10), 0.1),
+        (-0.0, 0.0),
+        (float("inf"), None),
+        (Decimal("inf"), None),
+        (True, 1.0),
+        (None, None),
+    ],
+    ids=repr,
+)
+async def test_odd_limits(limit: Any, kept: float | None) -> None:
+    """A limit is kept as a float, so that no event loop fails at it later."""
+    async with Lifespan(correct, None, limit, limit, limit) as lifespan:
+        pass
+    kept_as = (lifespan.startup_timeout, lifespan.shutdown_timeout, lifespan.grace)
+    assert repr(kept_as) == repr((kept,) * 3)
+
+
+@pytest.mark.parametrize("limit", ["5", b"5", [5], 5j])
+def test_no_number_of_seconds(limit: Any) -> None:
+    """What is no number is refused at once."""
+    with pytest.raises(TypeError):
+        Lifespan(correct, startup_timeout=limit)
+
+
 @pytest.mark.parametrize("limit", ["startup_timeout", "shutdown_timeout", "grace"])
-@pytest.mark.parametrize("value", [-1, float("nan")])
+@pytest.mark.parametrize("value", [-1, float("nan"), 10**400])
 def test_wrong_limit(limit: str, value: float) -> None:
     """A limit below 0 is refused with a sentence."""
     with pytest.raises(ValueError, match="a limit is None or seconds from 0 on, not"):

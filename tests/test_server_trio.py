@@ -6,6 +6,7 @@ import functools
 import itertools
 import logging
 import signal
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -554,6 +555,29 @@ async def test_another_task_receives_after_shutdown_complete() -> None:
 
 
 @on_trio
+@pytest.mark.parametrize("last", ["complete", "failed"])
+async def test_a_receive_loop_in_nurseries(last: str) -> None:
+    """An application whose tasks only wait for another event ends at once, without the grace."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def pump() -> None:
+            while True:
+                event = await receive()
+                await send({"type": f"{event['type']}.{last}"})
+
+        async with trio.open_nursery(), trio.open_nursery() as inner:
+            inner.start_soon(pump)
+
+    if last == "complete":
+        async with Lifespan(app):
+            pass
+    else:
+        with pytest.raises(StartupFailed):
+            await Lifespan(app).startup()
+    assert trio.current_time() == 0
+
+
+@on_trio
 async def test_no_limit() -> None:
     """None as limit and grace waits for ever."""
     app = says("receive", 9999, STARTED, "receive", 9999, STOPPED, 9999)
@@ -801,3 +825,33 @@ def test_drivers_agree(length: int, body: float, heard: Heard, *, stubborn: bool
     if length == 4:
         outcomes = {"complete", "failed", "declined", "crashed", "left", "timed out"}
         assert {outcome for outcome, *_ in trios.values()} == outcomes
+
+
+BLOCKED = 30  # runs: trio shuffles the tasks that run at one moment
+
+
+@pytest.mark.parametrize("last", ["answers", "returns", "raises"])
+def test_late_in_a_blocked_loop(last: str) -> None:
+    """What comes after the deadline is late, also if the loop notices both at once."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await trio.sleep(0.005)
+        if last == "answers":
+            await send(STARTED)
+        elif last == "raises":
+            raise OSError
+
+    async def main() -> str | None:
+        lifespan = Lifespan(app, startup_timeout=0.002)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(block)
+            with pytest.raises(StartupTimeout):
+                await lifespan.startup()
+        return lifespan.outcome
+
+    async def block() -> None:
+        await trio.sleep(0.001)
+        time.sleep(0.01)  # noqa: ASYNC251  that is what blocks
+
+    assert {trio.run(main) for _ in range(BLOCKED)} == {"timed out"}

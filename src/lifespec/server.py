@@ -158,11 +158,9 @@ class Conversation(Generic[State]):
             raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
         else:
             scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
-        for limit in (startup_timeout, shutdown_timeout, grace):
-            if limit is not None and not limit >= 0:
-                raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
-        self.app, self.grace, self.strict = app, grace, strict
-        self.startup_timeout, self.shutdown_timeout = startup_timeout, shutdown_timeout
+        self.app, self.grace, self.strict = app, seconds(grace), strict
+        self.startup_timeout = seconds(startup_timeout)
+        self.shutdown_timeout = seconds(shutdown_timeout)
         self.scope: dict[str, Any] = scope
         self.state: State | None = scope.get("state")
         self.phase: Phase = "waiting"
@@ -170,6 +168,7 @@ class Conversation(Generic[State]):
         self.inbox: list[dict[str, str]] = []
         self.asked = self.message = ""
         self.idle = False
+        self.limit: tuple[Phase, float, float] | None = None  # phase, deadline, seconds
 
     @property
     def supported(self) -> bool:
@@ -197,6 +196,8 @@ class Conversation(Generic[State]):
 
     async def sent(self, message: object) -> None:
         """Take what the application sent, or raise ProtocolError."""
+        if self.limit:
+            self.expire_if_late()
         if self.phase in {"dismissed", "ended"}:
             return  # [send-after-end-does-nothing]
         event = message if isinstance(message, dict) else {}
@@ -216,6 +217,24 @@ class Conversation(Generic[State]):
         if said is not text:  # it has failed all the same
             raise ProtocolError(f"the message {said}", "message-is-text")
 
+    def expire_if_late(self) -> None:
+        """Let the limit strike if its deadline has passed, though its timer has not been heard.
+
+        A loop that was blocked notices the timer and an answer at once, in any order.
+        """
+        if self.limit and self.limit[0] == self.phase and self.now() > self.limit[1]:
+            self.expired(self.phase, self.limit[2])
+
+    def deadline(self, now: float, limit: float) -> float:
+        """Return until when this phase may last: a wait that is taken up again goes on."""
+        if not self.limit or self.limit[0] != self.phase:
+            self.limit = self.phase, now + limit, limit
+        return self.limit[1]
+
+    def now(self) -> float:
+        """Return the time of the clock that the deadline is on: that is the event loop's part."""
+        raise NotImplementedError
+
     def expired(self, phase: Phase, limit: float) -> None:
         """Take it that a phase has lasted `limit` seconds, unless it is over."""
         if self.phase != phase:
@@ -227,6 +246,8 @@ class Conversation(Generic[State]):
 
     def over(self, error: BaseException, *, obeyed: bool) -> None:
         """Take it that the call raised, perhaps only as it was told to."""
+        if self.limit:
+            self.expire_if_late()
         self.raised = error
         if obeyed and self.phase in {"dismissed", "ended"}:
             self.happened("returned")
@@ -273,6 +294,29 @@ class Conversation(Generic[State]):
             raise kind(self.sentence, self.message) from self.raised
 
 
+def seconds(limit: float | None) -> float | None:
+    """Return a limit as a float, or None where it is infinite; raise TypeError or ValueError."""
+    if limit is None:
+        return None
+    if isinstance(limit, (str, bytes)):
+        raise TypeError(f"a limit is None or seconds, not {limit!r}")
+    try:
+        number = float(limit)
+    except OverflowError:
+        number = -1.0
+    if not number >= 0:
+        raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
+    return None if number == float("inf") else number + 0.0  # -0.0 becomes 0.0
+
+
+def repeats(error: BaseException, first: BaseException | None) -> bool:
+    """Tell whether a cancellation is the same one as the first, delivered again.
+
+    A cancel scope of anyio cancels its task at every wait, with its name as the message.
+    """
+    return isinstance(error, type(first)) and bool(error.args) and error.args == first.args
+
+
 def shown(value: object) -> str:
     """Return the repr of what an application handed over, whatever that does."""
     try:
@@ -306,7 +350,7 @@ class Lifespan(Conversation[State]):
             while self.phase in {"waiting", "answered", "dismissed"}:  # [wait-for-startup]
                 await self._change(self.startup_timeout if self.phase == "waiting" else self.grace)
         except self.cancelled as cancelled:
-            await self._break_off()
+            await self._break_off(cancelled)
             await self._stop(cancelled)  # it may have started meanwhile
             raise
         if self.phase != "running":
@@ -329,13 +373,14 @@ class Lifespan(Conversation[State]):
             raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
         elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "left"}:
             return  # it never ran
-        try:
-            while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
-                limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
+        while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
+            limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
+            try:
                 await self._change(limit)
-        except self.cancelled:
-            await self._break_off()
-            raise
+            except self.cancelled as cancelled:
+                if not repeats(cancelled, error):
+                    await self._break_off(cancelled)
+                    raise
         if self.outcome == "complete":
             return
         try:
@@ -365,6 +410,8 @@ class Lifespan(Conversation[State]):
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
         else:
+            if self.limit:
+                self.expire_if_late()
             self.happened("returned")
             self.task.remove_done_callback(self._gone)
 
@@ -390,20 +437,29 @@ class Lifespan(Conversation[State]):
     async def _receive(self) -> dict[str, str]:
         while not self.inbox or self.phase in {"dismissed", "ended"}:
             self.idle = True
-            if self.phase == "answered" and self._in_call():
-                self.happened("cancelled")  # nothing more will come
+            if self.phase == "answered":  # nothing more will come
+                self._end_receiver()
             await self._change()
         self.idle = False
         return self.inbox.pop(0)
 
-    def _in_call(self) -> bool:
-        return asyncio.current_task() is self.task
+    def _end_receiver(self) -> None:
+        """Cancel the task that asks for another event, so that a task group around it can end."""
+        task = asyncio.current_task()
+        if task is self.task:
+            self.happened("cancelled")
+        elif task and not task.cancelling():  # once: a loop that swallows it would never wait
+            task.cancel()
 
-    async def _break_off(self) -> None:
-        """Take it that the wait was cancelled; dismiss the application, and wait for its end."""
+    async def _break_off(self, cancelled: BaseException) -> None:
+        """Dismiss the application, as the wait was cancelled, and wait for its end."""
         self.happened("cancelled")
-        if self.phase == "dismissed":
-            await self._change(self.grace)
+        while self.phase == "dismissed":
+            try:
+                await self._change(self.grace)
+            except self.cancelled as again:
+                if not repeats(again, cancelled):
+                    raise
 
     def _change(self, limit: float | None = None, /) -> Awaitable[None]:
         """Return what is done when the phase has changed, if only because of the limit."""
@@ -412,12 +468,18 @@ class Lifespan(Conversation[State]):
             self.waiters = [each for each in self.waiters if not each.done()]
         self.waiters.append(waiter)
         if limit is not None:
-            self._limit(waiter, limit)
+            self._set_timer(waiter, limit)
         return waiter
 
-    def _limit(self, waiter: asyncio.Future[None], limit: float) -> None:
-        timer = waiter.get_loop().call_later(limit, self.expired, self.phase, limit)
+    def _set_timer(self, waiter: asyncio.Future[None], limit: float) -> None:
+        loop = waiter.get_loop()
+        deadline = self.deadline(loop.time(), limit)
+        timer = loop.call_at(deadline, self.expired, self.phase, limit)
         waiter.add_done_callback(lambda _: timer.cancel())
+
+    def now(self) -> float:
+        """Return the event loop's time."""
+        return asyncio.get_running_loop().time()
 
     def changed(self) -> None:
         """Cancel the call that was dismissed, and tell who waits."""

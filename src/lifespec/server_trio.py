@@ -16,16 +16,25 @@ Names, arguments, outcomes and log records are those of server.py.  What trio ma
     `startup` and `shutdown` gets them there.
     Ctrl-C never strikes in the application's own task: it is a system task.
     Neither `receive` nor `send` is a checkpoint where there is nothing to wait for.
+    server.py cancels a task that asks for another event after the final answer.  trio cancels no
+    single task, so the application is cancelled when all its tasks ask or wait for those that do.
 """
 
 import contextlib
 import math
+from collections.abc import Iterator
 from contextvars import copy_context
 from logging import ERROR
-from typing import Self
+from typing import Any, Self
 
 import trio
-from trio.lowlevel import ParkingLot, cancel_shielded_checkpoint, current_task, spawn_system_task
+from trio.lowlevel import (
+    ParkingLot,
+    Task,
+    cancel_shielded_checkpoint,
+    current_task,
+    spawn_system_task,
+)
 
 from lifespec import server
 from lifespec.server import LifespanFailed, Outcome, State
@@ -63,6 +72,7 @@ class Lifespan(server.Lifespan[State]):
     def _begin(self) -> None:
         self.call, self.body = trio.CancelScope(), trio.CancelScope()
         self.changes, self.closing = ParkingLot(), contextlib.ExitStack()
+        self.receivers: set[Task] = set()
         self.running = spawn_system_task(self._run, context=copy_context())
 
     async def _run(self) -> None:
@@ -75,30 +85,56 @@ class Lifespan(server.Lifespan[State]):
                     self.note(ERROR, "The application exits after it was given up", error)
                 self.over(error, obeyed=only_cancelled(error))
             else:
+                self.expire_if_late()
                 self.happened("returned")
         if isinstance(self.raised, EXITS):
             self.body.cancel()
 
-    def _in_call(self) -> bool:
-        return current_task() is self.running
+    def _end_receiver(self) -> None:
+        """Cancel the application if all that its tasks still do is to wait for another event.
+
+        trio cancels no single task, and another one may be cleaning up.
+        """
+        self.receivers.add(current_task())
+        if all(task in self.receivers or at_nursery_end(task) for task in tasks(self.running)):
+            self.happened("cancelled")
 
     async def _change(self, *limit: float | None) -> None:
         if not limit:  # it is not the server's startup or shutdown that waits
             await self.changes.park()
             return
-        phase, deadline = self.phase, trio.current_effective_deadline()
-        over = phase != "waiting" and deadline <= trio.current_time()
-        with trio.move_on_after(math.inf if limit[0] is None else limit[0], shield=over):
+        phase, cancelled_at = self.phase, trio.current_effective_deadline()
+        over = phase != "waiting" and cancelled_at <= trio.current_time()
+        deadline = math.inf if limit[0] is None else self.deadline(trio.current_time(), limit[0])
+        with trio.CancelScope(deadline=deadline, shield=over):
             await self.changes.park()
             return
         await cancel_shielded_checkpoint()  # who runs at this moment has its step
         self.expired(phase, limit[0] or 0)
+
+    def now(self) -> float:
+        """Return trio's time."""
+        return trio.current_time()
 
     def changed(self) -> None:
         """Cancel the call that was dismissed, and tell who waits."""
         if self.phase == "dismissed":
             self.call.cancel()
         self.changes.unpark_all()
+
+
+def tasks(root: Task) -> Iterator[Task]:
+    """Yield a task and all that run in its nurseries."""
+    yield root
+    for nursery in root.child_nurseries:
+        for task in nursery.child_tasks:
+            yield from tasks(task)
+
+
+def at_nursery_end(task: Task) -> bool:
+    """Tell whether a task has left the body of its nursery and waits for the tasks in it."""
+    end: Any = type(trio.open_nursery()).__aexit__
+    return any(frame.f_code is end.__code__ for frame, _ in task.iter_await_frames())
 
 
 def bare(error: BaseException) -> BaseException:
