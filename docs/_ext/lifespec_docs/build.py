@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
         if given.release and (waiting := translate.waiting(ROOT)):
-            steps = map(str, waiting)
+            steps = iter([str(fault) for fault in waiting])
         elif given.explain:
             steps = _read(Path(work))
         elif given.fresh:
