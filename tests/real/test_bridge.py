@@ -51,7 +51,6 @@ Made = Callable[..., Pipe]
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[Made]:
     """Return an application of this Perl; what it prints is in the file `printed`."""
-
     opened = ExitStack()
 
     def of(program: str, *options: str) -> Pipe:
@@ -74,13 +73,11 @@ async def lived(app: Any) -> Lifespan:
 
 def test_nothing_is_lacking() -> None:
     """What `needs` looks for is what the bridge asks for."""
-    assert lacking() == ""
+    assert lacking("perl") == ""
 
 
 @pytest.mark.parametrize("options", [(), ("--blocking",)])
-async def test_the_sample_of_the_text(
-    made: Made, tmp_path: Path, options: tuple[str, ...]
-) -> None:
+async def test_the_sample_of_the_text(made: Made, tmp_path: Path, options: tuple[str, ...]) -> None:
     """It completes, breaks no rule, and what it prints is not in the bridge's way."""
     judged = validator(made(SAMPLE, *options))
     lifespan = await lived(judged)
@@ -186,9 +183,9 @@ async def test_an_application_that_returns_declines(made: Made) -> None:
 )
 async def test_startup_that_failed(made: Made, event: str, message: str) -> None:
     """Its message arrives exactly, in characters."""
-    with made(f"await $receive->(); await $send->({event});") as app:
-        with pytest.raises(StartupFailed) as caught:
-            await lived(app)
+    app = made(f"await $receive->(); await $send->({event});")
+    with pytest.raises(StartupFailed) as caught:
+        await lived(app)
     assert caught.value.message == message
 
 
@@ -200,9 +197,8 @@ async def test_shutdown_that_failed(made: Made) -> None:
         await $receive->();
         await $send->({ type => 'lifespan.shutdown.failed', message => 'queue not empty' });
     """
-    with made(program) as app:
-        with pytest.raises(ShutdownFailed, match="queue not empty"):
-            await lived(app)
+    with made(program) as app, pytest.raises(ShutdownFailed, match="queue not empty"):
+        await lived(app)
 
 
 async def test_characters_and_octets(made: Made) -> None:
@@ -211,9 +207,9 @@ async def test_characters_and_octets(made: Made) -> None:
     fails = f"await $receive->(); await $send->({failed});"
     found = []
     for pragma in ("", "use utf8;"):
-        with made(pragma + BODY.format(fails)) as app:
-            with pytest.raises(StartupFailed) as caught:
-                await lived(app)
+        app = made(pragma + BODY.format(fails))
+        with pytest.raises(StartupFailed) as caught:
+            await lived(app)
         found.append(caught.value.message)
     assert found == ["Ã©", "é"]
 

@@ -92,7 +92,7 @@ class Pipe:
         cwd: str | Path | None = None,
         stderr: IO[Any] | None = None,
     ) -> None:
-        self._name = command[0]
+        self._name, self._limit = command[0], limit
         try:
             self._process = subprocess.Popen(
                 command,
@@ -160,8 +160,9 @@ class Pipe:
         try:
             await call.live(receive, send)
         except asyncio.CancelledError:
-            call.tell("cancel")
-            await call.end()
+            if not call.over:
+                call.tell("cancel")
+                await call.end(self._limit)
             raise
 
     def tell(self, **what: Any) -> None:
@@ -218,7 +219,7 @@ class Pipe:
         elif call.over and did == "send":  # after the end it does nothing
             call.tell("ack", seq=said["seq"])
         else:
-            call.over = did not in ("receive", "send")
+            call.over |= did not in ("receive", "send")
             call.hear(said)
 
 
@@ -253,10 +254,12 @@ class _Call:
             while self._listening:
                 self._listening.pop().cancel()
 
-    async def end(self) -> None:
-        """Wait for the end, whatever is said until then."""
-        while (await self._said.get())["did"] in ("receive", "send"):
-            pass
+    async def end(self, limit: float) -> None:
+        """Wait for the end, whatever is said until then; after the limit no longer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while (await self._said.get())["did"] in ("receive", "send"):
+                    pass
 
     async def _next(self, said: dict[str, Any], receive: Any, send: Any) -> bool:
         """Take one thing that was said; False where it was the end."""

@@ -64,17 +64,16 @@ def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[t
         file.write_text(source, encoding="utf-8")
         command = [*COMMAND, f"./{file.name}"]  # so that no message names a folder
         with (
+            asyncio.Runner(loop_factory=LOOP) as runner,  # closed last: nobody waits for Perl then
             Pipe(command, seconds, cwd=folder, stderr=printed) as app,
             _logged(printed),
             limited(seconds),
-            asyncio.Runner(loop_factory=LOOP) as runner,
         ):
             try:
                 runner.run(_live(app, requests))
             except SystemExit as error:
-                raise PipeError(f"the program ended with status {error.code}") from None
-            if app.fault:
-                raise PipeError(app.fault)
+                ended = f"the program ended with status {error.code}"
+                raise PipeError(app.fault or ended) from None
         printed.seek(0)
         text = printed.read().decode(errors="replace")
     return text, [[replace(entry, time=0.0) for entry in each.entries] for each in spoken]
