@@ -76,6 +76,18 @@ def test_nothing_is_lacking() -> None:
     assert lacking("perl") == ""
 
 
+def test_what_is_lacking_is_named(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the package of Debian that has it."""
+    (tmp_path / "Future").mkdir()
+    (tmp_path / "Future" / "AsyncAwait.pm").write_text("0;\n")  # which is no module
+    monkeypatch.setenv("PERL5LIB", str(tmp_path))
+    sentence = r"it lacks Future::AsyncAwait \(on Debian libfuture-asyncawait-perl\)$"
+    with pytest.raises(Unchecked, match=sentence):
+        made(SAMPLE)
+
+
 @pytest.mark.parametrize("options", [(), ("--blocking",)])
 async def test_the_sample_of_the_text(made: Made, tmp_path: Path, options: tuple[str, ...]) -> None:
     """It completes, breaks no rule, and what it prints is not in the bridge's way."""
@@ -395,8 +407,6 @@ def test_a_file_of_perl_on_trial(
     assert cli.main(["check", "app", "sample.pl", "--dialect", "pagi"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
-    assert out.splitlines()[1].rstrip() == (
-        "Startup was answered with complete; shutdown was answered with complete."
-    )
+    assert "\nStartup was answered with complete; shutdown was answered with complete.\n" in out
     assert "WARN     receive-refuses-unknown" in out
     assert "WARN 1, PASS 11, SKIP 2\n" in out
