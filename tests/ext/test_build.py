@@ -114,18 +114,27 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     assert (project / "site" / "zh-cn" / "index.html").exists()
 
 
-@pytest.fixture
-def good(project: Path, build: Run) -> Path:
+@pytest.fixture(scope="module")
+def first(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the project, whose page shows what the package says; all of it is kept."""
+    root = shutil.copytree(whole, tmp_path_factory.mktemp("good") / "project")
     asks = "from lifespec import server\nprint(server.PLANTED)"
-    server = project / "src" / "lifespec" / "server.py"
+    server = root / "src" / "lifespec" / "server.py"
     server.write_text(f"{server.read_text()}PLANTED = 1\n")
-    (project / ".ci").mkdir()
-    (project / ".ci" / "requirements.lock").write_text("one==1\n")
-    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
-    done = build(project)
+    (root / ".ci").mkdir()
+    (root / ".ci" / "requirements.lock").write_text("one==1\n")
+    (root / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
+    done = commanded(root)
     assert done.returncode == 0, done.stderr
-    return project
+    return shutil.copytree(root, root.with_name("first"))
+
+
+@pytest.fixture
+def good(first: Path) -> Path:
+    """Return the project as it was built, in its place: what was built holds paths of it."""
+    root = first.with_name("project")
+    rmtree(root)
+    return shutil.copytree(first, root)
 
 
 def test_what_has_not_changed_is_not_done_again(good: Path, build: Run) -> None:
