@@ -19,6 +19,7 @@ from lifespec import cli
 from lifespec.conformance import apart, brokers, cases, checking, drivers, report, servers
 from lifespec.conformance.findings import Finding, Report, Verdict
 from lifespec.conformance.leftovers import began_within, until
+from lifespec.conformance.pipe import BRIDGE
 from lifespec.conformance.subjects import OfPerl
 from lifespec.validate import DIALECTS
 
@@ -156,7 +157,7 @@ def test_the_job(
             "application",
             "lib/shop.pl",
             "pagi 0.3",
-            pipe=("perl", str(checking.BRIDGE), str(Path("lib/shop.pl").absolute())),
+            pipe=("perl", str(BRIDGE), str(Path("lib/shop.pl").absolute())),
         ),
     ]
 

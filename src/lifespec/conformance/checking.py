@@ -26,6 +26,7 @@ from lifespec.conformance import (
 )
 from lifespec.conformance.isolation import ISOLATIONS
 from lifespec.conformance.output import Target, writing
+from lifespec.conformance.pipe import in_perl
 from lifespec.conformance.seen import PATIENCE
 from lifespec.conformance.subjects import PLACES, OfPerl, Subject
 from lifespec.conformance.texts import Unchecked, unknown
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_filters", "add_subjects"]
 
-BRIDGE = Path(__file__).with_name("bridge.pl")
 SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
@@ -277,7 +277,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
-        pipe = ("perl", str(BRIDGE), str(Path(target).absolute()))
+        pipe = in_perl(target)
     job = apart.Job(
         arguments.party,
         target or shlex.join(pipe),
