@@ -314,7 +314,8 @@ def repeats(error: BaseException, first: BaseException | None) -> bool:
 
     A cancel scope of anyio cancels its task at every wait, with its name as the message.
     """
-    return isinstance(error, type(first)) and bool(error.args) and error.args == first.args
+    same = first is not None and isinstance(error, type(first)) and error.args == first.args
+    return same and bool(error.args)
 
 
 def shown(value: object) -> str:

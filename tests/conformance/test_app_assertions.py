@@ -2,12 +2,13 @@
 
 import pytest
 
-from lifespec.conformance import cases, judging
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions as app_assertions
+from lifespec.conformance.app.assertions import Matter, Told, Usual
+from lifespec.conformance.app.fake_server import IDLE, Seen
 from lifespec.conformance.cases import Case, Expectation
-from lifespec.conformance.findings import Finding, Report, Verdict
-from lifespec.conformance.judging import Matter, Told, Usual
-from lifespec.conformance.serving import IDLE, Seen
-from lifespec.conformance.vocabulary import PHRASES
+from lifespec.conformance.language import PHRASES
+from lifespec.conformance.report.model import Finding, Report, Verdict
 from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
 
@@ -25,7 +26,7 @@ def told(
     phrase: str, slug: str, what: Seen, usual: Usual = USUAL, dialect: str = "asgi 2.0"
 ) -> tuple[str, str]:
     """Ask a phrase of a rule."""
-    found = judging.JUDGES[phrase](Matter(slug, dialect, [Seen(), what], usual))
+    found = app_assertions.JUDGES[phrase](Matter(slug, dialect, [Seen(), what], usual))
     assert found.actual.endswith(".")
     return found
 
@@ -38,7 +39,7 @@ def violation(slug: str, party: str = "application") -> Violation:
 def test_each_phrase_of_applications_has_its_judge() -> None:
     """The vocabulary and the judges are the same."""
     phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.parties}
-    assert set(judging.JUDGES) == phrases
+    assert set(app_assertions.JUDGES) == phrases
 
 
 RAISED = {"ended": "raised", "error": ValueError("http only")}
@@ -87,7 +88,7 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
 )
 def test_courses(what: Seen, course: str) -> None:
     """How a lifespan went is one sentence."""
-    assert judging.course(what) == course
+    assert app_assertions.course(what) == course
 
 
 @pytest.mark.parametrize(
@@ -199,21 +200,21 @@ def reported(*verdicts: str) -> Report:
 )
 def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], words: str) -> None:
     """Exit status, and a sentence with the usual causes."""
-    found = judging.concluded(reported("pass"), usual)
+    found = app_assertions.concluded(reported("pass"), usual)
     assert (found.status(), found.status(strict=True)) == statuses
     assert words in found.note + found.obstacle
-    failed = judging.concluded(reported("fail"), usual)
+    failed = app_assertions.concluded(reported("fail"), usual)
     assert failed.status() == 1
 
 
 def test_whose_doing_it_is() -> None:
     """That of an installed package which is not the one that is checked."""
     theirs = "This comes from Pytest (pytest.main), not from your code."
-    assert judging.whose(seen(actor="pytest.main")) == theirs
-    assert judging.whose(seen(actor="pytest.main"), "pytest") == ""
-    assert judging.whose(seen(actor="json.decoder")) == ""
-    assert judging.whose(seen(actor="not_imported.app")) == ""
-    assert judging.whose(seen()) == ""
+    assert app_assertions.whose(seen(actor="pytest.main")) == theirs
+    assert app_assertions.whose(seen(actor="pytest.main"), "pytest") == ""
+    assert app_assertions.whose(seen(actor="json.decoder")) == ""
+    assert app_assertions.whose(seen(actor="not_imported.app")) == ""
+    assert app_assertions.whose(seen()) == ""
 
 
 @pytest.mark.parametrize(
@@ -284,11 +285,11 @@ BROKEN = seen("complete", "returned", spoken=Conversation([Entry(0, "called", "l
 def test_findings() -> None:
     """Each expectation has a finding, with the verdict of the text and the conversation."""
     expect = Expectation("shutdown-answered", "answered")
-    (found,) = judging.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
+    (found,) = app_assertions.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
     assert (found.case, found.slug, found.verdict) == ("quick", "shutdown-answered", "fail")
     assert found.requirement.endswith("(must, lifespan 2.0 (ASGI))")
     assert found.expected == PHRASES["answered"].says
-    assert found.actual == judging.course(BROKEN)
+    assert found.actual == app_assertions.course(BROKEN)
     assert found.conversation.count("-- lifespan --") == 2
 
 
@@ -305,7 +306,7 @@ def test_findings() -> None:
 def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
     """Where the text is silent nobody is at fault."""
     expect = Expectation("shutdown-answered", "answered")
-    (found,) = judging.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)
+    (found,) = app_assertions.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)
     assert found.verdict == verdict
     assert ("does not specify this case" in found.requirement) == bool(silent)
 
@@ -313,17 +314,17 @@ def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
 def test_what_a_text_lacks_is_not_judged() -> None:
     """Lifespan 1.0 has no state, and so no rule about it."""
     expect = Expectation("state-keys-text", "kept")
-    assert not [*judging.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
-    assert not [*judging.without(case(expect), "asgi 1.0", "skip", "No.")]
+    assert not [*app_assertions.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
+    assert not [*app_assertions.without(case(expect), "asgi 1.0", "skip", "No.")]
 
 
 def test_cases_that_are_not_played() -> None:
     """Their findings say why."""
     expect = Expectation("shutdown-answered", "answered")
-    (found,) = judging.without(case(expect), "asgi 2.0", "skip", "It declines.")
+    (found,) = app_assertions.without(case(expect), "asgi 2.0", "skip", "It declines.")
     assert (found.verdict, found.actual) == ("skip", "It declines.")
     assert found.conversation == ""
-    same = judging.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
+    same = app_assertions.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
     assert (same.verdict, same.actual) == ("skip", "No.")
 
 
@@ -331,9 +332,9 @@ def test_a_case_is_for_its_specifications() -> None:
     """By AMGI a failure has a message: a case without it expects nothing there."""
     for name in ("failed-without-message", "shutdown-failed-without-message"):
         case = next(case for case in cases.load() if case.name == name)
-        assert list(judging.expected(case, "asgi 2.0"))
-        assert not list(judging.expected(case, "amgi 2.0"))
-        assert not list(judging.without(case, "amgi 2.0", "skip", "No."))
+        assert list(app_assertions.expected(case, "asgi 2.0"))
+        assert not list(app_assertions.expected(case, "amgi 2.0"))
+        assert not list(app_assertions.without(case, "amgi 2.0", "skip", "No."))
 
 
 def test_what_is_missed_is_never_more_than_a_warning() -> None:
@@ -341,4 +342,4 @@ def test_what_is_missed_is_never_more_than_a_warning() -> None:
     case = next(case for case in cases.load() if case.name == "start-and-stop")
     each = next(each for each in case.expect if each.phrase == "no raise")
     for dialect in ("asgi 2.0", "pagi 0.3"):
-        assert judging.finding(case, dialect, each, Told("missed", "So.")).verdict == "warn"
+        assert app_assertions.finding(case, dialect, each, Told("missed", "So.")).verdict == "warn"

@@ -14,14 +14,15 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import apart, isolation
-from lifespec.conformance.apart import Job, check
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import isolation
+from lifespec.conformance.app.check import Job, check
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.findings import Report
+from lifespec.conformance.report.model import Report
 
 __all__: list[str] = []
 
-ROOT = Path(apart.__file__).parents[2]
+ROOT = Path(app_check.__file__).parents[3]
 NUMBERS = itertools.count()  # a module is imported once
 LIVE = """
 async def live(scope, receive, send):
@@ -266,11 +267,11 @@ async def slow(scope, receive, send):
     )
     most = []
     for little in (60.0, 0.0):
-        monkeypatch.setattr(apart, "LITTLE", little)
+        monkeypatch.setattr(app_check, "LITTLE", little)
         assert check(Job("application", f"{name}:slow")).status(strict=True) == 0
         most.append(max(map(int, Path("most").read_text().split())))
         Path("most").unlink()
-    assert most[1] <= apart.AT_ONCE < most[0]
+    assert most[1] <= app_check.AT_ONCE < most[0]
 
 
 def test_a_factory(write: Callable[..., str]) -> None:
@@ -283,7 +284,7 @@ def test_a_process_that_does_not_end(
     write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A target that cannot be interrupted is killed."""
-    monkeypatch.setattr(apart, "SPARE", 1.0)
+    monkeypatch.setattr(app_check, "SPARE", 1.0)
     name = write(
         "import signal, time\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
@@ -389,7 +390,7 @@ def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
         "dialect": "asgi 2.0",
     }
     told = tmp_path / "told"
-    apart.main(str(told), json.dumps(wanted | {"case": case, **job}))
+    app_check.main(str(told), json.dumps(wanted | {"case": case, **job}))
     return [json.loads(line) for line in told.read_text("utf-8").splitlines()]
 
 
@@ -410,9 +411,9 @@ def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[...
     given: list[Any] = []
     monkeypatch.setattr(isolation, "host", lambda *what: given.extend(what))
     target = f"{write('')}:live"
-    apart.serve("7", json.dumps(asdict(Job("application", target))))
+    app_check.serve("7", json.dumps(asdict(Job("application", target))))
     channel, find, work = given
-    assert (channel, find().__name__, work) == (7, "live", apart._work)
+    assert (channel, find().__name__, work) == (7, "live", app_check._work)
 
 
 def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> None:

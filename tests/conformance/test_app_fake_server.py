@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifespec import limits, validate
-from lifespec.conformance.serving import IDLE, Call, NoApplication, Refused, Seen
+from lifespec.conformance.app.fake_server import IDLE, Call, NoApplication, Refused, Seen
 from lifespec.testing import clock
 from lifespec.testing.trace import text
 

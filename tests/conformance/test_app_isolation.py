@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import isolation
+from lifespec.conformance.app import isolation
+from lifespec.conformance.app.isolation import Ended, Pool, host, obstacle, open_files
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.isolation import Ended, Pool, host, obstacle, open_files
 from lifespec.conformance.leftovers import runs
 
 __all__: list[str] = []
@@ -22,7 +22,7 @@ __all__: list[str] = []
 LIMIT = 30.0  # seconds; nothing here takes one
 MODULE = """
 import json, os, signal, time
-from lifespec.conformance import isolation
+from lifespec.conformance.app import isolation
 from lifespec.conformance.cases import Unchecked
 
 def find():
@@ -47,7 +47,7 @@ def work(subject, told, given):
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Write a module of work, and name it."""
-    paths = [str(tmp_path), str(Path(isolation.__file__).parents[2])]
+    paths = [str(tmp_path), str(Path(isolation.__file__).parents[3])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     monkeypatch.chdir(tmp_path)
 

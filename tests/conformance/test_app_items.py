@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.conformance import applications, items
+from lifespec.conformance.app import items
+from lifespec.conformance.app import run as app_run
 from lifespec.testing import plugin
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)
 OTHERS = "no:cov", "no:timeout", "no:asyncio", "no:anyio"
 # what pytest has to say of python -O
 OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
-COUNT = len(applications.trials("asgi 2.0"))
+COUNT = len(app_run.trials("asgi 2.0"))
 SHOP = """
     from lifespec import with_lifespan
     import contextlib
@@ -144,7 +145,7 @@ def test_an_application_has_to_support_lifespan_where_strict(run: Run) -> None:
 
 def test_another_specification(run: Run) -> None:
     result = run("--lifespec-app", "shop:good", "--lifespec-spec", "pagi", "-k", "start-and-stop")
-    result.assert_outcomes(passed=1, deselected=len(applications.trials("pagi 0.3")) - 1)
+    result.assert_outcomes(passed=1, deselected=len(app_run.trials("pagi 0.3")) - 1)
 
 
 def test_an_unknown_specification_is_refused(run: Run) -> None:
@@ -204,7 +205,7 @@ def test_an_error_that_is_not_the_applications_keeps_its_traceback(
     def lost(*_: object) -> None:
         raise OSError("no processes")
 
-    monkeypatch.setattr("lifespec.conformance.apart.Bench.tried", lost)
+    monkeypatch.setattr("lifespec.conformance.app.check.Bench.tried", lost)
     result = run("--lifespec-app", "shop:good", "-k", "startup-only or stop")
     result.stdout.fnmatch_lines(["E *OSError: no processes"])
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from lifespec import validator
+from lifespec.conformance.app.middleware import Probe, check, trial, trials
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.middleware import Probe, check, trial, trials
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import perl
-from lifespec.conformance.perl import Perl, PerlError, PerlMissing
+from lifespec.conformance.app import perl
+from lifespec.conformance.app.perl import Perl, PerlError, PerlMissing
 
 __all__: list[str] = []
 

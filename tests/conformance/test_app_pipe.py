@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import applications
-from lifespec.conformance import pipe as pipe_module
+from lifespec.conformance.app import pipe as pipe_module
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.pipe import Pipe, PipeError
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import began_within, kill, runs, until
-from lifespec.conformance.pipe import Pipe, PipeError
 
 __all__: list[str] = []
 
@@ -98,8 +98,8 @@ def pipe(tmp_path: Path) -> Iterator[Callable[[str], Pipe]]:
 def verdicts(pipe: Pipe, dialect: str = "asgi 2.0") -> dict[str, str]:
     """Play every case to a program in real time; return what is wrong."""
     wrong = {}
-    for case in applications.trials(dialect):
-        for found in applications.trial(pipe, case, dialect, None, limit=10, real=True).findings:
+    for case in app_run.trials(dialect):
+        for found in app_run.trial(pipe, case, dialect, None, limit=10, real=True).findings:
             if found.verdict not in ("pass", "skip"):
                 wrong[found.slug] = found.verdict
     return wrong

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import playing
+from lifespec.conformance.app import player
+from lifespec.conformance.app.fake_server import IDLE, Seen
+from lifespec.conformance.app.player import play, scope_of
 from lifespec.conformance.cases import Case, action
-from lifespec.conformance.playing import play, scope_of
-from lifespec.conformance.serving import IDLE, Seen
 from lifespec.testing.trace import text
 from lifespec.validate import DIALECTS
 
@@ -28,7 +28,7 @@ STOP = ["offer lifespan.shutdown", "await shutdown", "await end"]
 @pytest.fixture(autouse=True)
 def _short_grace(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Wait for tests not as long as for applications."""
-    monkeypatch.setattr(playing, "GRACE", 0.5)
+    monkeypatch.setattr(player, "GRACE", 0.5)
     yield
     asyncio.set_event_loop(None)
 
@@ -462,7 +462,7 @@ def test_a_trial_inside_of_an_event_loop() -> None:
 
 def test_an_error_of_the_suite_is_none_of_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what a loop refuses makes a doubt; another RuntimeError is told as one, too."""
-    monkeypatch.setattr(playing._Player, "play", _fails)
+    monkeypatch.setattr(player._Player, "play", _fails)
     (seen,) = played(live, *START)
     assert seen.doubt == "oh"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from lifespec import single_callable
-from lifespec.conformance import applications
-from lifespec.conformance.applications import USUAL, check, left_out, trial, trials
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.assertions import Usual
+from lifespec.conformance.app.run import USUAL, check, left_out, trial, trials
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.judging import Usual
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []
@@ -133,7 +133,7 @@ def test_what_does_not_say_its_arguments(monkeypatch: pytest.MonkeyPatch) -> Non
     def signature(_: object) -> None:
         raise ValueError("no signature found")
 
-    monkeypatch.setattr(applications.inspect, "signature", signature)
+    monkeypatch.setattr(app_run.inspect, "signature", signature)
     found = check(Unsigned())
     assert (found.subject, found.status(strict=True)) == ("Unsigned", 0)
 

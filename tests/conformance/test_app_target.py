@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from lifespec.conformance.app.target import find
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.targets import find
 
 __all__: list[str] = []
 

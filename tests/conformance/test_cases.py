@@ -11,7 +11,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
-from lifespec.conformance.vocabulary import DOINGS, PARTIES, PHRASES, USUAL, Phrase
+from lifespec.conformance.language import DOINGS, PARTIES, PHRASES, USUAL, Phrase
 from lifespec.validate import DIALECTS, TRANSITIONS, State, Step
 
 __all__: list[str] = []

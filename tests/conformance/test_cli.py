@@ -16,10 +16,15 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import cli
-from lifespec.conformance import apart, brokers, cases, checking, drivers, report, servers
-from lifespec.conformance.findings import Finding, Report, Verdict
+from lifespec.conformance import cases
+from lifespec.conformance import cli as check_cli
+from lifespec.conformance.app import check as app_check
 from lifespec.conformance.leftovers import began_within, until
-from lifespec.conformance.subjects import OfPerl
+from lifespec.conformance.report import terminal
+from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.process import OfPerl
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []
@@ -79,8 +84,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
             findings = (Finding("one", "events-known", verdict, "It is so.", "so", "It is."),)
             return Report("shop:live", "asgi 2.0", findings)
 
-        monkeypatch.setattr(apart, "check", check)
-        monkeypatch.setattr(servers, "check", check)
+        monkeypatch.setattr(app_check, "check", check)
+        monkeypatch.setattr(server_check, "check", check)
         return given
 
     return finding
@@ -148,15 +153,15 @@ def test_the_job(
     ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
     ended("check", "app", "lib/shop.pl", "--dialect", "pagi")
     assert [job[0] for job, _ in given] == [
-        apart.Job("application", "shop:live"),
-        apart.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
-        apart.Job("middleware", "shop:same", "asgi 1.0"),
-        apart.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
-        apart.Job(
+        app_check.Job("application", "shop:live"),
+        app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
+        app_check.Job("middleware", "shop:same", "asgi 1.0"),
+        app_check.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
+        app_check.Job(
             "application",
             "lib/shop.pl",
             "pagi 0.3",
-            pipe=("perl", str(checking.BRIDGE), str(Path("lib/shop.pl").absolute())),
+            pipe=("perl", str(check_cli.BRIDGE), str(Path("lib/shop.pl").absolute())),
         ),
     ]
 
@@ -174,14 +179,14 @@ def test_the_job_of_a_server(
     ended("check", "server", "--dialect", "pagi", "--only", "state", "--", *words)
     server, brokered, driver, perl = (job for (job, *_), _ in given)
     assert perl.begins is OfPerl
-    assert server == servers.Job(words, "asgi 2.0", "-w 2", 3.0)
+    assert server == server_check.Job(words, "asgi 2.0", "-w 2", 3.0)
     assert brokered.command == (*words, "{topic}")
     assert brokered.begins.args == (brokers.BROKERS["mosquitto"],)
-    assert driver == drivers.job("starlette", "asgi 1.0", limit=4.0)
+    assert driver == clients.job("starlette", "asgi 1.0", limit=4.0)
     assert [len(only) for (_, only, _), _ in given] == [
-        len(servers.chosen()),
+        len(server_check.chosen()),
         1,
-        len(servers.chosen()),
+        len(server_check.chosen()),
         1,
     ]
 
@@ -371,7 +376,7 @@ def test_any_terminal(encoding: str, tmp_path: Path) -> None:
     assert shown in done.stdout.decode(encoding)
 
 
-@pytest.mark.parametrize("number", checking.SIGNALS)
+@pytest.mark.parametrize("number", check_cli.SIGNALS)
 @pytest.mark.parametrize("subject", [["server", "--", "x", "{app}{port}"], ["app", "shop:live"]])
 def test_a_check_that_is_to_end_is_broken_off(
     number: signal.Signals,
@@ -380,20 +385,20 @@ def test_a_check_that_is_to_end_is_broken_off(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each signal is like Ctrl-C; while things are cleaned up, and afterwards, none of them is."""
-    before = [signal.getsignal(each) for each in checking.SIGNALS]
+    before = [signal.getsignal(each) for each in check_cli.SIGNALS]
 
     def check(*_: object) -> None:
         try:
             signal.raise_signal(number)
         finally:
-            for each in checking.SIGNALS:
+            for each in check_cli.SIGNALS:
                 signal.raise_signal(each)
 
-    monkeypatch.setattr(servers, "check", check)
-    monkeypatch.setattr(apart, "check", check)
+    monkeypatch.setattr(server_check, "check", check)
+    monkeypatch.setattr(app_check, "check", check)
     told = ended("check", *subject, "--json", "a.json")
     assert told == (128 + number, "", "lifespec: interrupted\n")
-    assert [signal.getsignal(each) for each in checking.SIGNALS] == before
+    assert [signal.getsignal(each) for each in check_cli.SIGNALS] == before
     assert sorted(path.name for path in Path().iterdir()) == ["shop.py"]
 
 
@@ -404,7 +409,7 @@ def test_a_signal_that_is_ignored_stays_so(
     found("pass")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with checking._interruptible():
+        with check_cli._interruptible():
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -434,7 +439,7 @@ async def slow(scope, receive, send):
 """
 
 
-@pytest.mark.parametrize("number", checking.SIGNALS)
+@pytest.mark.parametrize("number", check_cli.SIGNALS)
 def test_nothing_is_left_of_a_check(number: signal.Signals, tmp_path: Path) -> None:
     """Neither a process nor a folder."""
     (tmp_path / "shop.py").write_text(LEAVES)
@@ -469,7 +474,7 @@ def test_a_bar_on_a_terminal(
         shown.append(title)
         yield lambda: None
 
-    monkeypatch.setattr(report, "progress", progress)
+    monkeypatch.setattr(terminal, "progress", progress)
     monkeypatch.setenv("FORCE_COLOR", "1")
     ended("check", "app", "shop:live")
     assert shown == []

@@ -59,7 +59,7 @@ def test_every_rule_is_explained(language: str) -> None:
     """The files have the rules of rules.toml, in their order, each with the five texts."""
     folder = resources.files("lifespec.conformance")
     rules = explain.read(language)
-    assert list(rules) == list(tomllib.loads(folder.joinpath("rules.toml").read_text("utf-8")))
+    assert list(rules) == list(tomllib.loads(folder.joinpath("data/rules.toml").read_text("utf-8")))
     for slug, rule in rules.items():
         assert rule.slug == slug
         assert len(rule.texts) == len(DIALECTS)
@@ -103,7 +103,7 @@ def test_an_installation_that_lacks_them() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_files_are_as_they_are_written(language: str) -> None:
     """One key on a line, so that a change can be read; no character is escaped."""
-    file = resources.files("lifespec.conformance").joinpath(f"explain.{language}.json")
+    file = resources.files("lifespec.conformance").joinpath(f"data/explain.{language}.json")
     text = file.read_text("utf-8")
     assert text == json.dumps(json.loads(text), ensure_ascii=False, indent=1) + "\n"
 

@@ -5,20 +5,20 @@ from importlib import resources
 
 import pytest
 
-from lifespec.conformance import cases, explain, wording
+from lifespec.conformance import cases, explain, i18n
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.wording import ENGLISH, WORDS
+from lifespec.conformance.i18n import ENGLISH, WORDS
 from lifespec.validate import DIALECTS
 
 __all__: list[str] = []
 
-CHINESE = wording.wording("zh")
-FILE = resources.files("lifespec.conformance") / "words.zh.json"
+CHINESE = i18n.wording("zh")
+FILE = resources.files("lifespec.conformance") / "data" / "words.zh.json"
 
 
 def test_english_is_what_was_found() -> None:
     """Nothing is read, and nothing changed."""
-    assert wording.wording("en") is ENGLISH
+    assert i18n.wording("en") is ENGLISH
     assert ENGLISH.word("verdict") == "verdict"
     assert ENGLISH.word("%s, by %s", "it", "a text") == "it, by a text"
     assert ENGLISH.word("100 %") == "100 %"
@@ -89,4 +89,4 @@ def test_every_expectation_of_the_suite_is_worded() -> None:
 def test_a_language_that_is_not_here() -> None:
     """An installation that lacks the file says which."""
     with pytest.raises(Unchecked, match=r"this installation has no .*words\.eo\.json: install"):
-        wording.wording("eo")
+        i18n.wording("eo")

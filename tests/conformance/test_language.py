@@ -1,8 +1,8 @@
 """The words of the cases are tables, and each word is used."""
 
 from lifespec.conformance import cases
-from lifespec.conformance.phrases import PHRASES as JUDGED
-from lifespec.conformance.vocabulary import DOINGS, KEYS, PARTIES, PHRASES, SERVER, USUAL, VERBS
+from lifespec.conformance.language import DOINGS, KEYS, PARTIES, PHRASES, SERVER, USUAL, VERBS
+from lifespec.conformance.server.assertions import PHRASES as JUDGED
 
 __all__: list[str] = []
 

@@ -3,8 +3,8 @@
 import json
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance import exported
-from lifespec.conformance.findings import Finding, Report, Verdict
+from lifespec.conformance.report import formats
+from lifespec.conformance.report.model import Finding, Report, Verdict
 
 __all__: list[str] = []
 
@@ -21,7 +21,7 @@ def finding(verdict: str, actual: str = "It left.") -> Finding:
 def test_json() -> None:
     """The JSON has subject, dialect, and the findings with all their fields."""
     found = Report("it", "asgi 2.0", (finding("fail", actual=ODD),))
-    read = json.loads(exported.as_json(found))
+    read = json.loads(formats.as_json(found))
     assert (read["subject"], read["dialect"]) == ("it", "asgi 2.0")
     assert [*map(Finding.read, read["findings"])] == list(found.findings)
 
@@ -29,7 +29,7 @@ def test_json() -> None:
 def test_a_command_with_control_characters() -> None:
     """The XML is well-formed whatever was given."""
     found = Report("a \x01\x00 b]]>\udc80", "asgi 2.0", (finding("pass"),))
-    suite = ET.fromstring(exported.as_junit(found).encode("utf-8"))
+    suite = ET.fromstring(formats.as_junit(found).encode("utf-8"))
     assert suite.attrib["name"] == "a \\x01\\x00 b]]>\\udc80, asgi 2.0"
 
 
@@ -44,7 +44,7 @@ def test_junit() -> None:
         finding("info"),
     )
     found = Report("it", "asgi 2.0", findings)
-    suite = ET.fromstring(exported.as_junit(found).encode("utf-8"))
+    suite = ET.fromstring(formats.as_junit(found).encode("utf-8"))
     assert suite.attrib == {
         "name": "it, asgi 2.0",
         "tests": "6",
@@ -57,5 +57,5 @@ def test_junit() -> None:
     assert suite[1].attrib == {"classname": "startup-answered", "name": "one"}
     assert suite[1][0].attrib["message"] == "FAIL: no 数据库 \\x1b[31m\\udc80"
     assert "expected: it answers\nactual: It left." in (suite[0][0].text or "")
-    strict = ET.fromstring(exported.as_junit(found, strict=True).encode("utf-8"))
+    strict = ET.fromstring(formats.as_junit(found, strict=True).encode("utf-8"))
     assert (strict[2][0].tag, strict.attrib["failures"]) == ("failure", "2")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from lifespec.conformance.cases import rules
-from lifespec.conformance.findings import Finding, Report, Verdict, requirement, verdict_for
+from lifespec.conformance.report.model import Finding, Report, Verdict, requirement, verdict_for
 
 __all__: list[str] = []
 
@@ -146,7 +146,7 @@ def test_a_finding_is_read_from_json() -> None:
 
 def test_the_process_of_a_case_loads_nothing_heavy() -> None:
     """What plays and judges a case loads the standard library and this package alone."""
-    program = "import sys, lifespec.conformance.apart; print(*sys.modules)"
+    program = "import sys, lifespec.conformance.app.check; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60).split()
     bare = subprocess.check_output(
         [sys.executable, "-c", "import sys; print(*sys.modules)"], text=True, timeout=60

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import report, wording
-from lifespec.conformance.findings import Finding, Report, Verdict
+from lifespec.conformance import i18n
+from lifespec.conformance.report import terminal
+from lifespec.conformance.report.model import Finding, Report, Verdict
 
 __all__: list[str] = []
 
@@ -41,7 +42,7 @@ def finding(
 def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = False) -> str:
     """Return what is written of a report."""
     stream = stream or io.StringIO()
-    report.show(found, stream, every=every)
+    terminal.show(found, stream, every=every)
     return stream.getvalue()
 
 
@@ -52,7 +53,7 @@ def test_a_reader_that_has_read_enough() -> None:
     found = Report("shop:app", "asgi 2.0", (finding("pass"),))
     closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
     with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
-        report.show(found, stream)
+        terminal.show(found, stream)
     assert caught.type is BrokenPipeError
 
 
@@ -85,7 +86,7 @@ def test_what_is_shown() -> None:
     assert lines[-3].split(maxsplit=2) == ["FAIL", "startup-answered", "two and 2 more"]
     assert lines[-2].split() == ["PASS", "events-known", "one"]
     assert text.count("requirement") == 2
-    assert max(map(len, lines)) <= report.WIDTH
+    assert max(map(len, lines)) <= terminal.WIDTH
     assert "\x1b" not in text
 
 
@@ -152,7 +153,7 @@ def test_a_long_sentence_is_wrapped() -> None:
     assert len(first) > 70
     assert after[0].startswith(f"{'':13}left. It left.")
     assert f"{'':13}End" in after
-    assert max(map(len, lines)) <= report.WIDTH
+    assert max(map(len, lines)) <= terminal.WIDTH
 
 
 def test_another_language() -> None:
@@ -160,7 +161,7 @@ def test_another_language() -> None:
     findings = (finding("fail", case="a"), finding("fail", case="b"), finding("skip", "same-loop"))
     stream = Unicode()
     found = Report("it", "asgi 2.0", findings)
-    report.show(found, stream, wording=wording.wording("zh"))
+    terminal.show(found, stream, wording=i18n.wording("zh"))
     lines = [line.rstrip() for line in stream.getvalue().splitlines()]
     assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
     assert lines[1] == "生命周期 2.0（ASGI） 要求而未遵守的规则：1。"
@@ -218,7 +219,7 @@ def test_a_stream_of_few_characters() -> None:
     """What the stream's encoding lacks, and what is not to be printed, is written as escapes."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    report.show(Report("it", "asgi 2.0", (finding("fail", actual=ODD),)), stream)
+    terminal.show(Report("it", "asgi 2.0", (finding("fail", actual=ODD),)), stream)
     stream.flush()
     text = raw.getvalue().decode("ascii")
     assert "no \\u6570\\u636e\\u5e93 \\x1b[31m\\udc80" in text
@@ -238,7 +239,7 @@ def test_progress(
 ) -> None:
     """Where standard error is no terminal, no bar is shown, though colours may be wanted there."""
     monkeypatch.setenv("FORCE_COLOR", colours)
-    with report.progress("shop:app", 2) as tell:
+    with terminal.progress("shop:app", 2) as tell:
         tell()
         tell()
     assert capfd.readouterr() == ("", "")
@@ -250,7 +251,7 @@ def test_progress_in_a_terminal(
     """In a terminal the bar is on standard error, and goes when all is done."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with report.progress("shop:app", 1) as tell:
+    with terminal.progress("shop:app", 1) as tell:
         tell()
     out, err = capfd.readouterr()
     assert out == ""

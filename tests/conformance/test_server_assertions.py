@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.phrases import PHRASES
-from lifespec.conformance.seen import RAISED as TO_CALLER
-from lifespec.conformance.seen import Beside, Seen, Unspecified
+from lifespec.conformance.server.assertions import PHRASES
+from lifespec.conformance.server.observation import RAISED as TO_CALLER
+from lifespec.conformance.server.observation import Beside, Seen, Unspecified
 from sights import answered, line, saw
 
 __all__: list[str] = []

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance import brokers, servers, subjects
-from lifespec.conformance.brokers import BROKERS, Broker, Brokered
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.servers import Job
+from lifespec.conformance.server import brokers, process
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.brokers import BROKERS, Broker, Brokered
+from lifespec.conformance.server.check import Job
 
 __all__: list[str] = []
 
@@ -91,13 +92,13 @@ def job(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Job:
 def test_a_server_of_messages_is_judged(job: Job) -> None:
     """By what its application sees; of a port of its own nothing is said."""
     only = ["well-behaved", "state", "failed-with-message", "request-in-flight", "port-in-use"]
-    found = servers.check(job, servers.chosen(only)).findings
+    found = server_check.check(job, server_check.chosen(only)).findings
     verdicts = {(each.case, each.slug): each.verdict for each in found}
     assert verdicts.pop(("port-in-use", "shutdown-sent")) == "skip"
     assert set(verdicts.values()) == {"pass"}
     assert verdicts["well-behaved", "startup-before-serving"]
     assert "message /" in found[0].conversation
-    assert not subjects._given
+    assert not process._given
 
 
 def test_a_message_is_published_and_answered(broker: Broker) -> None:
@@ -202,7 +203,7 @@ def test_the_server_of_amgi_on_redis() -> None:
     command = (sys.executable, "-c", REDIS, "{app}", "{topic}", "redis://127.0.0.1:{port}")
     job = brokers.job(command, "redis", "amgi 2.0", limit=4.0)
     only = ["slow-start", "failed-with-message", "failed-with-empty-message", "request-in-flight"]
-    found = servers.check(job, servers.chosen(only)).findings
+    found = server_check.check(job, server_check.chosen(only)).findings
     assert {(each.case, each.slug): each.verdict for each in found} == {
         ("slow-start", "startup-before-serving"): "pass",
         ("slow-start", "wait-for-startup"): "pass",

@@ -12,17 +12,20 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import cases, servers, subjects, trials
+from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.findings import Finding
-from lifespec.conformance.seen import RAISED, Seen
-from lifespec.conformance.servers import Job
+from lifespec.conformance.report.model import Finding
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server import process
+from lifespec.conformance.server import run as server_run
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.observation import RAISED, Seen
 from lifespec.testing.trace import Entry
 from sights import line, saw
 
 __all__: list[str] = []
 
-SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
+SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
 HTTP_ALONE = """
 import asyncio, importlib, sys
@@ -63,8 +66,8 @@ def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
 def test_a_server_is_judged_case_by_case() -> None:
     """The findings come in the order of the cases, with a conversation each."""
     told: list[int] = []
-    only = servers.chosen(["sends-no-type", "well-behaved-loop"])
-    found = servers.check(job(), only, lambda: told.append(1))
+    only = server_check.chosen(["sends-no-type", "well-behaved-loop"])
+    found = server_check.check(job(), only, lambda: told.append(1))
     command = shlex.join([sys.executable, str(SERVE)])
     assert found.subject == f"{command} {{app}} --port {{port}}"
     assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
@@ -82,14 +85,16 @@ def test_a_server_is_judged_case_by_case() -> None:
 
 def test_the_first_case_is_judged_too() -> None:
     """It is not only there to see whether a server can be put on trial."""
-    found = servers.check(job(), servers.chosen(["well-behaved"]))
+    found = server_check.check(job(), server_check.chosen(["well-behaved"]))
     assert {each.case for each in found.findings} == {"well-behaved"}
     assert {each.verdict for each in found.findings} == {"pass"}
 
 
 def test_a_text_judges_by_its_own_rules() -> None:
     """A rule that a text does not have is left out; so is a case with nothing else."""
-    found = servers.check(job(dialect="asgi 1.0"), servers.chosen(["state", "well-behaved"]))
+    found = server_check.check(
+        job(dialect="asgi 1.0"), server_check.chosen(["state", "well-behaved"])
+    )
     slugs = {each.slug for each in found.findings}
     assert "startup-sent" in slugs
     assert "state-shallow-copy" not in slugs
@@ -98,16 +103,17 @@ def test_a_text_judges_by_its_own_rules() -> None:
 def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the level of the text; where a case is silent, nobody is at fault."""
     broken = {"shutdown once": lambda *_: (False, "It is so.")}
-    monkeypatch.setattr(servers, "PHRASES", {**servers.PHRASES, **broken})
-    found = servers.check(job(), servers.chosen(["interrupted"]))
+    monkeypatch.setattr(server_check, "PHRASES", {**server_check.PHRASES, **broken})
+    found = server_check.check(job(), server_check.chosen(["interrupted"]))
     assert [(each.verdict, each.actual) for each in found.findings] == [("info", "It is so.")]
 
 
 def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
     """A case, or a rule, for which the job has a sentence."""
     beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
-    found = servers.check(
-        job(beside=beside, title="a thing"), servers.chosen(["interrupted", "well-behaved-loop"])
+    found = server_check.check(
+        job(beside=beside, title="a thing"),
+        server_check.chosen(["interrupted", "well-behaved-loop"]),
     )
     assert found.subject == "a thing"
     assert [(each.slug, each.verdict, each.actual) for each in found.findings][:2] == [
@@ -121,29 +127,29 @@ def test_unknown_cases_are_refused() -> None:
     """Those too that put others on trial."""
     for name in ("no-such-case", "start-and-stop"):
         with pytest.raises(Unchecked, match=f"there is no case for servers {name!r}"):
-            servers.chosen([name])
+            server_check.chosen([name])
 
 
 def test_all_cases_are_chosen_where_none_is() -> None:
     """In the order of the file."""
-    assert servers.chosen() == [case for case in cases.load() if case.party == "server"]
+    assert server_check.chosen() == [case for case in cases.load() if case.party == "server"]
 
 
 @pytest.mark.parametrize("words", [("uvicorn",), ("uvicorn", "{app}"), ("uvicorn", "{port}")])
 def test_a_command_has_its_places(words: tuple[str, ...]) -> None:
     """Without them the suite's application is not what is served, or not where."""
     with pytest.raises(Unchecked, match=r"the command has no \{(app|port)\}: uvicorn"):
-        servers.check(job(*words), servers.chosen())
+        server_check.check(job(*words), server_check.chosen())
 
 
 def test_workers_have_a_place() -> None:
     """In the command, or by what is added to it; else the case is not run."""
-    two = servers.chosen(["two-workers"])[0]
-    one = servers.chosen(["state"])[0]
+    two = server_check.chosen(["two-workers"])[0]
+    one = server_check.chosen(["state"])[0]
     assert job("x", "-w={workers}").arguments(two) == ["x", "-w={workers}"]
     assert job("x", workers="--workers 2").arguments(two) == ["x", "--workers", "2"]
     assert job("x", workers="--workers 2").arguments(one) == ["x"]
-    found = servers.check(job(), [two])
+    found = server_check.check(job(), [two])
     assert {each.verdict for each in found.findings} == {"skip"}
     assert found.findings[0].actual == (
         "Not run: the command has no {workers}, and --workers was not given."
@@ -153,21 +159,25 @@ def test_workers_have_a_place() -> None:
 
 def test_a_server_without_lifespan_is_told_as_that() -> None:
     """Nothing was checked, and the exit status says so."""
-    only = servers.chosen(["well-behaved", "state"])
-    found = servers.check(program(HTTP_ALONE, limit=1.0), only)
-    assert {(each.verdict, each.actual) for each in found.findings} == {("skip", servers.WITHOUT)}
-    assert (found.status(), found.unchecked) == (2, servers.WITHOUT)
+    only = server_check.chosen(["well-behaved", "state"])
+    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    assert {(each.verdict, each.actual) for each in found.findings} == {
+        ("skip", server_check.WITHOUT)
+    }
+    assert (found.status(), found.unchecked) == (2, server_check.WITHOUT)
 
 
 def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
     """It is judged when that is known."""
-    only = servers.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
+    only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
     assert [case.name for case in only] == ["hangs-at-shutdown"]
-    found = servers.check(program(HTTP_ALONE, limit=1.0), only)
-    assert {(each.verdict, each.actual) for each in found.findings} == {("skip", servers.WITHOUT)}
+    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    assert {(each.verdict, each.actual) for each in found.findings} == {
+        ("skip", server_check.WITHOUT)
+    }
     began = time.monotonic()
     with pytest.raises(Unchecked, match="ended with status 3"):
-        servers.check(program("raise SystemExit(3)", limit=20.0), only)
+        server_check.check(program("raise SystemExit(3)", limit=20.0), only)
     assert time.monotonic() - began < 15
 
 
@@ -200,13 +210,13 @@ def test_a_case_begins_when_another_only_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As many are played at a time as there are places, and beside them those that rest."""
-    monkeypatch.setattr(servers, "AT_ONCE", 1)
-    monkeypatch.setattr(servers, "Trial", Tried)
+    monkeypatch.setattr(server_check, "AT_ONCE", 1)
+    monkeypatch.setattr(server_check, "Trial", Tried)
     monkeypatch.setattr(Tried, "most", 0)
     monkeypatch.setattr(Tried, "rest", rest)
     monkeypatch.setattr(Tried, "together", threading.Barrier(3))
-    only = servers.chosen(["state", "slow-start", "hangs-at-startup"])
-    found = servers.check(job(), only)
+    only = server_check.chosen(["state", "slow-start", "hangs-at-startup"])
+    found = server_check.check(job(), only)
     assert {each.case for each in found.findings} == {case.name for case in only}
     assert Tried.most == most
 
@@ -238,35 +248,35 @@ def test_what_cannot_be_put_on_trial(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sentence says why, and nothing is left behind."""
-    monkeypatch.setattr(trials, "START", 1.0)
-    monkeypatch.setattr(servers, "START", 1.0)
+    monkeypatch.setattr(server_run, "START", 1.0)
+    monkeypatch.setattr(server_check, "START", 1.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(Unchecked) as told:
-        servers.check(program(text), servers.chosen(["state"]))
+        server_check.check(program(text), server_check.chosen(["state"]))
     assert re.fullmatch(sentence.replace("NAME", repr(sys.executable)), str(told.value))
     assert [*tmp_path.iterdir()] == []
-    assert not subjects._given
+    assert not process._given
 
 
 def test_a_program_that_is_not_there() -> None:
     """It is told by its name."""
     with pytest.raises(Unchecked, match="there is no program 'no-such-server'"):
-        servers.check(job("no-such-server", "{app}", "{port}"), servers.chosen(["state"]))
+        server_check.check(job("no-such-server", "{app}", "{port}"), server_check.chosen(["state"]))
 
 
 def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The case is not run; others are."""
-    complete = subjects.Subject.complete
+    complete = process.Subject.complete
 
-    def cut(self: subjects.Subject) -> list[dict[str, Any]]:
+    def cut(self: process.Subject) -> list[dict[str, Any]]:
         if self.script != [["converse", None]]:
             return complete(self)
         self.log.write_bytes(self.log.read_bytes()[:-5])
         self._read, self._lines = 0, []
         return complete(self)
 
-    monkeypatch.setattr(subjects.Subject, "complete", cut)
-    found = servers.check(job(), servers.chosen(["interrupted"]))
+    monkeypatch.setattr(process.Subject, "complete", cut)
+    found = server_check.check(job(), server_check.chosen(["interrupted"]))
     assert [(each.verdict, each.actual) for each in found.findings] == [
         ("skip", "Not run: the probe's log is cut short: its last line has no end.")
     ]
@@ -282,8 +292,8 @@ def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
             played = ["called lifespan", "received lifespan.startup", "plays receive"]
             return saw(self.case.name, *played)
 
-    monkeypatch.setattr(servers, "Trial", Halted)
-    found = servers.check(job(), servers.chosen(["well-behaved"]))
+    monkeypatch.setattr(server_check, "Trial", Halted)
+    found = server_check.check(job(), server_check.chosen(["well-behaved"]))
     (said,) = [each for each in found.findings if each.slug == "startup-sent"]
     step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
     assert said.verdict == "skip"
@@ -299,8 +309,8 @@ def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch
             facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
             return saw(self.case.name, *lines, output="ValueError: no\n", **facts)
 
-    monkeypatch.setattr(servers, "Trial", Raised)
-    found = servers.check(job(client=True), servers.chosen(["raises-on-the-scope"]))
+    monkeypatch.setattr(server_check, "Trial", Raised)
+    found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
     (said,) = [each for each in found.findings if each.slug == "decline-by-raising"]
     assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
@@ -314,11 +324,11 @@ def test_an_interruption_ends_every_trial() -> None:
         if len(told) > 1:
             raise KeyboardInterrupt
 
-    began, only = time.monotonic(), servers.chosen(["interrupted", "hangs-at-startup"])
+    began, only = time.monotonic(), server_check.chosen(["interrupted", "hangs-at-startup"])
     with pytest.raises(KeyboardInterrupt):
-        servers.check(job(limit=60.0), only, tell)
+        server_check.check(job(limit=60.0), only, tell)
     assert time.monotonic() - began < 30
-    assert not subjects._given
+    assert not process._given
 
 
 def test_a_conversation_is_drawn_with_its_requests() -> None:
@@ -336,7 +346,7 @@ def test_a_conversation_is_drawn_with_its_requests() -> None:
         line("raised lifespan", 9, error="Failure", text="burst"),
         "called lifespan  pid=2",
     )
-    assert [*servers._entries(seen)] == [
+    assert [*server_check._entries(seen)] == [
         Entry(0.0, "called", "lifespan", ""),
         Entry(2.0, "refused", "x.y", "ValueError: no"),
         Entry(3.0, "sent", "a.b", "why"),
@@ -344,4 +354,4 @@ def test_a_conversation_is_drawn_with_its_requests() -> None:
         Entry(5.0, "called", "http /look", ""),
         Entry(7.0, "raised", "Failure", "burst"),
     ]
-    assert [*servers._entries(saw("well-behaved", "called http"))] == []
+    assert [*server_check._entries(saw("well-behaved", "called http"))] == []

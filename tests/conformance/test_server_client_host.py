@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import hosts
-from lifespec.conformance.hosts import HOSTED
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.seen import RAISED
+from lifespec.conformance.server import client_host
+from lifespec.conformance.server.client_host import HOSTED
+from lifespec.conformance.server.observation import RAISED
 
 __all__: list[str] = []
 
@@ -203,7 +203,7 @@ def hosted(name: str, target: str, *paths: str) -> tuple[list[tuple[int, str]], 
     client = Client(*paths)
     client.start()
     try:
-        hosts.main([name, target, str(client.port)])
+        client_host.main([name, target, str(client.port)])
     finally:
         client.over = True
         client.join(LIMIT)
@@ -290,7 +290,7 @@ def test_a_driver_that_is_not_installed(target: str, monkeypatch: pytest.MonkeyP
     """A sentence names it."""
     monkeypatch.setitem(HOSTED, "other", HOSTED["quart"]._replace(module="no_such_driver"))
     with pytest.raises(SystemExit, match="other is not installed here: No module named"):
-        hosts.main(["other", target, "1"])
+        client_host.main(["other", target, "1"])
 
 
 def test_it_is_a_program(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,4 +298,4 @@ def test_it_is_a_program(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "quart", None)
     monkeypatch.setattr(sys, "argv", ["hosts.py", "quart", target, "1"])
     with pytest.raises(SystemExit, match="quart is not installed here"):
-        runpy.run_path(hosts.__file__, run_name="__main__")
+        runpy.run_path(client_host.__file__, run_name="__main__")

@@ -5,10 +5,12 @@ import sys
 
 import pytest
 
-from lifespec.conformance import cases, drivers, hosts, servers
+from lifespec.conformance import cases
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.delivered import Delivered
-from lifespec.conformance.subjects import Subject
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server import client_host, clients
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.process import Subject
 
 __all__: list[str] = []
 
@@ -17,7 +19,7 @@ CASES = ["well-behaved", "failed-with-message", "raises-on-the-scope", "state", 
 
 def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
     """Put a driver on trial; return verdict and what was seen, by case and rule."""
-    report = servers.check(drivers.job(name, limit=4.0), servers.chosen(CASES))
+    report = server_check.check(clients.job(name, limit=4.0), server_check.chosen(CASES))
     assert report.subject == name
     return {(each.case, each.slug): (each.verdict, each.actual) for each in report.findings}
 
@@ -75,16 +77,16 @@ def test_the_reference_conforms() -> None:
     }
 
 
-@pytest.mark.parametrize("name", drivers.DRIVERS)
+@pytest.mark.parametrize("name", clients.DRIVERS)
 def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
     """Run by the Python that is given; what is left out are cases and rules."""
-    job = drivers.job(name, python="python3")
-    asgi = hosts.HOSTED[name].protocol == "asgi"
+    job = clients.job(name, python="python3")
+    asgi = client_host.HOSTED[name].protocol == "asgi"
     assert (job.dialect, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
-    assert job.command[:4] == ("python3", "-m", "lifespec.conformance.hosts", name)
+    assert job.command[:4] == ("python3", "-m", "lifespec.conformance.server.client_host", name)
     known = {case.name for case in cases.load()} | {*cases.rules()}
     assert set(job.beside) <= known
-    assert drivers.job(name).command[0] == sys.executable
+    assert clients.job(name).command[0] == sys.executable
 
 
 @pytest.mark.parametrize(
@@ -98,4 +100,4 @@ def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
 def test_what_cannot_be_put_on_trial(arguments: tuple[str, ...], sentence: str) -> None:
     """A sentence says what can."""
     with pytest.raises(Unchecked, match=re.escape(sentence)):
-        drivers.job(*arguments)
+        clients.job(*arguments)

@@ -3,13 +3,20 @@
 import sys
 import threading
 
-from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.leftovers import until
+from lifespec.conformance.server.messages import Delivered
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-HOST = [sys.executable, "-m", "lifespec.conformance.hosts", "amgi-common", "{app}", "{port}"]
+HOST = [
+    sys.executable,
+    "-m",
+    "lifespec.conformance.server.client_host",
+    "amgi-common",
+    "{app}",
+    "{port}",
+]
 
 
 def test_messages_are_answered_in_the_log() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.seen import (
+from lifespec.conformance.server.observation import (
     RAISED,
     Beside,
     among,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trio
 
-from lifespec.conformance import probe
+from lifespec.conformance.server import probe
 
 __all__: list[str] = []
 

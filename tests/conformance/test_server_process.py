@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import leftovers, subjects
+from lifespec.conformance import leftovers
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.subjects import OfPerl, Subject
+from lifespec.conformance.server import process
+from lifespec.conformance.server.process import OfPerl, Subject
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
+SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 WAIT = "import time; time.sleep(60)"
 
@@ -123,10 +124,10 @@ def test_colours_are_no_words() -> None:
 
 def test_much_output_is_kept_in_part() -> None:
     """Of a talkative server the beginning is kept."""
-    with program(f"print('x' * {subjects.KEPT + 1000})") as subject:
+    with program(f"print('x' * {process.KEPT + 1000})") as subject:
         assert until(lambda: subject.status is not None, LIMIT)
         subject.end_processes()
-        assert subject.output == "x" * subjects.KEPT
+        assert subject.output == "x" * process.KEPT
         assert not subject.flooded
 
 
@@ -134,8 +135,8 @@ def test_a_flood_is_told_and_not_stored() -> None:
     """A server that never stops to write is not heard any more."""
     with program("while True: print('x' * 10000)") as subject:
         assert until(lambda: subject.flooded, LIMIT)
-    assert len(subject.kept) == subjects.KEPT
-    assert subject.said < subjects.FLOOD + 100_000
+    assert len(subject.kept) == process.KEPT
+    assert subject.said < process.FLOOD + 100_000
 
 
 DAEMON = """
@@ -208,7 +209,7 @@ def test_without_a_proc_the_log_names_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where a system has no /proc, the probe's lines say who runs; this process is none."""
-    monkeypatch.setattr(subjects, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(process, "PROC", tmp_path / "proc")
     monkeypatch.setattr(leftovers, "PROC", tmp_path / "proc")
     with program(WAIT) as subject:
         assert subject.pids() == set()
@@ -229,7 +230,7 @@ def test_a_port_elsewhere_is_found() -> None:
 
 def test_a_process_that_is_gone_has_no_files() -> None:
     """Whoever ends while one looks is passed over."""
-    assert [*subjects._links(0)] == []
+    assert [*process._links(0)] == []
 
 
 def test_what_another_user_owns_is_passed_over(
@@ -240,8 +241,8 @@ def test_what_another_user_owns_is_passed_over(
     folder.mkdir(parents=True)
     (folder / "0").touch()
     (folder / "1").symlink_to("socket:[28]")
-    monkeypatch.setattr(subjects, "PROC", tmp_path)
-    assert [*subjects._links(7)] == ["socket:[28]"]
+    monkeypatch.setattr(process, "PROC", tmp_path)
+    assert [*process._links(7)] == ["socket:[28]"]
 
 
 @pytest.fixture
@@ -315,7 +316,7 @@ def test_ports_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a port on which somebody listens is given, nor one that another subject has."""
     first = Subject([], [])
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        monkeypatch.setattr(subjects, "PORTS", [first.port, taken.getsockname()[1]])
+        monkeypatch.setattr(process, "PORTS", [first.port, taken.getsockname()[1]])
         with pytest.raises(Unchecked, match=r"no port of 127\.0\.0\.1 is free"):
             Subject([], [])
-    subjects._given.discard(first.port)
+    process._given.discard(first.port)

@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import cases, subjects, trials
+from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.delivered import Delivered
-from lifespec.conformance.seen import Seen
-from lifespec.conformance.trials import Trial
-from lifespec.conformance.vocabulary import DOINGS
+from lifespec.conformance.language import DOINGS
+from lifespec.conformance.server import process
+from lifespec.conformance.server import run as server_run
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.observation import Seen
+from lifespec.conformance.server.run import Trial
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
+SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
 IGNORES = """
@@ -91,12 +93,12 @@ def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
     """Each line is a step with its argument."""
     trial = Trial(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
     assert trial.subject.script == [step]
-    subjects._given.discard(trial.subject.port)
+    process._given.discard(trial.subject.port)
 
 
 def test_each_doing_is_done() -> None:
     """Each word for a client or an operator has its function."""
-    assert set(trials._DOINGS) == set(DOINGS)
+    assert set(server_run._DOINGS) == set(DOINGS)
 
 
 def test_traffic_goes_on_for_a_second() -> None:
@@ -133,10 +135,10 @@ def test_a_port_is_tried() -> None:
 def test_the_port_of_another_is_not_tried() -> None:
     """Where messages are delivered, the port is a broker's."""
     trial = Trial(SERVER, case(["converse"], ["knock", "stop"]), LIMIT, threading.Event())
-    subjects._given.discard(trial.subject.port)
+    process._given.discard(trial.subject.port)
     trial.subject = Delivered(SERVER, [])
     trial.knock(trial.case.meanwhile[0])
-    subjects._given.discard(trial.subject.port)
+    process._given.discard(trial.subject.port)
     assert trial.seen.knocks == []
 
 
@@ -166,7 +168,7 @@ def test_waiting_for_nothing_has_a_limit() -> None:
 
 def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it has imported the application, the limit is another one; then it is given up."""
-    monkeypatch.setattr(trials, "START", 0.5)
+    monkeypatch.setattr(server_run, "START", 0.5)
     seen = play(["converse"], ["request /", "stop"], IDLE)
     assert seen.answers[0].body is None
     assert (seen.stopped, seen.status) == (None, None)
@@ -194,13 +196,13 @@ def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
     began, never = time.monotonic(), threading.Event()
     Trial(ignores, hangs, limit, never, rests=lambda: told.append(time.monotonic())).run()
     assert told
-    assert told[0] - began > trials.REST
+    assert told[0] - began > server_run.REST
 
 
 def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the application is imported, a server is at work."""
-    monkeypatch.setattr(trials, "START", 1.0)
-    monkeypatch.setattr(trials, "REST", 0.1)
+    monkeypatch.setattr(server_run, "START", 1.0)
+    monkeypatch.setattr(server_run, "REST", 0.1)
     told: list[int] = []
     starts = case(["converse"], ["request /", "wait 1"])
     Trial(IDLE, starts, LIMIT, threading.Event(), rests=lambda: told.append(1)).run()
@@ -237,7 +239,7 @@ def test_all_waiting_is_broken_off() -> None:
 
 def test_what_is_left_behind_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that outlive the first one, and the ports on which they listen."""
-    monkeypatch.setattr(trials, "START", 0.5)
+    monkeypatch.setattr(server_run, "START", 0.5)
     text = (
         "import os, socket, time; s = socket.create_server(('127.0.0.1', 0));"
         " print(s.getsockname()[1], flush=True); os._exit(4) if os.fork() else time.sleep(60)"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.offered import OFFERED
-from lifespec.conformance.seen import Beside, Seen
+from lifespec.conformance.server.observation import Beside, Seen
+from lifespec.conformance.server.scope_assertions import OFFERED
 from sights import answered, line, saw
 
 __all__: list[str] = []

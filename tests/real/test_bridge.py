@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, cli, scope, validator
-from lifespec.conformance.perl import Perl, PerlError, lacking
+from lifespec.conformance.app.perl import Perl, PerlError, lacking
 
 __all__: list[str] = []
 

@@ -13,33 +13,28 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import (
-    apart,
-    applications,
-    brokers,
-    cases,
-    drivers,
-    explain,
-    exported,
-    servers,
-    wording,
-)
-from lifespec.conformance.isolation import ISOLATIONS
+from lifespec.conformance import cases, explain, i18n
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.isolation import ISOLATIONS
+from lifespec.conformance.language import PARTIES
 from lifespec.conformance.output import Target, writing
-from lifespec.conformance.seen import PATIENCE
-from lifespec.conformance.subjects import PLACES, OfPerl, Subject
+from lifespec.conformance.report import formats
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import PLACES, OfPerl, Subject
 from lifespec.conformance.texts import Unchecked, unknown
-from lifespec.conformance.vocabulary import PARTIES
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from lifespec.conformance.findings import Report
+    from lifespec.conformance.report.model import Report
 
 __all__ = ["add_filters", "add_subjects"]
 
-BRIDGE = Path(__file__).with_name("bridge.pl")
+BRIDGE = Path(__file__).with_name("app") / "bridge.pl"
 SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
@@ -149,7 +144,7 @@ def _server(arguments: argparse.Namespace) -> int:
     if text.startswith("amgi "):
         raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
     begins = OfPerl if text.startswith("pagi ") else Subject
-    job = servers.Job(words, text, arguments.workers, arguments.limit, begins=begins)
+    job = server_check.Job(words, text, arguments.workers, arguments.limit, begins=begins)
     return _trials(job, arguments)
 
 
@@ -168,7 +163,7 @@ def _add_driver(subjects: Any) -> None:
         help="what starts applications in a test or a function, without a server",
         description="Start a driver again and again, each time with another application, in a"
         " process of its own, make requests as a test does, and leave it.",
-        epilog=f"drivers: {', '.join(drivers.DRIVERS)}",
+        epilog=f"drivers: {', '.join(clients.DRIVERS)}",
     )
     parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
     _add_only(parser)
@@ -178,12 +173,16 @@ def _add_driver(subjects: Any) -> None:
 
 def _driver(arguments: argparse.Namespace) -> int:
     name, text, limit = arguments.name, arguments.dialect or "", arguments.limit
-    return _trials(drivers.job(name, text, limit=limit), arguments)
+    return _trials(clients.job(name, text, limit=limit), arguments)
 
 
-def _trials(job: servers.Job, arguments: argparse.Namespace) -> int:
-    only = servers.chosen(arguments.only)
-    return _publish(arguments, job.subject, len(only), lambda tell: servers.check(job, only, tell))
+def _trials(job: server_check.Job, arguments: argparse.Namespace) -> int:
+    only = server_check.chosen(arguments.only)
+
+    def run(tell: Callable[[], object]) -> Report:
+        return server_check.check(job, only, tell)
+
+    return _publish(arguments, job.subject, len(only), run)
 
 
 def _words(text: str) -> str:
@@ -223,7 +222,7 @@ def _interruptible() -> Iterator[None]:
 
 def _add_outputs(
     parser: argparse.ArgumentParser,
-    limit: float = applications.LIMIT,
+    limit: float = app_run.LIMIT,
     what: str = "an import, or an answer, may take",
     default: str | None = "asgi 2.0",
 ) -> None:
@@ -278,7 +277,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
         pipe = ("perl", str(BRIDGE), str(Path(target).absolute()))
-    job = apart.Job(
+    job = app_check.Job(
         arguments.party,
         target or shlex.join(pipe),
         arguments.dialect,
@@ -287,7 +286,7 @@ def _check(arguments: argparse.Namespace) -> int:
         pipe,
         arguments.isolation,
     )
-    check = lambda tell: apart.check(job, tell)  # noqa: E731  one line, as for servers
+    check = lambda tell: app_check.check(job, tell)  # noqa: E731  one line, as for servers
     return _publish(arguments, job.target, len(job.cases()), check)
 
 
@@ -298,19 +297,19 @@ def _publish(
     check: Callable[[Callable[[], object]], Report],
 ) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    words = wording.wording(arguments.language or explain.language(os.environ))
+    words = i18n.wording(arguments.language or explain.language(os.environ))
     with ExitStack() as stack:
         json, junit = (
             stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
         )
         with _interruptible(), _progress(title, count) as tell:
             found = check(tell).without(arguments.ignore)
-        from lifespec.conformance import report  # noqa: PLC0415  rich, which takes its time
+        from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
-            report.show(found, sys.stdout, every=arguments.verbose, wording=words)
-        json.write(exported.as_json(found))
-        junit.write(exported.as_junit(found, strict=arguments.strict))
+            terminal.show(found, sys.stdout, every=arguments.verbose, wording=words)
+        json.write(formats.as_json(found))
+        junit.write(formats.as_junit(found, strict=arguments.strict))
     return found.status(strict=arguments.strict)
 
 
@@ -320,9 +319,9 @@ def _progress(title: str, count: int) -> Iterator[Callable[[], object]]:
     if not sys.stderr or not sys.stderr.isatty():
         yield lambda: None
         return
-    from lifespec.conformance import report  # noqa: PLC0415  the same
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  the same
 
-    with report.progress(title, count) as tell:
+    with terminal.progress(title, count) as tell:
         yield tell
 
 

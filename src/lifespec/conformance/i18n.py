@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lifespec.conformance import explain
 from lifespec.conformance.cases import Unchecked, load
-from lifespec.conformance.vocabulary import PHRASES
+from lifespec.conformance.language import PHRASES
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def wording(language: str) -> Wording:
     """Return the words of a language; raise Unchecked where this installation lacks them."""
     if language == "en":
         return ENGLISH
-    file = resources.files("lifespec.conformance").joinpath(f"words.{language}.json")
+    file = resources.files("lifespec.conformance").joinpath(f"data/words.{language}.json")
     try:
         return _Translated(json.loads(file.read_text(encoding="utf-8")), language)
     except OSError as error:

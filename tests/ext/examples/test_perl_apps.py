@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import perl
+from lifespec.conformance.app import perl
 from lifespec.limits import LimitPassed
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.conformance import perl
+from lifespec.conformance.app import perl
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps, runner
 

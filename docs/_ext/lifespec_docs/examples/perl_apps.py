@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from lifespec import server, validate
-from lifespec.conformance import perl
+from lifespec.conformance.app import perl
 from lifespec.limits import limited
 from lifespec.testing import trace
 

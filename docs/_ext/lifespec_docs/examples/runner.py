@@ -20,7 +20,7 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from lifespec.conformance.perl import PerlError
+from lifespec.conformance.app.perl import PerlError
 from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
 from lifespec_docs.examples.sandbox import Namespace, beside, patience

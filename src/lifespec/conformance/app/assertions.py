@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
-from lifespec.conformance.findings import Finding, Verdict, requirement, verdict_for
+from lifespec.conformance.report.model import Finding, Verdict, requirement, verdict_for
 from lifespec.conformance.texts import said
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from lifespec.conformance.app.fake_server import Seen
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import Report
-    from lifespec.conformance.serving import Seen
+    from lifespec.conformance.report.model import Report
 
 __all__ = [
     "DECLINED",

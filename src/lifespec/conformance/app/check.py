@@ -16,18 +16,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import applications, cases, isolation, judging, middleware, targets
-from lifespec.conformance.applications import Trial
-from lifespec.conformance.findings import Finding, Report
-from lifespec.conformance.isolation import Ended, Isolation, Pool
-from lifespec.conformance.judging import Usual
-from lifespec.conformance.pipe import Pipe
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions, isolation, middleware, target
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.assertions import Usual
+from lifespec.conformance.app.isolation import Ended, Isolation, Pool
+from lifespec.conformance.app.pipe import Pipe
+from lifespec.conformance.app.run import Trial
+from lifespec.conformance.report.model import Finding, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.vocabulary import Party
+    from lifespec.conformance.language import Party
 
 __all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
 
@@ -48,13 +50,13 @@ class Job:
     target: str
     dialect: str = "asgi 2.0"
     factory: bool = False
-    limit: float = applications.LIMIT
+    limit: float = app_run.LIMIT
     pipe: tuple[str, ...] = ()
     isolation: Isolation = "auto"
 
     def cases(self) -> list[Case]:
         """Return the cases of the trial, the one that says what is usual before the others."""
-        trials = applications.trials if self.party == "application" else middleware.trials
+        trials = app_run.trials if self.party == "application" else middleware.trials
         return trials(self.dialect)
 
 
@@ -78,9 +80,9 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             pool.break_off()
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
-    note = applications.note_on(findings)
+    note = app_run.note_on(findings)
     found = Report(job.target, job.dialect, findings, note, isolation=pool.way)
-    return judging.concluded(found, bench.usual) if bench.usual else found
+    return assertions.concluded(found, bench.usual) if bench.usual else found
 
 
 class Bench:
@@ -108,8 +110,8 @@ class Bench:
 
     def tried(self, case: Case) -> Trial:
         """Try a case, again in real time where the virtual clock left a doubt."""
-        if reason := applications.left_out(case, self.usual):
-            return Trial(tuple(judging.without(case, self.job.dialect, *reason)), Usual("", ""))
+        if reason := app_run.left_out(case, self.usual):
+            return Trial(tuple(assertions.without(case, self.job.dialect, *reason)), Usual("", ""))
         if not self.real:
             with self.places:
                 found = self._apart(case, real=False)
@@ -145,10 +147,10 @@ class Bench:
 
 def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
     """Yield the findings of a case in which the target ended its process."""
-    for each in judging.expected(case, dialect):
-        how: judging.How = "broken" if each.phrase == "no exit" else "skip"
-        told = judging.Told(how, f"T{end[1:]}.")
-        yield judging.finding(case, dialect, each, told)
+    for each in assertions.expected(case, dialect):
+        how: assertions.How = "broken" if each.phrase == "no exit" else "skip"
+        told = assertions.Told(how, f"T{end[1:]}.")
+        yield assertions.finding(case, dialect, each, told)
 
 
 # ---- the process -------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def _found(job: dict[str, Any]) -> Any:
     """Find the target; a program is started anew for each case."""
     if job["pipe"]:
         return None
-    return targets.find(job["target"], factory=job["factory"], limit=job["limit"])
+    return target.find(job["target"], factory=job["factory"], limit=job["limit"])
 
 
 def _work(found: Any, told: str, work: str) -> None:
@@ -219,6 +221,6 @@ def _played(subject: Any, job: dict[str, Any]) -> Trial:
             return middleware.trial(subject, case, dialect, **limits)
         usual = Usual(*job["usual"]) if job["usual"] else None
         own = job["target"].partition(":")[0].partition(".")[0]
-        return applications.trial(subject, case, dialect, usual, own=own, **limits)
+        return app_run.trial(subject, case, dialect, usual, own=own, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from lifespec.conformance import apart, cases
-from lifespec.conformance.findings import Finding, Verdict
-from lifespec.conformance.isolation import Pool
-from lifespec.conformance.judging import DECLINED
+from lifespec.conformance import cases
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app.assertions import DECLINED
+from lifespec.conformance.app.isolation import Pool
+from lifespec.conformance.report.model import Finding, Verdict
 from lifespec.testing import LifespanWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lifespec.conformance.applications import Trial
+    from lifespec.conformance.app.run import Trial
     from lifespec.conformance.cases import Case
 
 __all__ = ["Application", "Applications", "CaseFailed", "CaseItem", "Settings"]
@@ -89,7 +90,7 @@ class Application(pytest.Collector):
         super().__init__(**node)
         dialect = cases.text(settings.spec)
         self.strict = settings.strict
-        self.job = apart.Job("application", self.name, dialect, factory=settings.factory)
+        self.job = app_check.Job("application", self.name, dialect, factory=settings.factory)
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case."""
@@ -99,10 +100,10 @@ class Application(pytest.Collector):
     def open(self, stack: ExitStack) -> None:
         """Import the application, in a process of its own, and play the first case."""
         job = self.job
-        pool = Pool(apart.__name__, asdict(job), job.isolation, job.limit * 2 + apart.SPARE)
+        pool = Pool(app_check.__name__, asdict(job), job.isolation, job.limit * 2 + app_check.SPARE)
         self.first = job.cases()[0]
         try:
-            self.bench = apart.Bench(job, stack.enter_context(pool))
+            self.bench = app_check.Bench(job, stack.enter_context(pool))
             self.usual = self.bench.first(self.first)
         except cases.Unchecked as error:
             self.obstacle = str(error)

@@ -9,19 +9,20 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, judging, playing, serving
-from lifespec.conformance.applications import LIMIT, Trial
-from lifespec.conformance.findings import Report
-from lifespec.conformance.judging import Told, Usual
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions, fake_server, player
+from lifespec.conformance.app.assertions import Told, Usual
+from lifespec.conformance.app.run import LIMIT, Trial
+from lifespec.conformance.report.model import Report
 from lifespec.conformance.texts import said, shown
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from lifespec.conformance.app.fake_server import Seen
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import Finding
-    from lifespec.conformance.serving import Seen
+    from lifespec.conformance.report.model import Finding
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Middleware = Callable[[Application], Application]
@@ -123,8 +124,8 @@ def trial(
     wrapped = _played(middleware, case, dialect, limit, real=real)
     conversation = sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(
-        judging.finding(case, dialect, expected, _same(expected, bare, wrapped), conversation)
-        for expected in judging.expected(case, dialect)
+        assertions.finding(case, dialect, expected, _same(expected, bare, wrapped), conversation)
+        for expected in assertions.expected(case, dialect)
     )
     return Trial(found, Usual("", ""), wrapped.seen.doubt)
 
@@ -145,8 +146,8 @@ def _played(
             f"called with an application, it returned {shown(app)}; middleware takes an application"
             " and returns one"
         )
-    seen = playing.play(app, case, dialect, limit, real=real)[-1]
-    if isinstance(seen.error, serving.NoApplication):
+    seen = player.play(app, case, dialect, limit, real=real)[-1]
+    if isinstance(seen.error, fake_server.NoApplication):
         raise cases.Unchecked(f"what it returned is no application: {seen.error}")
     return _Sides(probe, seen)
 
@@ -202,7 +203,7 @@ def _end(sides: _Sides) -> str:
     error, own = sides.seen.error, sides.probe.error
     if own is not None and (error is own or _holds(error, own)):
         return f"the application's own {own!r}"
-    return judging.course(sides.seen).removesuffix(".")
+    return assertions.course(sides.seen).removesuffix(".")
 
 
 def _holds(error: BaseException | None, own: BaseException) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
-from lifespec.conformance.serving import IDLE, Call, Seen
+from lifespec.conformance.app.fake_server import IDLE, Call, Seen
 from lifespec.conformance.texts import said
 from lifespec.testing import clock
 

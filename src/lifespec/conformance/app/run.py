@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance import cases, judging, playing, serving
-from lifespec.conformance.findings import Report
-from lifespec.conformance.judging import DECLINED, Usual
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions, fake_server, player
+from lifespec.conformance.app.assertions import DECLINED, Usual
+from lifespec.conformance.report.model import Report
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from lifespec.conformance.app.assertions import How
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.findings import Finding
-    from lifespec.conformance.judging import How
+    from lifespec.conformance.report.model import Finding
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -47,7 +48,7 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
     real = False
     for case in trials(dialect):
         if reason := left_out(case, usual):
-            found += judging.without(case, dialect, *reason)
+            found += assertions.without(case, dialect, *reason)
             continue
         tried = trial(app, case, dialect, usual, limit=limit, real=real)
         if tried.doubt:
@@ -57,7 +58,7 @@ def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> 
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
     report = Report(name, dialect, tuple(found), note_on(found))
-    return judging.concluded(report, usual) if usual else report
+    return assertions.concluded(report, usual) if usual else report
 
 
 def note_on(findings: Sequence[Finding]) -> str:
@@ -98,12 +99,12 @@ def trial(
     `own` is the package that is checked: what others do is theirs.
     """
     _look(app)
-    seen = playing.play(app, case, dialect, limit, real=real)
+    seen = player.play(app, case, dialect, limit, real=real)
     for each in seen:
-        if isinstance(each.error, serving.NoApplication):
+        if isinstance(each.error, fake_server.NoApplication):
             raise cases.Unchecked(f"this is no application: {each.error}")
-    now = judging.usual_of(seen[-1], own)
-    found = tuple(judging.findings(case, dialect, seen, usual or now, own))
+    now = assertions.usual_of(seen[-1], own)
+    found = tuple(assertions.findings(case, dialect, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]
     return Trial(found, now, doubts[0] if doubts else "")
 

@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.findings import Verdict
+from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.texts import printable
 
 if TYPE_CHECKING:
-    from lifespec.conformance.findings import Finding, Report
+    from lifespec.conformance.report.model import Finding, Report
 
 __all__ = ["as_json", "as_junit"]
 

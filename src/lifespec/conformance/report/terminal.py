@@ -14,15 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from lifespec.conformance.explain import columns, wrapped
-from lifespec.conformance.findings import Verdict
+from lifespec.conformance.i18n import ENGLISH
+from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.texts import printable
-from lifespec.conformance.wording import ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lifespec.conformance.findings import Finding, Report
-    from lifespec.conformance.wording import Wording
+    from lifespec.conformance.i18n import Wording
+    from lifespec.conformance.report.model import Finding, Report
 
 __all__ = ["progress", "show"]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.offered import OFFERED
-from lifespec.conformance.seen import (
+from lifespec.conformance.server.observation import (
     FOLDERS,
     Beside,
     Judged,
@@ -21,11 +20,12 @@ from lifespec.conformance.seen import (
     own,
     short,
 )
+from lifespec.conformance.server.scope_assertions import OFFERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lifespec.conformance.seen import Line, Seen
+    from lifespec.conformance.server.observation import Line, Seen
 
 __all__ = ["PHRASES"]
 

@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.seen import PATIENCE
-from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import ENDING
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import ENDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,15 +11,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, judging
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions as app_assertions
+from lifespec.conformance.app.assertions import Told
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.findings import Report
-from lifespec.conformance.judging import Told
-from lifespec.conformance.phrases import PHRASES
-from lifespec.conformance.seen import LIFESPAN, PATIENCE, REQUESTS, Beside, Unspecified, clock
-from lifespec.conformance.subjects import Subject
+from lifespec.conformance.report.model import Report
+from lifespec.conformance.server.assertions import PHRASES
+from lifespec.conformance.server.observation import (
+    LIFESPAN,
+    PATIENCE,
+    REQUESTS,
+    Beside,
+    Unspecified,
+    clock,
+)
+from lifespec.conformance.server.process import Subject
+from lifespec.conformance.server.run import START, Trial
 from lifespec.conformance.texts import unknown
-from lifespec.conformance.trials import START, Trial
 from lifespec.testing.ladder import sequence
 from lifespec.testing.trace import Entry
 
@@ -28,8 +36,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import Finding
-    from lifespec.conformance.seen import Line, Seen
+    from lifespec.conformance.report.model import Finding
+    from lifespec.conformance.server.observation import Line, Seen
 
 __all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
 
@@ -162,32 +170,32 @@ class _Bench:
         try:
             return self.played(case, place)
         except _NoPlace as reason:
-            return [*judging.without(case, self.dialect, "skip", f"Not run: {reason}.")]
+            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {reason}.")]
         except Unchecked as unchecked:
             self.obstacle = f"The case {case.name} could not be played: {unchecked}."
-            return [*judging.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
+            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
             self.tell()
 
     def played(self, case: Case, place: ExitStack) -> list[Finding]:
-        if not any(judging.expected(case, self.dialect)):
+        if not any(app_assertions.expected(case, self.dialect)):
             return []
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
-            return [*judging.without(case, self.dialect, "skip", why)]
+            return [*app_assertions.without(case, self.dialect, "skip", why)]
         seen = None if self.without else self.trial(case, place)
         place.close()
         self.known.wait()
         if seen is None or self.without:
-            return [*judging.without(case, self.dialect, "skip", WITHOUT)]
+            return [*app_assertions.without(case, self.dialect, "skip", WITHOUT)]
         return self.judged(case, seen)
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         return [
-            judging.finding(case, self.dialect, each, self.told(each, seen), drawn)
-            for each in judging.expected(case, self.dialect)
+            app_assertions.finding(case, self.dialect, each, self.told(each, seen), drawn)
+            for each in app_assertions.expected(case, self.dialect)
         ]
 
     def told(self, expected: Expectation, seen: Seen) -> Told:

@@ -1,6 +1,6 @@
 """A program that puts a driver behind a port, so that it can be put on trial like a server.
 
-    python -m lifespec.conformance.hosts NAME MODULE:ATTRIBUTE PORT
+    python -m lifespec.conformance.server.client_host NAME MODULE:ATTRIBUTE PORT
 
 It starts the driver of that name with the application, as a test would, passes on what is asked
 at the port, and leaves the driver when SIGTERM comes.  Whatever the driver raises ends it.
@@ -24,7 +24,7 @@ from socketserver import ThreadingTCPServer
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.seen import RAISED
+from lifespec.conformance.server.observation import RAISED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from lifespec.conformance import hosts
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.delivered import Delivered
-from lifespec.conformance.hosts import HOSTED
-from lifespec.conformance.seen import PATIENCE
-from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import Subject
+from lifespec.conformance.server import client_host
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.client_host import HOSTED
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import Subject
 from lifespec.conformance.texts import unknown
 from lifespec.validate import DIALECTS
 
@@ -67,7 +67,7 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
     if text == "amgi 1.0":
         raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
     return Job(
-        (python, "-m", hosts.__name__, name, "{app}", "{port}"),
+        (python, "-m", client_host.__name__, name, "{app}", "{port}"),
         text,
         limit=limit,
         title=name,

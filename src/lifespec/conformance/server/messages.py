@@ -11,8 +11,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.seen import Answer
-from lifespec.conformance.subjects import Subject
+from lifespec.conformance.server.observation import Answer
+from lifespec.conformance.server.process import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

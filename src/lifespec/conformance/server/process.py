@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import leftovers
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import MARK, content, until
-from lifespec.conformance.seen import Answer
+from lifespec.conformance.server.observation import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ class Subject:
         self.end()
 
     def _start(self) -> None:
-        probe = resources.files("lifespec.conformance").joinpath(self.probe).read_bytes()
+        probe = resources.files("lifespec.conformance.server").joinpath(self.probe).read_bytes()
         application = self.folder / f"lifespec_{self.probe}"
         application.write_bytes(probe)
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")

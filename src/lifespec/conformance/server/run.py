@@ -14,16 +14,16 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.delivered import Delivered
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.seen import LIFESPAN, Seen
-from lifespec.conformance.subjects import FLOOD, Subject
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.observation import LIFESPAN, Seen
+from lifespec.conformance.server.process import FLOOD, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
-from lifespec.conformance.seen import Answer
+from lifespec.conformance.server.observation import Answer
 
 __all__ = ["START", "Trial"]
 

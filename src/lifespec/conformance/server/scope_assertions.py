@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.seen import REQUESTS, Beside, Judged, among, clock, count, loop, own
+from lifespec.conformance.server.observation import (
+    REQUESTS,
+    Beside,
+    Judged,
+    among,
+    clock,
+    count,
+    loop,
+    own,
+)
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lifespec.conformance.seen import Line, Seen
+    from lifespec.conformance.server.observation import Line, Seen
 
 __all__ = ["OFFERED"]
 
