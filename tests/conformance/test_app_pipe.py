@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from lifespec import Lifespan
 from lifespec.conformance.app import pipe as pipe_module
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.app.pipe import Pipe, PipeError
+from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import began_within, kill, runs, until
 
@@ -298,6 +299,107 @@ def test_a_line_that_is_none_of_the_protocol(
         wanted = f"wrote {shown}, which is no line of the protocol: {why}"
         assert program.fault.endswith(wanted)
         program.tell(do="event", id=1)  # nobody listens any more
+
+
+def test_a_cancelled_call_that_does_not_end(pipe: Callable[[str], Pipe]) -> None:
+    """It is waited for as long as the limit says."""
+    program = pipe(
+        """
+async def app(scope, state, receive, send):
+    while True:
+        try:
+            await receive()
+        except asyncio.CancelledError:
+            pass
+"""
+    )
+    program._limit = 0.3
+
+    async def main() -> None:
+        async with asyncio.timeout(0.5):
+            await program({"type": "lifespan"}, asyncio.Event().wait, None)  # type: ignore[arg-type]
+
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    assert time.monotonic() - began < 15
+
+
+def test_a_program_that_reads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it for ever: it is ended, and a sentence says why."""
+    monkeypatch.setattr(pipe_module, "READING", 0.3)
+    path = tmp_path / "program.py"
+    path.write_text('import time\nprint(\'{"did": "ready"}\', flush=True)\ntime.sleep(60)\n')
+    began = time.monotonic()
+    with Pipe([sys.executable, str(path)], 20) as program:
+        with pytest.raises(SystemExit):
+            serve(program, {"type": "http", "path": "x" * 1_000_000})
+        assert program.fault == f"{sys.executable} did not read its input for 0.3 s"
+    assert time.monotonic() - began < 15
+
+
+def test_a_long_line_is_read(pipe: Callable[[str], Pipe]) -> None:
+    """It goes through in parts, as the program reads it."""
+    program = pipe("async def app(s, state, receive, send): await send(len(s['path']))")
+    assert serve(program, {"type": "http", "path": "x" * 1_000_000}) == [1_000_000]
+
+
+def test_a_receive_that_raises(tmp_path: Path) -> None:
+    """The program is told; where it dies of it, the exception is the server's own."""
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import json\n"
+        "say = lambda **what: print(json.dumps(what), flush=True)\n"
+        "say(did='ready')\n"
+        "input()\n"
+        "say(did='receive', id=1)\n"
+        "say(did='raised', id=1, error=json.loads(input())['error'])\n"
+        "input()\n"
+    )
+    refusal = RuntimeError("not here")
+
+    async def receive() -> Any:
+        raise refusal
+
+    with Pipe([sys.executable, str(path)], 20) as program:
+        with pytest.raises(RuntimeError) as error:
+            asyncio.run(program({"type": "http"}, receive, None))
+        assert error.value is refusal
+
+
+def test_a_program_that_listens_for_ever(pipe: Callable[[str], Pipe]) -> None:
+    """A server that cancels who asks after the last answer ends the call, at once."""
+    program = pipe(LIVE + "        await receive()\n")
+
+    async def main() -> Lifespan:
+        async with asyncio.timeout(20), Lifespan(program, startup_timeout=10, grace=15) as lifespan:
+            began.append(time.monotonic())
+        return lifespan
+
+    began: list[float] = []
+    lifespan = asyncio.run(main())
+    assert (lifespan.outcome, lifespan.error) == ("complete", None)
+    assert time.monotonic() - began[0] < 10
+
+
+def test_where_it_runs_and_what_it_prints(tmp_path: Path) -> None:
+    """In the folder that is given; what is no line of the protocol goes to standard error."""
+    (tmp_path / "program.py").write_text(
+        "import os, sys\nprint(os.getcwd(), file=sys.stderr)\n"
+        'print(\'{"did": "ready"}\', flush=True)\n'
+    )
+    with (
+        (tmp_path / "printed").open("wb") as printed,
+        Pipe([sys.executable, "program.py"], 20, cwd=tmp_path, stderr=printed),
+    ):
+        pass
+    assert (tmp_path / "printed").read_text() == f"{tmp_path.resolve()}\n"
+
+
+def test_a_file_of_perl() -> None:
+    """The bridge runs it, wherever it lies."""
+    assert in_perl("shop.pl") == ("perl", str(BRIDGE), str(Path("shop.pl").absolute()))
+    assert BRIDGE.is_file()
 
 
 def test_an_event_of_any_kind(pipe: Callable[[str], Pipe]) -> None:

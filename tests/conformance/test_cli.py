@@ -19,6 +19,7 @@ from lifespec import cli
 from lifespec.conformance import cases
 from lifespec.conformance import cli as check_cli
 from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app.pipe import BRIDGE
 from lifespec.conformance.leftovers import began_within, until
 from lifespec.conformance.report import terminal
 from lifespec.conformance.report.model import Finding, Report, Verdict
@@ -161,7 +162,7 @@ def test_the_job(
             "application",
             "lib/shop.pl",
             "pagi 0.3",
-            pipe=("perl", str(check_cli.BRIDGE), str(Path("lib/shop.pl").absolute())),
+            pipe=("perl", str(BRIDGE), str(Path("lib/shop.pl").absolute())),
         ),
     ]
 

@@ -17,6 +17,7 @@ from lifespec.conformance import cases, explain, i18n
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
+from lifespec.conformance.app.pipe import in_perl
 from lifespec.conformance.language import PARTIES
 from lifespec.conformance.output import Target, writing
 from lifespec.conformance.report import formats
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_filters", "add_subjects"]
 
-BRIDGE = Path(__file__).with_name("app") / "bridge.pl"
 SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
@@ -178,11 +178,9 @@ def _driver(arguments: argparse.Namespace) -> int:
 
 def _trials(job: server_check.Job, arguments: argparse.Namespace) -> int:
     only = server_check.chosen(arguments.only)
-
-    def run(tell: Callable[[], object]) -> Report:
-        return server_check.check(job, only, tell)
-
-    return _publish(arguments, job.subject, len(only), run)
+    return _publish(
+        arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
+    )
 
 
 def _words(text: str) -> str:
@@ -276,7 +274,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
-        pipe = ("perl", str(BRIDGE), str(Path(target).absolute()))
+        pipe = in_perl(target)
     job = app_check.Job(
         arguments.party,
         target or shlex.join(pipe),

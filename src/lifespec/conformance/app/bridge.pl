@@ -10,7 +10,7 @@
 #     {"do":"cancel","id":1}                                   cancel the call
 #
 #     {"did":"ready","loop":"IO::Async"}     it can be called; the loop, or "blocking"
-#     {"did":"lacking","what":"JSON::PP"}    this module is not installed; the end
+#     {"did":"lacking","what":"a module"}    this module is not installed; the end
 #     {"did":"broken","error":"…"}           the file has no application; the end
 #     {"did":"receive","id":1}
 #     {"did":"send","id":1,"seq":1,"event":{…}}
@@ -38,9 +38,14 @@ open STDOUT, '>&', \*STDERR    or die "no standard error: $!\n";
 binmode $_ for $in, $out;
 $_->autoflush(1) for $out, \*STDOUT, \*STDERR;
 
+my %packages = (
+    'JSON::PP'           => 'perl',
+    'Future'             => 'libfuture-perl',
+    'Future::AsyncAwait' => 'libfuture-asyncawait-perl',
+);
 for my $module (qw(JSON::PP Future Future::AsyncAwait)) {
     next if eval "require $module; 1";
-    print $out qq({"did":"lacking","what":"$module"}\n);
+    print $out qq({"did":"lacking","what":"$module (on Debian $packages{$module})"}\n);
     exit 0;
 }
 $reader = JSON::PP->new->utf8;

@@ -1,7 +1,8 @@
 """An application in any language: a program that speaks lines of JSON on its pipes.
 
     {"do": "call", "id": 1, "scope": {…}, "state": "a name"}    call the application
-    {"do": "event", "id": 1, "event": {…}}                      what it receives
+    {"do": "event", "id": 1, "event": {…}}                      what it receives;
+    {"do": "event", "id": 1, "error": "a sentence"}             or why it can receive nothing
     {"do": "ack", "id": 1, "seq": 1}                            what it sent was taken;
     {"do": "ack", "id": 1, "seq": 1, "error": "a sentence"}     or was refused
     {"do": "cancel", "id": 1}                                   cancel the call
@@ -15,7 +16,8 @@
     {"did": "raised", "id": 1, "error": "a sentence"}
     {"did": "cancelled", "id": 1}
 
-References do not travel: where a scope has state, `state` names it, and the other side keeps it.
+References do not travel: where a scope has state, `state` names it, and the other side keeps it;
+a request's is that of the last lifespan.  `in_perl` is the command for an application of PAGI.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ import io
 import json
 import os
 import queue
+import select
 import signal
 import subprocess
 import threading
 from contextlib import suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from lifespec.conformance import texts
@@ -37,10 +41,12 @@ from lifespec.conformance.texts import Unchecked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Pipe", "PipeError"]
+__all__ = ["BRIDGE", "Pipe", "PipeError", "in_perl"]
 
+BRIDGE = Path(__file__).with_name("bridge.pl")
 GONE = "gone"  # what the end of the output says
 GRACE, ENDING = 0.5, 5.0  # seconds until a program ends whose input has; and one that was killed
+READING = 5.0  # seconds in which a program reads what it is told
 LONGEST, CUT = 8_000_000, 200  # bytes of a line, and how many of them are told
 KINDS = {str: "text", int: "number"}
 SHAPES: dict[str, dict[str, type]] = {  # by `did`, what else a line has
@@ -60,31 +66,49 @@ class PipeError(Exception):
     """What the application raised, as text."""
 
 
+def in_perl(file: str | Path) -> tuple[str, ...]:
+    """Return the command that runs a file of Perl, whose last value or `main::app` is called."""
+    return "perl", str(BRIDGE), str(Path(file).absolute())
+
+
 class Pipe:
     """The application of a command; raises Unchecked where it is not ready within the limit.
 
     The command may start the program that speaks, as `sh -c` or `npm start` do: all of them are one
-    group of processes, which ends together.  `fault` is a sentence about a line that was none of
-    the protocol, "" where all were.
+    group of processes, which ends together.  They run in the folder `cwd`, and what they print
+    besides goes to `stderr`.  `fault` is a sentence about a line that was none of the protocol, or
+    about one that nobody read, "" where all is well.
     """
 
     fault = ""
     _state = ""  # the name of the last lifespan's
     _ready = _closed = False
 
-    def __init__(self, command: Sequence[str], limit: float = 30.0) -> None:
-        self._name = command[0]
+    def __init__(
+        self,
+        command: Sequence[str],
+        limit: float = 30.0,
+        *,
+        cwd: str | Path | None = None,
+        stderr: IO[Any] | None = None,
+    ) -> None:
+        self._name, self._limit = command[0], limit
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=cwd,
                 bufsize=0,
                 start_new_session=True,
             )
         except OSError as error:
             raise Unchecked(f"{self._name!r} cannot be started: {error.strerror}") from None
         self._input = cast("IO[bytes]", self._process.stdin)
+        os.set_blocking(self._input.fileno(), False)  # who reads nothing keeps nobody waiting
+        self._room = select.poll()
+        self._room.register(self._input, select.POLLOUT)
         self._output = io.BufferedReader(cast("io.RawIOBase", self._process.stdout))
         self._calls: dict[int, _Call] = {}
         self._gone: dict[str, Any] = {}
@@ -108,13 +132,16 @@ class Pipe:
         self._closed = True
         with suppress(OSError):
             self._input.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(GRACE)
+        self._wait(GRACE)
         self._kill()
-        self._process.wait()
+        self._wait(ENDING)
         self._reader.join(ENDING)
         if not self._reader.is_alive():  # a process that left the group may have the output still
             self._output.close()
+
+    def _wait(self, limit: float) -> None:
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(limit)
 
     def _kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -133,16 +160,21 @@ class Pipe:
         try:
             await call.live(receive, send)
         except asyncio.CancelledError:
-            call.tell("cancel")
-            await call.end()
+            if not call.over:
+                call.tell("cancel")
+                await call.end(self._limit)
             raise
 
     def tell(self, **what: Any) -> None:
-        """Write a line to the program, if it still listens."""
+        """Write a line to the program, if it still listens; end one that does not read it."""
         line = json.dumps(what, default=_text).encode() + b"\n"
         with suppress(OSError, ValueError):
-            while line:
-                line = line[self._input.write(line) :]
+            while line and not self.fault:
+                if self._room.poll(READING * 1000):
+                    line = line[self._input.write(line) or 0 :]
+                else:
+                    self.fault = f"{self._name} did not read its input for {READING:g} s"
+                    self._kill()
 
     def _await_ready(self, limit: float) -> None:
         try:
@@ -171,10 +203,10 @@ class Pipe:
                 wrote = line[:CUT].decode(errors="replace").rstrip("\r\n")
                 shown = f"{wrote!r}{' ...' * (len(line) > CUT)}"
                 self.fault = f"{self._name} wrote {shown}, which is no line of the protocol: {why}"
-        with suppress(subprocess.TimeoutExpired):  # it may have closed its output, and go on
-            self._process.wait(0 if self.fault else GRACE)
+        self._wait(0 if self.fault else GRACE)  # it may have closed its output, and go on
         self._kill()
-        status = self._process.wait()
+        self._wait(ENDING)
+        status = self._process.returncode
         self._gone = {"did": GONE, "error": f"with status {status}", "status": status}
         for call in (None, *tuple(self._calls.values())):
             self._hear(GONE, self._gone, call)
@@ -187,7 +219,7 @@ class Pipe:
         elif call.over and did == "send":  # after the end it does nothing
             call.tell("ack", seq=said["seq"])
         else:
-            call.over = did not in ("receive", "send")
+            call.over |= did not in ("receive", "send")
             call.hear(said)
 
 
@@ -195,6 +227,7 @@ class _Call:
     """One call of the application, and what was said in it."""
 
     over = False
+    given_up = False  # whether the server cancelled a `receive`, as nothing more will come
 
     def __init__(self, pipe: Pipe, number: int) -> None:
         self._pipe, self._number = pipe, number
@@ -218,13 +251,15 @@ class _Call:
             while await self._next(await self._said.get(), receive, send):
                 pass
         finally:
-            for task in self._listening:
-                task.cancel()
+            while self._listening:
+                self._listening.pop().cancel()
 
-    async def end(self) -> None:
-        """Wait for the end, whatever is said until then."""
-        while (await self._said.get())["did"] in ("receive", "send"):
-            pass
+    async def end(self, limit: float) -> None:
+        """Wait for the end, whatever is said until then; after the limit no longer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limit):
+                while (await self._said.get())["did"] in ("receive", "send"):
+                    pass
 
     async def _next(self, said: dict[str, Any], receive: Any, send: Any) -> bool:
         """Take one thing that was said; False where it was the end."""
@@ -235,6 +270,8 @@ class _Call:
                 await self._take(said, send)
             case "returned":
                 return False
+            case "cancelled" if self.given_up:
+                raise asyncio.CancelledError
             case "cancelled":
                 raise PipeError("it was cancelled")
             case "raised":
@@ -244,16 +281,31 @@ class _Call:
         return True
 
     async def _listen(self, receive: Any) -> None:
-        self.tell("event", event=await receive())
+        told: dict[str, Any] = {}
+        try:
+            told["event"] = await receive()
+        except asyncio.CancelledError:
+            if asyncio.current_task() in self._listening:  # it was not the end of the call
+                self.given_up = True
+                self.tell("cancel")
+            raise
+        except Exception as error:
+            told["error"] = self._refusal(error)
+        self.tell("event", **told)
 
     async def _take(self, said: dict[str, Any], send: Any) -> None:
         told: dict[str, Any] = {"seq": said["seq"]}
         try:
             await send(said["event"])
         except Exception as error:
-            told["error"] = texts.said(error)
-            self._refusals[told["error"]] = error
+            told["error"] = self._refusal(error)
         self.tell("ack", **told)
+
+    def _refusal(self, error: Exception) -> str:
+        """Return an exception as text, and remember which it was."""
+        text = texts.said(error)
+        self._refusals[text] = error
+        return text
 
 
 def _parsed(line: bytes) -> tuple[dict[str, Any], str]:
