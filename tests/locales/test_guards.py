@@ -143,6 +143,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for english, chinese in CHINESE.items():
         entry = f'msgid "{english}"\nmsgstr "'
         Project(root).change(CATALOG, entry, f"{entry}{chinese}")
+    assert translate.main([], root) == 0
     return root
 
 

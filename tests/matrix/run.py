@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ SERVERS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
+LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
 ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
 AMGI = {  # name: the broker, and the module of the server
@@ -147,9 +148,26 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     }
 
 
+def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
+    """Yield a sentence for each package whose version counts and that is not installed by name."""
+    here = Path(__file__).read_text("utf-8").split("\n")
+    for name, subject in subjects.items():
+        line = next((n for n, text in enumerate(here, 1) if f'"{name}"' in text), 1)
+        for package in subject.packages:
+            if not re.search(rf"^{re.escape(package)}==", locked, re.IGNORECASE | re.MULTILINE):
+                yield (
+                    f"tests/matrix/run.py:{line}: .ci/matrix.txt does not have the package "
+                    f"{package!r} of {name!r}: add it to the group matrix of pyproject.toml, "
+                    "then run `make lock`."
+                )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Put the subjects on trial, one after the other."""
     folder, file, *names = arguments
+    if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
+        print(*missing, sep="\n", file=sys.stderr)
+        return 2
     before = json.loads(Path(file).read_text("utf-8"))["subjects"] if Path(file).exists() else []
     rows = {row["name"]: row for row in before}
     record = Path(file).stem

@@ -72,6 +72,7 @@ MESSAGES = (
     "with traceback",
     "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
+    "waiting for a translation",
     "The programs of this page as one file, in which time is real",
     "This page in another language",
     "Key",
