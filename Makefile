@@ -11,7 +11,7 @@ SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
-SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
+SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
 .PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate matrix mutation drift lock clean
 

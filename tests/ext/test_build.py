@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
         )
     (root / "docs" / "index.md").write_text(INDEX)
-    rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.write_text("")
     rules.with_name("cases.toml").write_text("")
     for language in ("en", "zh"):
@@ -225,7 +225,7 @@ def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) 
 
 def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Run) -> None:
     """In both languages, and only where the site is built in its own place and is whole."""
-    rules = project / "src" / "lifespec" / "conformance"
+    rules = project / "src" / "lifespec" / "conformance" / "data"
     files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
     words = rules / "words.zh.json"
     words.unlink()
@@ -252,7 +252,7 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Ru
     assert chinese.read_text() == "{}\n"
     said = build(project).stdout
     assert [line for line in said.splitlines() if "changed:" in line] == [
-        f"  changed:  src/lifespec/conformance/{chinese.name}",  # the English was right
+        f"  changed:  src/lifespec/conformance/data/{chinese.name}",  # the English was right
         "  changed:  docs/examples.json",
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
@@ -277,11 +277,11 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
 @pytest.mark.parametrize("options", [(), ("--fresh",), ("--explain",)])
 def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
     """A file of rules that does not parse is one fault of one file."""
-    (project / "src" / "lifespec" / "conformance" / "rules.toml").write_text("[a\n")
+    (project / "src" / "lifespec" / "conformance" / "data" / "rules.toml").write_text("[a\n")
     (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\nText.\n:::\n")
     done = build(project, *options)
     assert done.returncode == 1
-    assert done.stderr.startswith("src/lifespec/conformance/rules.toml:1: ")
+    assert done.stderr.startswith("src/lifespec/conformance/data/rules.toml:1: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
 
 

@@ -135,7 +135,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("_static", "_templates"):
         shutil.copytree(true / "docs" / folder, root / "docs" / folder)
     (root / "docs" / "index.md").write_text(PAGE)
-    rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.parent.mkdir(parents=True)
     rules.write_text(RULES)
     (root / translate.CATALOGS).mkdir(parents=True)

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec.conformance import brokers, drivers, servers
 from lifespec.conformance.cases import Case
-from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import OfPerl
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.process import OfPerl
 
 __all__ = ["RECORDS", "findings", "recorded"]
 
@@ -72,7 +73,7 @@ def driver(name: str, *others: str) -> Subject:
     """Return a driver that the suite knows; the versions of others count, too."""
     command = f"lifespec check driver {name}"
     return Subject(
-        lambda folder: drivers.job(name, python=f"{folder / 'python'}"), command, [name, *others]
+        lambda folder: clients.job(name, python=f"{folder / 'python'}"), command, [name, *others]
     )
 
 
@@ -127,7 +128,7 @@ def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
         {key: getattr(each, key) for key in ("case", "slug", "verdict")}
         | {"actual": ADDRESS.sub("0x…", each.actual)}
         | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
-        for each in servers.check(job, chosen).findings
+        for each in server_check.check(job, chosen).findings
     ]
 
 
@@ -137,7 +138,7 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
     began = time.monotonic()
-    found = findings(subject.job(folder), servers.chosen())
+    found = findings(subject.job(folder), server_check.chosen())
     return {
         "name": name,
         "command": subject.command,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, cli, scope, validator
-from lifespec.conformance.pipe import BRIDGE, Pipe, PipeError, in_perl
+from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.texts import Unchecked
 from lifespec_docs.examples.perl_apps import lacking
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from lifespec import Lifespan, StartupFailed, scope
-from lifespec.conformance import subjects
-from lifespec.conformance.pipe import Pipe, PipeError, in_perl
-from lifespec.conformance.probe import STEPS
+from lifespec.conformance.app.pipe import Pipe, PipeError, in_perl
+from lifespec.conformance.server import process
+from lifespec.conformance.server.probe import STEPS
 
 __all__: list[str] = []
 
 pytestmark = pytest.mark.needs("perl")
 
 LIMIT = 30.0  # seconds; nothing here takes one
-PROBE = Path(subjects.__file__).with_name("probe.pl")
+PROBE = Path(process.__file__).with_name("probe.pl")
 RECEIVE = ["receive", None]
 COMPLETE = ["send", {"type": "lifespan.startup.complete"}]
 

@@ -51,7 +51,7 @@ ABSENT = {
 
 def rules() -> dict[str, Any]:
     """Return rules.toml."""
-    text = resources.files("lifespec.conformance").joinpath("rules.toml").read_text("utf-8")
+    text = resources.files("lifespec.conformance").joinpath("data/rules.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 

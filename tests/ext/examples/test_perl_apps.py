@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.pipe import PipeError
+from lifespec.conformance.app.pipe import PipeError
 from lifespec.limits import LimitPassed
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from lifespec import server, validate
-from lifespec.conformance.pipe import BRIDGE, Pipe, PipeError
+from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError
 from lifespec.limits import limited
 from lifespec.testing import trace
 

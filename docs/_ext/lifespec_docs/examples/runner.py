@@ -20,7 +20,7 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from lifespec.conformance.pipe import PipeError
+from lifespec.conformance.app.pipe import PipeError
 from lifespec.conformance.texts import Unchecked
 from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
