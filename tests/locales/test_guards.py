@@ -18,7 +18,7 @@ from sphinx.locale import translators
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
-from lifespec.conformance import cases, wording
+from lifespec.conformance import cases, i18n
 from lifespec.validate import EVENTS
 from lifespec_docs import translate
 from lifespec_docs.examples import runner
@@ -354,7 +354,7 @@ def test_a_case_or_a_message_is_added_as_contributing_describes(
         more = (*cases.load(), *cases.read(NEW_CASE, "cases.toml"))
         monkeypatch.setattr(cases, "load", lambda: more)
     else:
-        monkeypatch.setattr(wording, "WORDS", (*wording.WORDS, says))
+        monkeypatch.setattr(i18n, "WORDS", (*i18n.WORDS, says))
     messages.messages.cache_clear()
     try:
         (fault,) = translate.faults(project.root, extraction.fresh(project.root / "docs"))
