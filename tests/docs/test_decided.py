@@ -83,7 +83,6 @@ DECIDED_BY = {
     "shutdown-completes": {LIFESPAN},
     "shutdown-fails": {LIFESPAN},
     "both-fail": {LIFESPAN, "ours"},
-    "sends-after-the-end": {CORE},
     "receives-after-the-end": {LIFESPAN, "ours"},
     "sends-the-unknown": {LIFESPAN, CORE},
     "lets-a-refusal-pass": {CORE, LIFESPAN, "ours"},

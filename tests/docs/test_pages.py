@@ -58,7 +58,7 @@ def test_readme_blocks_know_their_line_and_their_output() -> None:
 def test_both_languages_have_the_same_examples() -> None:
     """As many on each page, in the same lines."""
     places = {
-        language: [(block.page, block.line) for page in pages.values() for block in page]
+        language: sorted((block.page, block.line) for page in pages.values() for block in page)
         for language, pages in published().items()
     }
     assert places["en"] == places["zh"]

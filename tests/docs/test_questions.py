@@ -44,7 +44,7 @@ QUESTIONS = {
     "how do I test this": Question(
         "test-application#how-to-test",
         ("Lifespan", "httpx", "pytest"),
-        (),
+        ("suite",),
         {
             "en": ("How do I test this?", "test", "test application", "pytest"),
             "zh-cn": ("如何测试", "测试应用程序", "测试", "pytest"),

@@ -165,6 +165,7 @@ PROSE += [f"h{level}" for level in range(1, 7)]
 CODE = re.compile(r"(<(pre|script|style)\b[^>]*>).*?(</\2>)", re.DOTALL)
 NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",
+    "PASS", "FAIL", "WARN", "INFO", "SKIP", "trio", "worker",
 }  # fmt: skip
 WORD = re.compile("[A-Za-z]+")
 MEASURED = re.compile(  # a name, and its version or in a measure the time it took

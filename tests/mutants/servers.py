@@ -263,8 +263,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "wait-for-shutdown": Mutant(
         "lifespan.py",
-        '            while self.phase in {"stopping", "answered", "dismissed"}:',
-        "            await asyncio.sleep(0.1)\n            while False:",
+        '        while self.phase in {"stopping", "answered", "dismissed"}:',
+        "        await asyncio.sleep(0.1)\n        while False:",
     ),
     "shutdown-failed-shown": Mutant(
         "lifespan.py",

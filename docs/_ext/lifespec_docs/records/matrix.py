@@ -188,7 +188,7 @@ def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> 
     line = nodes.paragraph("", "", sign, nodes.Text(colon + translate("; ").join(names)))
     if case:
         line += [nodes.Text(" · "), nodes.literal("", case), nodes.Text(" ")]
-        line += nodes.inline("", actual, classes=["actual"])
+        line += nodes.inline("", actual, classes=["actual", "language-en"])
     return nodes.list_item("", line)
 
 

@@ -201,8 +201,10 @@ class _Bench:
     def told(self, expected: Expectation, seen: Seen) -> Told:
         if expected.slug in self.job.beside:
             return Told("skip", self.job.beside[expected.slug])
-        if self.without:
-            return Told("skip", WITHOUT)
+        if self.without and (
+            expected.slug != "scope-type" or PHRASES[expected.phrase](seen, "")[0]
+        ):
+            return Told("skip", WITHOUT)  # but a scope of another type is told
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
             if held:
