@@ -26,17 +26,17 @@ DECISIONS = (
         "declines",
         "INFO: a",
         "ERROR: b (with a traceback)",
-        "served: yes, outcome: declined",
+        "served: yes, outcome: unsupported",
     ),
     case("decision", "fails", "raises: StartupFailed no", "served: no, outcome: failed"),
     "\n## Later\n",
     case("decision", "runs", "served: yes, outcome: None", options=":rules: startup-sent"),
 )
 WAYS = {
-    "raises": ("raise", "yes, outcome: declined"),
+    "raises": ("raise", "yes, outcome: unsupported"),
     "fails": ("startup, startup.failed, return", "no, outcome: failed"),
     "crashes": ("startup, startup.complete, raise", "yes, outcome: crashed"),
-    "leaves": ("startup, startup.complete, return", "yes, outcome: left"),
+    "leaves": ("startup, startup.complete, return", "yes, outcome: returned"),
 }
 
 
@@ -137,10 +137,10 @@ def test_conversations_are_a_table_too(tmp_path: Path) -> None:
         table = built.page().find("table")
         assert rows(table) == [
             ["Conversation", "Outcome", "Served"],
-            ["The app raises.", "declined", "served"],
+            ["The app raises.", "unsupported", "served"],
             ["The app fails.", "failed", "not served"],
             ["The app crashes.", "crashed", "served"],
-            ["The app leaves.", "left", "served"],
+            ["The app leaves.", "returned", "served"],
         ]
         assert table.find("a")["href"] == "#raises"
 

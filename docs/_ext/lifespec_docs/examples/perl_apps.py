@@ -60,8 +60,8 @@ async def _live(app: perl.Perl, requests: int) -> None:
     """Serve it, as one process alone."""
     async with app:
         try:
-            scope = validate.scope("pagi", "0.3")
-            async with server.Lifespan(trace.record(app), scope) as lifespan:
+            scope = validate.lifespan_scope("pagi 0.3")
+            async with server.Lifespan(trace.record(app), scope=scope) as lifespan:
                 for number in range(1, requests + 1):
                     path = {"type": "http", "method": "GET", "path": f"/{number}"}
                     request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})
