@@ -376,6 +376,25 @@ async def test_cancelled() -> None:
     assert log == ["+a", "-a"]
 
 
+async def test_the_server_breaks() -> None:
+    """What the server raises where it is to say shutdown stops the parts, and goes on to it."""
+    log: list[str] = []
+    events = iter([{"type": "lifespan.startup"}])
+
+    async def receive() -> Any:
+        for event in events:
+            return event
+        raise ConnectionError
+
+    async def send(message: Any) -> None:
+        log.append(message["type"])
+
+    app = compose(part(log, "a"), part(log, "b"))
+    with pytest.raises(ConnectionError):
+        await app({"type": "lifespan"}, receive, send)
+    assert log == ["+a", "+b", "lifespan.startup.complete", "-b", "-a"]
+
+
 async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> None:
     """A server that is cancelled hears of no failure any more: then the log tells of it."""
     started = asyncio.Event()

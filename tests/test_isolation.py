@@ -156,8 +156,10 @@ def test_work_that_ends_the_host(module: Callable[..., str]) -> None:
 # ---- the host, in this process -----------------------------------------------------------------
 
 
-def test_obstacles() -> None:
+def test_obstacles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads, files and processes are what a fork would lack or share."""
+    monkeypatch.setattr(isolation, "TASKS", tmp_path)  # whoever runs the tests may have threads
+    (tmp_path / "1").touch()
     before = open_files()
     with Path(os.devnull).open() as file:
         assert open_files() == before | {file.fileno()}
@@ -174,6 +176,9 @@ def test_obstacles() -> None:
     assert obstacle(before) == "its import started a thread"
     over.set()
     thread.join()
+    assert obstacle(before) == ""
+    (tmp_path / "2").touch()  # a thread that Python does not know of
+    assert obstacle(before) == "its import started a thread"
 
 
 def talked(

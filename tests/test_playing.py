@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -147,8 +148,12 @@ def test_work_that_takes_long() -> None:
     assert (seen.startup, seen.doubt) == ("complete", "")
 
 
-def test_nothing_that_could_bring_an_answer() -> None:
+def test_nothing_that_could_bring_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An application that waits for what it alone could do is silent in real time, too."""
+    monkeypatch.setattr(playing, "TASKS", tmp_path)  # whoever runs the tests may have threads
+    (tmp_path / "1").touch()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.Event().wait()
@@ -156,6 +161,10 @@ def test_nothing_that_could_bring_an_answer() -> None:
     (seen,) = played(app, *START)
     assert (seen.startup, seen.doing) == ("silent", "it had not received the event")
     assert seen.doubt == ""
+    (tmp_path / "2").touch()  # a thread that Python does not know of
+    (seen,) = played(app, *START)
+    assert seen.doubt == "No answer came, and it had not received the event."
+    (tmp_path / "2").unlink()
 
     async def later(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(1)  # and then perhaps looks at another clock

@@ -1168,6 +1168,87 @@ async def test_eager_tasks() -> None:
     assert loop.time() == 0
 
 
+async def test_own_task_and_context() -> None:
+    """From its first line the call runs in a task of its own, in a copy of the context."""
+    place = contextvars.ContextVar("place", default="nowhere")
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend([asyncio.current_task(), lifespan.task, place.get()])
+        place.set("application")
+        async with asyncio.TaskGroup() as group, asyncio.timeout(1):
+            await group.create_task(correct(scope, receive, send))
+
+    place.set("server")
+    lifespan = Lifespan(app)
+    async with lifespan:
+        assert seen == [lifespan.task, lifespan.task, "server"]
+        assert lifespan.task is not asyncio.current_task()
+        assert place.get() == "server"
+    assert lifespan.outcome == "complete"
+    assert lifespan.task.done()
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [([], "declined"), (["receive", STARTED], "left"), ([ValueError()], "declined")],
+)
+async def test_over_at_once(script: list[Any], outcome: str) -> None:
+    """A call that is over before startup() returned has the outcome it always had."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for step in script:
+            if isinstance(step, ValueError):
+                raise step
+            await (receive() if step == "receive" else send(step))
+
+    async with Lifespan(app) as lifespan:
+        await lifespan.ended()
+        await asyncio.sleep(0)
+    assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
+    assert lifespan.task.done()
+    assert not lifespan.task.cancelled()
+
+
+async def test_blocks_past_the_limit() -> None:
+    """An application that blocks until the limit has passed has answered too late."""
+    for answer in (STARTED, NOT_STARTED):
+
+        async def app(scope: Any, receive: Any, send: Any, answer: Any = answer) -> None:
+            await receive()
+            asyncio.get_running_loop()._now += 2  # type: ignore[attr-defined]  # as time.sleep(2)
+            await send(answer)
+
+        lifespan = Lifespan(app, startup_timeout=1)
+        with pytest.raises(StartupTimeout, match="within 1 s"):
+            await lifespan.startup()
+        assert (lifespan.outcome, lifespan.phase) == ("timed out", "ended")
+
+
+async def test_cancels_its_server_at_once() -> None:
+    """A server that is cancelled while the application answers has it shut down."""
+    heard: list[str] = []
+
+    async def serve() -> None:
+        async with lifespan:
+            await asyncio.sleep(1)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        server.cancel()
+        await send(STARTED)
+        heard.append((await receive())["type"])
+        await send(STOPPED)
+
+    lifespan = Lifespan(app)
+    server = asyncio.create_task(serve())
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert heard == ["lifespan.shutdown"]
+    assert lifespan.outcome == "complete"
+    assert asyncio.get_running_loop().time() == 0
+
+
 async def test_no_awaitable() -> None:
     """A call that returns no awaitable is refused with a sentence: that is no application."""
 
@@ -1542,7 +1623,7 @@ async def test_cancelled_unbegun(said: Any) -> None:
     lifespan = Lifespan(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+    for task in server, lifespan.task:  # this has not begun
         task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await server

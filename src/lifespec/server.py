@@ -338,7 +338,9 @@ def repeats(error: BaseException, first: BaseException | None) -> bool:
 
     A cancel scope of anyio cancels its task at every wait, with its name as the message.
     """
-    return isinstance(error, type(first)) and bool(error.args) and error.args == first.args
+    if first is None or not isinstance(error, type(first)):
+        return False
+    return bool(error.args) and error.args == first.args
 
 
 def shown(value: object) -> str:

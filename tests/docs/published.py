@@ -27,15 +27,19 @@ class UnreadableError(Exception):
     """The site cannot be built; the text is what was said of it."""
 
 
-@functools.cache
 def site() -> Path:
-    """Build the site below a prefix, as `make docs` does."""
+    """Build the site below a prefix, as `make docs` does; once, be it good or not."""
     into = ROOT / "build" / "tested" / PREFIX
-    command = [sys.executable, ROOT / "docs" / "build.py", "--into", into]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = _built(into)
     if done.returncode:
         raise UnreadableError(done.stderr)
     return into
+
+
+@functools.cache
+def _built(into: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "docs" / "build.py", "--into", into]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
 def read() -> dict[str, Path]:

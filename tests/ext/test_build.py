@@ -4,18 +4,24 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import rmtree
 
 import pytest
 from published import ROOT
 
+from lifespec_docs import build as building
 from lifespec_docs.build import counted, faults, main, root_page, swap
 
 __all__: list[str] = []
 
+Command = subprocess.CompletedProcess[str]
+Run = Callable[..., Command]
 INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 
 
@@ -47,7 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     catalogs.mkdir(parents=True)
     for name in ("lifespec", "sphinx"):
         shutil.copy(ROOT / "locales" / "zh_CN" / "LC_MESSAGES" / f"{name}.po", catalogs)
-    built(root, "catalogs.py")
+    commanded(root, "catalogs.py")
     index = catalogs / "index.po"
     index.write_text(index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"'))
     return root
@@ -59,9 +65,26 @@ def project(whole: Path, tmp_path: Path) -> Path:
     return shutil.copytree(whole, tmp_path / "project")
 
 
-def built(
-    project: Path, program: str = "build.py", *options: str
-) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    """Return what builds a project in this process: the same as its command does."""
+    at_first = {name: value for name, value in vars(building).items() if isinstance(value, Path)}
+
+    def run(project: Path, *options: str) -> Command:
+        for name, value in at_first.items():
+            monkeypatch.setattr(building, name, project / value.relative_to(ROOT))
+        monkeypatch.chdir(project)
+        capsys.readouterr()
+        status = main(options)
+        said = capsys.readouterr()
+        return Command(["build.py", *options], status, said.out, said.err)
+
+    before = signal.getsignal(signal.SIGINT)
+    yield run
+    signal.signal(signal.SIGINT, before)
+
+
+def commanded(project: Path, program: str = "build.py", *options: str) -> Command:
     """Run a command of the project's documents, on a machine that wants warnings and colours."""
     command = [sys.executable, project / "docs" / program, *options]
     loud = os.environ | {"PYTHONWARNINGS": "error", "FORCE_COLOR": "1", "COLUMNS": "30"}
@@ -77,7 +100,7 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     """
     wishes = 'import os\nprint(1 + len({"FORCE_COLOR", "PYTHONWARNINGS"} & {*os.environ}))'
     (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", wishes), encoding="utf-8")
-    done = built(project)
+    done = commanded(project)
     assert done.stderr == ""
     assert done.returncode == 0
     said = done.stdout.splitlines()
@@ -90,30 +113,39 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     assert (project / "site" / "zh-cn" / "index.html").exists()
 
 
-@pytest.fixture
-def good(project: Path) -> Path:
+@pytest.fixture(scope="module")
+def first(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the project, whose page shows what the package says; all of it is kept."""
+    root = shutil.copytree(whole, tmp_path_factory.mktemp("good") / "project")
     asks = "from lifespec import server\nprint(server.PLANTED)"
-    server = project / "src" / "lifespec" / "server.py"
+    server = root / "src" / "lifespec" / "server.py"
     server.write_text(f"{server.read_text()}PLANTED = 1\n")
-    (project / ".ci").mkdir()
-    (project / ".ci" / "requirements.lock").write_text("one==1\n")
-    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
-    done = built(project)
+    (root / ".ci").mkdir()
+    (root / ".ci" / "requirements.lock").write_text("one==1\n")
+    (root / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
+    done = commanded(root)
     assert done.returncode == 0, done.stderr
-    return project
+    return shutil.copytree(root, root.with_name("first"))
 
 
-def test_what_has_not_changed_is_not_done_again(good: Path) -> None:
+@pytest.fixture
+def good(first: Path) -> Path:
+    """Return the project as it was built, in its place: what was built holds paths of it."""
+    root = first.with_name("project")
+    rmtree(root)
+    return shutil.copytree(first, root)
+
+
+def test_what_has_not_changed_is_not_done_again(good: Path, build: Run) -> None:
     """The site is left alone, or put back where it is gone or has been changed."""
     before = (good / "site").stat().st_ino
-    assert built(good).stdout.splitlines()[0] == "Nothing has changed since the last build."
+    assert build(good).stdout.splitlines()[0] == "Nothing has changed since the last build."
     assert (good / "site").stat().st_ino == before
     page = good / "site" / "en" / "index.html"
     text = page.read_text()
     for spoil in (lambda: page.write_text("spoiled"), page.unlink, lambda: rmtree(good / "site")):
         spoil()
-        assert built(good).returncode == 0
+        assert build(good).returncode == 0
         assert page.read_text() == text
 
 
@@ -138,62 +170,59 @@ CHANGES = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("file", "old", "new", "told"), CHANGES.values(), ids=CHANGES)
 def test_what_has_changed_is_noticed_whatever_its_time(
-    good: Path, file: str, old: str, new: str, told: str
+    good: Path, build: Run, file: str, old: str, new: str, told: str
 ) -> None:
     """A fault is told, and told again; when it is gone the site is built."""
     aged(good / file, old, new)
     for _ in range(2):
-        done = built(good)
+        done = build(good)
         assert done.returncode == 1, done.stdout
         assert done.stderr.startswith(told)
     aged(good / file, new, old)
-    assert built(good).returncode == 0
+    assert build(good).returncode == 0
 
 
-def test_an_example_that_is_gone_is_noticed(good: Path) -> None:
+def test_an_example_that_is_gone_is_noticed(good: Path, build: Run) -> None:
     """The number of each page is written down; more are added to it."""
     counts = good / "docs" / "examples.json"
     assert json.loads(counts.read_text()) == {"index": 1}
     counts.write_text('{\n "index": 2\n}\n')
-    done = built(good)
+    done = build(good)
     assert done.returncode == 1
     assert done.stderr.startswith(
         "docs/examples.json:2: the page 'index' had 2 examples and has 1: change this line"
     )
     counts.unlink()
-    assert built(good).returncode == 0
+    assert build(good).returncode == 0
     assert json.loads(counts.read_text()) == {"index": 1}
 
 
 @pytest.mark.slow
-def test_another_lock_runs_the_examples_again(good: Path) -> None:
+def test_another_lock_runs_the_examples_again(good: Path, build: Run) -> None:
     """The versions that they ran with may be others."""
     aged(good / ".ci" / "requirements.lock", "one==1", "one==2")
-    assert "1 example, 1 run" in built(good).stdout
+    assert "1 example, 1 run" in build(good).stdout
 
 
-def test_a_changed_translation_is_shown(good: Path) -> None:
+def test_a_changed_translation_is_shown(good: Path, build: Run) -> None:
     """One page is read again; its examples are not run again."""
     aged(good / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po", "一页", "某页")
-    said = built(good).stdout.splitlines()
+    said = build(good).stdout.splitlines()
     assert said[0] == "Since the last build 1 file changed: reading on."
     assert "0 read; 1 example, 0 run" in said[1]
     assert "1 read; 1 example, 0 run" in said[3]
     assert "某页" in (good / "site" / "zh-cn" / "index.html").read_text()
 
 
-@pytest.mark.slow
-def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path) -> None:
+def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) -> None:
     """Each language runs its examples for itself."""
     before = (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns
-    said = built(good, "build.py", "--fresh").stdout
+    said = build(good, "--fresh").stdout
     assert said.count("1 read; 1 example, 1 run") == 2
     assert (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns == before
-    aged(good / "docs" / "index.md", "PLANTED)", "PLANTED + 1)")
-    assert built(good, "build.py", "--fresh").returncode == 1
 
 
-def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
+def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Run) -> None:
     """In both languages, and only where the site is built in its own place and is whole."""
     rules = project / "src" / "lifespec" / "conformance"
     files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
@@ -201,9 +230,9 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     words.unlink()
     (rules / "rules.toml").write_text(ONE_RULE)
     (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nIt must rest.\n:::\n\n{INDEX}")
-    assert built(project).returncode == 1  # the Chinese is missing
+    assert build(project).returncode == 1  # the Chinese is missing
     assert [file.read_text() for file in files] == ["{}\n"] * 2
-    assert built(project, "build.py", "--explain").returncode == 0
+    assert build(project, "--explain").returncode == 0
     assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == [
         "It must rest."
     ] * 2
@@ -212,15 +241,15 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     chinese = files[1]
     chinese.write_text("{}\n")
     catalog = project / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
-    built(project, "catalogs.py")
+    commanded(project, "catalogs.py")
     text = catalog.read_text().replace(
         '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
     )
     catalog.write_text(text)
-    done = built(project, "build.py", "--into", str(project / "other"))
+    done = build(project, "--into", str(project / "other"))
     assert done.returncode == 0, done.stderr
     assert chinese.read_text() == "{}\n"
-    said = built(project).stdout
+    said = build(project).stdout
     assert [line for line in said.splitlines() if "changed:" in line] == [
         f"  changed:  src/lifespec/conformance/{chinese.name}",  # the English was right
         "  changed:  docs/examples.json",
@@ -229,13 +258,13 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path) -> None:
     assert texts == ["It must rest.", "必须安静。"]
 
 
-def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path) -> None:
+def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, build: Run) -> None:
     """The site that stood there still stands; nothing else is left."""
     (project / "site").mkdir()
     (project / "site" / "old").write_text("")
     (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", "print(2)"))
     before = sorted(project.iterdir())
-    done = built(project)
+    done = build(project)
     assert done.returncode == 1
     assert done.stderr.startswith("docs/index.md:4: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
@@ -244,14 +273,44 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path) -
     assert not (project / "build" / "docs" / "inputs.json").exists()
 
 
-def test_what_ends_sphinx_is_told_once(project: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--fresh",), ("--explain",)])
+def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
     """A file of rules that does not parse is one fault of one file."""
     (project / "src" / "lifespec" / "conformance" / "rules.toml").write_text("[a\n")
     (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\nText.\n:::\n")
-    done = built(project)
+    done = build(project, *options)
     assert done.returncode == 1
     assert done.stderr.startswith("src/lifespec/conformance/rules.toml:1: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
+
+
+def test_a_terminal_is_told_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so once for each page that was read."""
+    monkeypatch.setattr(building, "HERE", tmp_path)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    (tmp_path / "index.md").write_text("")
+    english = building.Build("en", tmp_path)
+    english.doctrees.mkdir(parents=True)
+    (english.doctrees / "index.doctree").write_bytes(b"")
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        english.process = process
+        monkeypatch.setattr(time, "sleep", patient(process))
+        building._wait([english])
+    assert capsys.readouterr().out == "\r  pages read, of 1: English 1 \n"
+
+
+def patient(process: subprocess.Popen[bytes]) -> Callable[[float], None]:
+    """Return a sleep after whose second time the process is over."""
+    times: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        times.append(seconds)
+        if len(times) > 1:
+            process.communicate(b"\n")
+
+    return sleep
 
 
 def test_a_wrong_command_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:

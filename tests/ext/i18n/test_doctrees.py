@@ -169,3 +169,5 @@ def test_a_page_that_was_read_in_one_language_only_is_a_fault(tmp_path: Path) ->
     (fault,) = doctrees.stored(tmp_path / "en", tmp_path / "zh", tmp_path)
     sentence = "the page a was not read in both languages."
     assert fault == Fault(str(tmp_path / "zh" / "a.doctree"), 1, sentence)
+    assert list(doctrees.stored(tmp_path / "en", tmp_path / "zh", tmp_path, {"b"})) == []
+    assert list(doctrees.stored(tmp_path / "en", tmp_path / "zh", tmp_path, {"a"})) == [fault]
