@@ -389,7 +389,7 @@ async def test_the_server_breaks() -> None:
     async def send(message: Any) -> None:
         log.append(message["type"])
 
-    app = compose(part(log, "a"), part(log, "b"))
+    app = combine_lifespans(part(log, "a"), part(log, "b"))
     with pytest.raises(ConnectionError):
         await app({"type": "lifespan"}, receive, send)
     assert log == ["+a", "+b", "lifespan.startup.complete", "-b", "-a"]

@@ -1125,7 +1125,9 @@ async def test_two_callable(said: Any) -> None:
     async with Lifespan(App) as lifespan:  # type: ignore[arg-type]
         assert lifespan.outcome == "unsupported"
     assert isinstance(lifespan.error, TypeError)
-    hint = "The call itself raised.  double_to_single_callable adapts a double-callable application."
+    hint = (
+        "The call itself raised.  double_to_single_callable adapts a double-callable application."
+    )
     assert lifespan.error.__notes__ == [hint]
     assert said == [
         ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
