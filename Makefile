@@ -11,9 +11,9 @@ SHELL = /bin/sh
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
-SRC_TESTS = $(wildcard tests/test_*.py tests/testing/test_*.py)
+SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh translate matrix mutation drift lock clean
+.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate matrix mutation drift lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -68,6 +68,9 @@ fresh: .venv/complete
 
 catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 	@$(RUN) docs/catalogs.py --check
+
+release: .venv/complete  ## name the entries that wait for a translation: a release may have none
+	@$(RUN) docs/catalogs.py --release
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py

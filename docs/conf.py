@@ -42,7 +42,7 @@ gettext_location = False
 gettext_allow_fuzzy_translations = False
 locale_dirs = ["../locales"]
 # The file of rules, from here.
-rules_file = "../src/lifespec/conformance/rules.toml"
+rules_file = "../src/lifespec/conformance/data/rules.toml"
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3

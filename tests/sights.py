@@ -3,7 +3,7 @@
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.seen import Answer, Seen
+from lifespec.conformance.server.observation import Answer, Seen
 
 __all__ = ["answered", "line", "saw"]
 

@@ -245,7 +245,7 @@ def test_an_installation_that_lacks_the_rules(
 ) -> None:
     """The sentence says which file is missing."""
     monkeypatch.setattr(explain.resources, "files", lambda _: tmp_path)
-    path = tmp_path / "explain.en.json"
+    path = tmp_path / "data" / "explain.en.json"
     said = refusal("explain", "startup-sent", "--language", "en")
     assert said == f"this installation has no {path}: install lifespec again"
 
@@ -333,7 +333,7 @@ def test_what_others_said_is_one_plain_line(refusal: Callable[..., str]) -> None
 
 def test_a_command_loads_what_it_needs() -> None:
     """Nobody waits for the suite who copies a file, nor for rich who asks for help."""
-    for arguments, absent in ((["--help"], "checking"), (["check", "--help"], "report")):
+    for arguments, absent in ((["--help"], "cli"), (["check", "--help"], "report.terminal")):
         program = f"import sys; from lifespec.cli import main\ntry: main({arguments!r})\n"
         program += "finally: print(*sys.modules)"
         command = [sys.executable, "-c", program]

@@ -62,6 +62,7 @@ def test_a_skip_fails_where_nothing_may_skip(tmp_path: Path) -> None:
     expected = '@pytest.mark.xfail(reason="known")\ndef test_it(): raise ValueError'
     status, output = outcome(tmp_path, "1", *tests, needing(HERE), expected)
     assert status != 0
-    assert "1 failed, 1 passed, 1 xfailed, 4 errors in" in output
+    # under -O pytest warns that assertions do nothing
+    assert re.search("1 failed, 1 passed, 1 xfailed, (1 warning, )?4 errors in", output)
     told = re.findall(r"(\w+\.py):\d+: .*no-such-program.*: this must run", output)
     assert sorted(set(told)) == [f"test_{number}.py" for number in range(5)]

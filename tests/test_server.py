@@ -72,6 +72,11 @@ async def correct(scope: Any, receive: Any, send: Any) -> None:
             return
 
 
+async def within(call: Any) -> None:
+    """Await a call within a limit: before Python 3.12 that makes a task of it."""
+    await asyncio.wait_for(call, 9)
+
+
 # ---- the table ------------------------------------------------------------------------------
 
 ROWS = [(phase, what, *row) for phase, rows in TABLE.items() for what, row in rows.items()]
@@ -1193,7 +1198,7 @@ async def test_own_task_and_context() -> None:
 
 @pytest.mark.parametrize(
     ("script", "outcome"),
-    [([], "declined"), (["receive", STARTED], "left"), ([ValueError()], "declined")],
+    [([], "unsupported"), (["receive", STARTED], "returned"), ([ValueError()], "unsupported")],
 )
 async def test_over_at_once(script: list[Any], outcome: str) -> None:
     """A call that is over before startup() returned has the outcome it always had."""
@@ -1205,7 +1210,7 @@ async def test_over_at_once(script: list[Any], outcome: str) -> None:
             await (receive() if step == "receive" else send(step))
 
     async with Lifespan(app) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
         await asyncio.sleep(0)
     assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
     assert lifespan.task.done()
@@ -1224,7 +1229,7 @@ async def test_blocks_past_the_limit() -> None:
         lifespan = Lifespan(app, startup_timeout=1)
         with pytest.raises(StartupTimeout, match="within 1 s"):
             await lifespan.startup()
-        assert (lifespan.outcome, lifespan.phase) == ("timed out", "ended")
+        assert (lifespan.outcome, lifespan.phase) == ("timed_out", "ended")
 
 
 async def test_cancels_its_server_at_once() -> None:
@@ -1414,6 +1419,34 @@ async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
     assert cleaned == [0]
 
 
+@pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within])
+async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None:
+    """The end of a receive loop is not logged as an exception of the application."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await wait(correct(scope, receive, send))
+        await wait(receive())
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert (asyncio.get_running_loop().time(), lifespan.outcome) == (0, "complete")
+    assert said == []
+
+
+async def test_a_second_cancellation_with_the_same_message() -> None:
+    """Only a cancel scope repeats itself: whoever cancels twice with a reason is in a hurry."""
+    app = says("receive", STARTED, "receive", 60, STOPPED)
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    stopping = asyncio.create_task(lifespan.shutdown())
+    for _ in range(3):
+        await asyncio.sleep(0.1)
+        stopping.cancel("stop")
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert asyncio.get_running_loop().time() < 1
+
+
 async def test_a_receiver_that_swallows_its_cancellation() -> None:
     """A task that asks again and again after the final answer waits, and blocks nobody."""
     swallowed = []
@@ -1533,7 +1566,10 @@ def test_no_number_of_seconds(limit: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", ["startup_timeout", "shutdown_timeout", "grace"])
-@pytest.mark.parametrize("value", [-1, float("nan"), 10**400])
+@pytest.mark.parametrize(
+    "value",
+    [-1, float("nan"), pytest.param(10**400, id="large"), pytest.param(10**5000, id="huge")],
+)
 def test_wrong_limit(limit: str, value: float) -> None:
     """A limit below 0 is refused with a sentence."""
     with pytest.raises(ValueError, match="a limit is None or seconds from 0 on, not"):

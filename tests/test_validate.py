@@ -41,7 +41,7 @@ LEVELS = {*MUST, "should", "should not", "may"}
 @functools.cache
 def sources() -> dict[str, Any]:
     """Return rules.toml."""
-    text = resources.files("lifespec.conformance").joinpath("rules.toml").read_text("utf-8")
+    text = resources.files("lifespec.conformance").joinpath("data/rules.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 

@@ -200,11 +200,11 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _add_check(parser: Parser) -> None:
-    import_module("lifespec.conformance.checking").add_subjects(parser)
+    import_module("lifespec.conformance.cli").add_subjects(parser)
 
 
 def _add_cases(parser: Parser) -> None:
-    import_module("lifespec.conformance.checking").add_filters(parser)
+    import_module("lifespec.conformance.cli").add_filters(parser)
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {

@@ -176,7 +176,7 @@ class Conversation(Generic[State]):
         self.outcome: Outcome | None = None
         self.inbox: list[dict[str, str]] = []
         self.asked = self.message = ""
-        self.idle = False
+        self.idle = self.receiver_ended = False
         self.limit: tuple[Phase, float, float] | None = None  # phase, deadline, seconds
 
     def __repr__(self) -> str:
@@ -272,7 +272,8 @@ class Conversation(Generic[State]):
         if self.limit:
             self.expire_if_late()
         self.raised = error
-        if obeyed and self.phase in {"dismissed", "ended"}:
+        ended_by_us = self.phase in {"dismissed", "ended"} or self.receiver_ended
+        if obeyed and ended_by_us:
             self.happened("returned")
         elif error is self.unfit:  # and not that of another one, further in
             self.phase = "ended"
@@ -323,24 +324,22 @@ def seconds(limit: float | None) -> float | None:
     if limit is None:
         return None
     if isinstance(limit, (str, bytes)):
-        raise TypeError(f"a limit is None or seconds, not {limit!r}")
+        raise TypeError(f"a limit is None or seconds, not {shown(limit)}")
     try:
         number = float(limit)
     except OverflowError:
         number = -1.0
     if not number >= 0:
-        raise ValueError(f"a limit is None or seconds from 0 on, not {limit!r}")
+        raise ValueError(f"a limit is None or seconds from 0 on, not {shown(limit)}")
     return None if number == float("inf") else number + 0.0  # -0.0 becomes 0.0
 
 
 def repeats(error: BaseException, first: BaseException | None) -> bool:
     """Tell whether a cancellation is the same one as the first, delivered again.
 
-    A cancel scope of anyio cancels its task at every wait, with its name as the message.
+    A cancel scope of anyio cancels its task at every wait, and names itself in the message.
     """
-    if first is None or not isinstance(error, type(first)):
-        return False
-    return bool(error.args) and error.args == first.args
+    return first is not None and "cancel scope" in str(error) and str(error) == str(first)
 
 
 def shown(value: object) -> str:
@@ -475,6 +474,7 @@ class Lifespan(Conversation[State]):
         if task is self.task:
             self.happened("cancelled")
         elif task and not task.cancelling():  # once: a loop that swallows it would never wait
+            self.receiver_ended = True
             task.cancel()
 
     async def _break_off(self, cancelled: BaseException) -> None:

@@ -164,7 +164,7 @@ def test_what_runs_is_what_was_decided(language: str) -> None:
 
 def test_who_decided_is_what_the_rules_say() -> None:
     """What a text says is laid to it, and what is ours to nobody else."""
-    book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "rules.toml")
+    book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml")
     text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
     found, named = {}, {}
     for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):

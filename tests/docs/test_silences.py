@@ -9,7 +9,9 @@ from published import ROOT
 __all__: list[str] = []
 
 PAGE = (ROOT / "docs" / "silences.md").read_text(encoding="utf-8")
-RULES = tomllib.loads((ROOT / "src" / "lifespec" / "conformance" / "rules.toml").read_text())
+RULES = tomllib.loads(
+    (ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml").read_text()
+)
 ENTRIES = re.split(r"^### ", PAGE.partition("## Errata")[0], flags=re.MULTILINE)[1:]
 TERMS = ["The texts", "Readings", "Ours"]
 CITED = re.compile(r"\b[a-z][\w-]*#\d+")

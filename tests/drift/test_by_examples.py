@@ -94,7 +94,7 @@ def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
     text = mutated.source("application")
     example = block(USE, "double_to_single_callable")
     assert tried(text, tmp_path, example) == {"en": ["", ""], "zh": ["", ""]}
-    found = tried(f"{text}\nsingle_callable.__name__ = 'other'\n", tmp_path, example)
+    found = tried(f"{text}\ndouble_to_single_callable.__name__ = 'other'\n", tmp_path, example)
     assert found["en"] == found["zh"]
     assert found["en"][0] == "docs/a.md:3"
     assert "printed 'other'" in found["en"][1]

@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
         )
     (root / "docs" / "index.md").write_text(INDEX)
-    rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.write_text("")
     rules.with_name("cases.toml").write_text("")
     for language in ("en", "zh"):
@@ -55,7 +55,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(ROOT / "locales" / "zh_CN" / "LC_MESSAGES" / f"{name}.po", catalogs)
     commanded(root, "catalogs.py")
     index = catalogs / "index.po"
-    index.write_text(index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"'))
+    filled = index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"')
+    index.write_text(filled.replace("#, waiting\n", ""))
     return root
 
 
@@ -108,7 +109,7 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
     assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
     assert said[-2] == "  changed:  docs/examples.json"
-    assert said[-3].endswith("0 untranslated, 0 fuzzy, 0 obsolete")
+    assert said[-3].endswith(" in all, 0 waiting for a translation")
     assert said[-1].endswith("Open site/index.html")
     assert (project / "site" / "zh-cn" / "index.html").exists()
 
@@ -224,7 +225,7 @@ def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) 
 
 def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Run) -> None:
     """In both languages, and only where the site is built in its own place and is whole."""
-    rules = project / "src" / "lifespec" / "conformance"
+    rules = project / "src" / "lifespec" / "conformance" / "data"
     files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
     words = rules / "words.zh.json"
     words.unlink()
@@ -245,13 +246,13 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Ru
     text = catalog.read_text().replace(
         '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
     )
-    catalog.write_text(text)
+    catalog.write_text(text.replace("#, waiting\n", ""))
     done = build(project, "--into", str(project / "other"))
     assert done.returncode == 0, done.stderr
     assert chinese.read_text() == "{}\n"
     said = build(project).stdout
     assert [line for line in said.splitlines() if "changed:" in line] == [
-        f"  changed:  src/lifespec/conformance/{chinese.name}",  # the English was right
+        f"  changed:  src/lifespec/conformance/data/{chinese.name}",  # the English was right
         "  changed:  docs/examples.json",
     ]
     texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
@@ -276,11 +277,11 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
 @pytest.mark.parametrize("options", [(), ("--fresh",), ("--explain",)])
 def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
     """A file of rules that does not parse is one fault of one file."""
-    (project / "src" / "lifespec" / "conformance" / "rules.toml").write_text("[a\n")
+    (project / "src" / "lifespec" / "conformance" / "data" / "rules.toml").write_text("[a\n")
     (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\nText.\n:::\n")
     done = build(project, *options)
     assert done.returncode == 1
-    assert done.stderr.startswith("src/lifespec/conformance/rules.toml:1: ")
+    assert done.stderr.startswith("src/lifespec/conformance/data/rules.toml:1: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
 
 
@@ -371,10 +372,32 @@ def test_the_first_page_links_to_both_languages(base: str, link: str) -> None:
     assert '<a href="en/index.html"' in page
 
 
-def test_what_catalogs_lack_is_counted(tmp_path: Path) -> None:
-    """Untranslated, fuzzy, obsolete."""
-    text = (
-        'msgid "a"\nmsgstr ""\n\n#, fuzzy\nmsgid "b"\nmsgstr "x"\n\n#~ msgid "c"\n#~ msgstr "x"\n'
+def test_an_english_fix_is_built_without_chinese(project: Path, build: Run) -> None:
+    """The Chinese page has the English sentence with a note; a release refuses it."""
+    page = project / "docs" / "index.md"
+    page.write_text(f"{page.read_text()}\nA `new` sentence.\n")
+    done = build(project)
+    assert done.returncode == 1
+    assert done.stderr.startswith("docs/index.md:10: 'A `new` sentence.' is missing in locales/")
+    commanded(project, "catalogs.py")
+    done = build(project)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " in all, 1 waiting for a translation\n" in done.stdout
+    english, chinese = (
+        (project / "site" / language / "index.html").read_text() for language in ("en", "zh-cn")
     )
-    (tmp_path / "a.po").write_text(text)
-    assert counted(tmp_path) == {"untranslated": 1, "fuzzy": 1, "obsolete": 1}
+    assert "waiting" not in english
+    assert 'sentence.<span class="waiting"> [待翻译]</span></p>' in chinese
+    for options in (["--release"], ["--release", "--fresh"]):
+        done = build(project, *options)
+        assert done.returncode == 1
+        assert done.stderr == (
+            "locales/zh_CN/LC_MESSAGES/index.po:12: 'A `new` sentence.' is waiting for a "
+            "translation.\nThe site was not built: 1 fault.\n"
+        )
+
+
+def test_what_catalogs_have_and_lack_is_counted(tmp_path: Path) -> None:
+    """In all, and those that wait."""
+    (tmp_path / "a.po").write_text('msgid "a"\nmsgstr "x"\n\n#, waiting\nmsgid "b"\nmsgstr ""\n')
+    assert counted(tmp_path) == {"in all": 2, "waiting for a translation": 1}

@@ -18,10 +18,11 @@ from sphinx.locale import translators
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from lifespec.conformance import cases, i18n
 from lifespec.validate import EVENTS
 from lifespec_docs import translate
 from lifespec_docs.examples import runner
-from lifespec_docs.i18n import doctrees, extraction
+from lifespec_docs.i18n import doctrees, extraction, messages
 
 __all__: list[str] = []
 
@@ -134,7 +135,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("_static", "_templates"):
         shutil.copytree(true / "docs" / folder, root / "docs" / folder)
     (root / "docs" / "index.md").write_text(PAGE)
-    rules = root / "src" / "lifespec" / "conformance" / "rules.toml"
+    rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.parent.mkdir(parents=True)
     rules.write_text(RULES)
     (root / translate.CATALOGS).mkdir(parents=True)
@@ -143,6 +144,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for english, chinese in CHINESE.items():
         entry = f'msgid "{english}"\nmsgstr "'
         Project(root).change(CATALOG, entry, f"{entry}{chinese}")
+    assert translate.main([], root) == 0
     return root
 
 
@@ -263,6 +265,107 @@ def test_a_fault_is_told_by_the_command(
     faults = project.check()
     assert translate.main(["--check"], project.root) == 1
     assert set(faults) <= set(capsys.readouterr().out.splitlines())
+
+
+# What contributing describes, walked; what is forgotten is named with file and line.
+NEW_RULE = """
+[quiet]
+party = "server"
+observable = "no"
+says = "The server must rest."
+source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
+"""
+BOX = "\n```{rule} quiet\nThe server must rest.\n```\n"
+EXAMPLE = "\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
+NEW_CASE = """
+[once-more]
+party = "application"
+says = "The application is called once more."
+script = ["call", "offer lifespan.startup", "await startup"]
+expect = {startup-answered = "answered"}
+"""
+
+
+def renewed(project: Project, capsys: pytest.CaptureFixture[str]) -> str:
+    """Renew the catalogs; give the end of what was said."""
+    assert translate.main([], project.root) == 0
+    return capsys.readouterr().out.splitlines()[-1].rpartition(", ")[2]
+
+
+def test_a_sentence_is_changed_as_contributing_describes(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Page and catalog; it is built without Chinese, with the older Chinese kept for the next."""
+    line = project.change("docs/index.md", "waits 10 s", "waits 9 s")
+    assert project.check()[0].startswith(f"docs/index.md:{line}: 'The server waits 9 s")
+    assert renewed(project, capsys) == "1 waiting for a translation"
+    assert project.build("en") == project.build("zh_CN") == project.check() == []
+    assert project.compare() == []
+    assert translate.main(["--release"], project.root) == 1
+    assert capsys.readouterr().out.startswith(f"{CATALOG}:")
+    catalog = (project.root / CATALOG).read_text()
+    (kept,) = re.findall("# Chinese before: (.*)", catalog)
+    (entry,) = re.findall(
+        '(msgid "The server waits 9 .*\nmsgstr ")"', (project.root / CATALOG).read_text()
+    )
+    project.change(CATALOG, f'{entry}"', f'{entry}{kept.replace("10", "9")}"')
+    assert "is translated: `make translate` takes the mark" in project.check()[0]
+    assert renewed(project, capsys) == "0 waiting for a translation"
+    assert project.check() == []
+    assert "before:" not in (project.root / CATALOG).read_text()
+
+
+def test_a_rule_is_added_as_contributing_describes(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file of rules, the page and its catalog."""
+    (rules,) = (project.root / "src").rglob("rules.toml")
+    rules.write_text(RULES + NEW_RULE)
+    line = f"{RULES}{NEW_RULE}".split("\n").index("[quiet]") + 1
+    place = f"{rules.relative_to(project.root)}:{line}: "
+    assert project.build("en") == [f"{place}WARNING: No page has the rule 'quiet'."]
+    page = project.root / "docs" / "index.md"
+    page.write_text(PAGE + BOX)
+    box = f"{PAGE}{BOX}".split("\n").index("```{rule} quiet") + 1
+    sentence = "No example follows the rule 'quiet'."
+    assert project.build("en") == [f"docs/index.md:{box}: WARNING: {sentence}"]
+    page.write_text(PAGE + BOX + EXAMPLE)
+    assert project.build("en") == []
+    (fault,) = project.check()
+    assert fault.startswith(f"docs/index.md:{box + 1}: 'The server must rest.' is missing in ")
+    assert renewed(project, capsys) == "1 waiting for a translation"
+    entry = 'msgid "The server must rest."\nmsgstr "'
+    project.change(CATALOG, f'{entry}"', f'{entry}服务器必须安静。"')
+    assert renewed(project, capsys) == "0 waiting for a translation"
+    assert project.build("zh_CN") == project.compare() == []
+    translators.clear()
+    assert project.check() == []
+
+
+@pytest.mark.parametrize("kind", ["case", "message"])
+def test_a_case_or_a_message_is_added_as_contributing_describes(
+    project: Project, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Its sentence is a message of the catalog of words; where it is missing there is told."""
+    says = "The application is called once more."
+    with pytest.raises(cases.CaseError, match=r"^cases\.toml: \[once-more\]: 'sing' is no verb"):
+        cases.read(NEW_CASE.replace('"call"', '"sing"'), "cases.toml")
+    if kind == "case":
+        more = (*cases.load(), *cases.read(NEW_CASE, "cases.toml"))
+        monkeypatch.setattr(cases, "load", lambda: more)
+    else:
+        monkeypatch.setattr(i18n, "WORDS", (*i18n.WORDS, says))
+    messages.messages.cache_clear()
+    try:
+        (fault,) = translate.faults(project.root, extraction.fresh(project.root / "docs"))
+        words = f"{translate.CATALOGS}/lifespec.po"
+        assert str(fault).endswith(f": {says!r} is missing in {words}: run `make translate`.")
+        assert translate.main([], project.root) == 0
+        (fault,) = translate.waiting(project.root)
+        assert (fault.file, says in fault.sentence) == (words, True)
+        assert translate.faults(project.root, extraction.fresh(project.root / "docs")) == []
+    finally:
+        messages.messages.cache_clear()
 
 
 EVENT = re.compile(r"lifespan\.[\w.]+\b")

@@ -64,7 +64,7 @@ class Project:
         """Renew; give what is new and what is gone."""
         status, lines = self.run()
         assert status == 0
-        assert re.fullmatch(r"3 catalogs, \d messages", lines[-1])
+        assert re.fullmatch(r"3 catalogs, \d messages, \d waiting for a translation", lines[-1])
         return lines[:-1]
 
     def checked(self) -> list[str]:
@@ -93,6 +93,7 @@ def whole(project: Project) -> Project:
         for english, chinese in CHINESE.items():
             text = text.replace(f'"{english}"\nmsgstr ""', f'"{english}"\nmsgstr "{chinese}"')
         path.write_text(text)
+    project.run()  # takes the marks off
     return project
 
 
@@ -130,7 +131,45 @@ def test_a_changed_message_is_new_and_its_translation_is_gone(whole: Project) ->
         f"{OTHER}: gone: # one",
         "    # 一",
     ]
-    assert 'msgid "# two"\nmsgstr ""\n' in whole.read(OTHER)
+    assert (
+        '# English before: # one\n# Chinese before: # 一\n#, waiting\nmsgid "# two"\nmsgstr ""\n'
+    ) in whole.read(OTHER)
+
+
+def test_an_entry_that_waits_is_counted_and_only_a_release_refuses_it(whole: Project) -> None:
+    """Its older text stands above it, also when the English changes again, until it is filled."""
+    whole.change("docs/other.md", "# one", "# two")
+    assert whole.run()[1][-1].endswith(", 1 waiting for a translation")
+    assert whole.checked() == []
+    assert whole.run("--release") == (1, [f"{OTHER}:15: '# two' is waiting for a translation."])
+    before = whole.read(OTHER)
+    whole.change("docs/other.md", "# two", "# three")
+    whole.run()
+    assert whole.read(OTHER) == before.replace("# two", "# three")
+    whole.change(OTHER, 'msgid "# three"\nmsgstr ""', 'msgid "# three"\nmsgstr "# 三"')
+    assert whole.checked() == [
+        f"{OTHER}:15: '# three' is translated: `make translate` takes the mark “waiting” off."
+    ]
+    assert whole.renewed() == whole.checked() == []
+    assert 'msgid "# three"\nmsgstr "# 三"\n' in whole.read(OTHER)
+    assert "before:" not in whole.read(OTHER)
+    assert "waiting" not in whole.read(OTHER)
+    assert whole.run("--release") == (0, [])
+
+
+def test_a_page_that_does_not_read_cleanly_leaves_the_catalogs_alone(whole: Project) -> None:
+    """What could not be read has no messages; its translations would be thrown away."""
+    whole.change("docs/conf.py", "extensions = [", "extensions = ['sphinx.ext.autodoc', ")
+    whole.write(
+        "docs/other.md", "# Another page\n\n```{eval-rst}\n.. autofunction:: no.such\n```\n"
+    )
+    before = whole.read(OTHER)
+    for options in ([], ["--check"]):
+        status, lines = whole.run(*options)
+        assert status == 2
+        assert lines[0].startswith("WARNING: autodoc: failed to import ")
+        assert lines[-1] == "No catalog was read or written, since a page did not read cleanly."
+    assert whole.read(OTHER) == before
 
 
 def test_a_translation_is_kept_where_the_message_moved_to_another_page(whole: Project) -> None:

@@ -15,14 +15,15 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec.conformance import brokers, drivers, servers
 from lifespec.conformance.cases import Case
-from lifespec.conformance.servers import Job
-from lifespec.conformance.subjects import OfPerl
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.process import OfPerl
 
 __all__ = ["RECORDS", "findings", "recorded"]
 
@@ -43,6 +44,7 @@ SERVERS = {  # name: the packages whose versions count, and the command
         "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
     ),
 }
+LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
 ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
 AMGI = {  # name: the broker, and the module of the server
@@ -71,7 +73,7 @@ def driver(name: str, *others: str) -> Subject:
     """Return a driver that the suite knows; the versions of others count, too."""
     command = f"lifespec check driver {name}"
     return Subject(
-        lambda folder: drivers.job(name, python=f"{folder / 'python'}"), command, [name, *others]
+        lambda folder: clients.job(name, python=f"{folder / 'python'}"), command, [name, *others]
     )
 
 
@@ -126,7 +128,7 @@ def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
         {key: getattr(each, key) for key in ("case", "slug", "verdict")}
         | {"actual": ADDRESS.sub("0x…", each.actual)}
         | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
-        for each in servers.check(job, chosen).findings
+        for each in server_check.check(job, chosen).findings
     ]
 
 
@@ -136,7 +138,7 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
     began = time.monotonic()
-    found = findings(subject.job(folder), servers.chosen())
+    found = findings(subject.job(folder), server_check.chosen())
     return {
         "name": name,
         "command": subject.command,
@@ -146,9 +148,26 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     }
 
 
+def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
+    """Yield a sentence for each package whose version counts and that is not installed by name."""
+    here = Path(__file__).read_text("utf-8").split("\n")
+    for name, subject in subjects.items():
+        line = next((n for n, text in enumerate(here, 1) if f'"{name}"' in text), 1)
+        for package in subject.packages:
+            if not re.search(rf"^{re.escape(package)}==", locked, re.IGNORECASE | re.MULTILINE):
+                yield (
+                    f"tests/matrix/run.py:{line}: .ci/matrix.txt does not have the package "
+                    f"{package!r} of {name!r}: add it to the group matrix of pyproject.toml, "
+                    "then run `make lock`."
+                )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Put the subjects on trial, one after the other."""
     folder, file, *names = arguments
+    if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
+        print(*missing, sep="\n", file=sys.stderr)
+        return 2
     before = json.loads(Path(file).read_text("utf-8"))["subjects"] if Path(file).exists() else []
     rows = {row["name"]: row for row in before}
     record = Path(file).stem

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lifespec.conformance import servers
 from lifespec.conformance.cases import Case, rules
-from lifespec.conformance.servers import Job
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Job
 from servers import BEFORE, MUTANTS
 
 __all__ = ["NOT_SPECIFIED", "REFERENCE", "faults", "job", "named"]
@@ -34,7 +34,7 @@ def job(program: Path, dialect: str = "asgi 2.0") -> Job:
 
 def faults(program: Path, cases: Sequence[Case], dialect: str = "asgi 2.0") -> set[str]:
     """Return the rules that the suite finds broken."""
-    found = servers.check(job(program, dialect), cases).findings
+    found = server_check.check(job(program, dialect), cases).findings
     return {each.slug for each in found if each.verdict in FAULTS and each.case != NOT_SPECIFIED}
 
 
@@ -48,7 +48,7 @@ def tried(slug: str) -> bool:
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         mutant = MUTANTS[slug]
-        found = faults(mutant.written(Path(folder)), servers.chosen(), mutant.dialect)
+        found = faults(mutant.written(Path(folder)), server_check.chosen(), mutant.dialect)
     right = slug in found and found <= named(slug)
     seconds = time.monotonic() - began
     print(f"{'right' if right else 'WRONG'} {slug:28} {seconds:5.0f} s  {', '.join(sorted(found))}")
@@ -59,7 +59,7 @@ def main(slugs: Sequence[str]) -> int:
     """Try the mutants, and where all were wanted the reference."""
     right = [tried(slug) for slug in slugs or MUTANTS]
     if not slugs:
-        runs = [servers.check(job(REFERENCE), servers.chosen()) for _ in range(10)]
+        runs = [server_check.check(job(REFERENCE), server_check.chosen()) for _ in range(10)]
         verdicts = {
             tuple((each.case, each.slug, each.verdict) for each in run.findings) for run in runs
         }

@@ -3,7 +3,7 @@
 import pytest
 
 from applications import CORRECT, MUTANTS, Application
-from lifespec.conformance import applications
+from lifespec.conformance.app import run as app_run
 from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS
 
@@ -15,7 +15,7 @@ PAIRS = [(slug, app) for slug, apps in MUTANTS.items() for app in apps]
 
 def faults(app: Application, dialect: str = "asgi 2.0") -> set[str]:
     """Name the rules that the suite finds broken."""
-    found = applications.check(app, dialect, limit=0.5 if app.__name__ == "waits_for_ever" else 30)
+    found = app_run.check(app, dialect, limit=0.5 if app.__name__ == "waits_for_ever" else 30)
     return {finding.slug for finding in found.findings if finding.verdict in FAULTS}
 
 
@@ -30,7 +30,7 @@ def test_a_mutant_is_named_by_its_rule(slug: str, app: Application) -> None:
 @pytest.mark.parametrize("app", CORRECT, ids=lambda app: app.__name__)
 def test_what_is_right_breaks_nothing(app: Application, dialect: str) -> None:
     """An application that keeps the rules conforms, by whatever text; one that declines too."""
-    found = applications.check(app, dialect)
+    found = app_run.check(app, dialect)
     wrong = [each for each in found.findings if each.verdict in FAULTS]
     slugs = {each.slug for each in wrong}
     if dialect == "asgi 1.0":  # it has no failures
@@ -45,5 +45,5 @@ def test_ten_runs_give_the_same_verdicts() -> None:
     """Nothing is left to chance."""
     for _, app in PAIRS:
         if app.__name__ != "waits_for_ever":
-            first, *others = [applications.check(app) for _ in range(10)]
+            first, *others = [app_run.check(app) for _ in range(10)]
             assert others == [first] * 9

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import middleware
+from lifespec.conformance.app import middleware
 from lifespec.conformance.cases import rules
 from lifespec.validate import DIALECTS
 from middlewares import MUTANTS

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance import servers
-from lifespec.conformance.servers import Job
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Job
 from play import NOT_SPECIFIED, REFERENCE, faults, job, named
 from servers import BEFORE, MUTANTS, written
 
@@ -20,7 +20,9 @@ __all__: list[str] = []
 @pytest.mark.parametrize("slug", MUTANTS)
 def test_a_mutant_is_named_by_its_rule(slug: str, tmp_path: Path) -> None:
     """The suite names the rule that it breaks, what that implies, and no other."""
-    expecting = [case for case in servers.chosen() if slug in {each.slug for each in case.expect}]
+    expecting = [
+        case for case in server_check.chosen() if slug in {each.slug for each in case.expect}
+    ]
     judging = [case for case in expecting if not case.real]  # those take long
     mutant = MUTANTS[slug]
     found = faults(mutant.written(tmp_path), judging, mutant.dialect)
@@ -30,11 +32,11 @@ def test_a_mutant_is_named_by_its_rule(slug: str, tmp_path: Path) -> None:
 
 def test_the_reference_passes_everywhere() -> None:
     """Each case that can be played with one process, by what is specified and by what is not."""
-    found = servers.check(
-        Job((sys.executable, str(REFERENCE), "{app}", "--port", "{port}")), servers.chosen()
+    found = server_check.check(
+        Job((sys.executable, str(REFERENCE), "{app}", "--port", "{port}")), server_check.chosen()
     )
     others = {(each.case, each.verdict) for each in found.findings if each.verdict != "pass"}
-    workers = {case.name for case in servers.chosen() if case.workers > 1}
+    workers = {case.name for case in server_check.chosen() if case.workers > 1}
     skipped = {*workers, "port-in-use"}  # it listens before it calls the application
     assert others == {(NOT_SPECIFIED, "info"), *((name, "skip") for name in skipped)}
     assert found.status(strict=True) == 0
@@ -45,7 +47,7 @@ def test_the_reference_passes_everywhere() -> None:
 def test_the_reference_as_a_server_of_another_text(dialect: str, tmp_path: Path) -> None:
     """With workers, and judged by that text, it conforms everywhere: what breaks is the mutant."""
     program = written(tmp_path, *BEFORE[dialect])
-    found = servers.check(job(program, dialect), servers.chosen())
+    found = server_check.check(job(program, dialect), server_check.chosen())
     wrong = {each.case for each in found.findings if each.verdict not in ("pass", "skip")}
     assert wrong <= {NOT_SPECIFIED}
     assert {each.slug for each in found.findings if each.case == "two-workers"} >= {"scope-worker"}

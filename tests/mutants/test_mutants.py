@@ -9,6 +9,7 @@ import middlewares
 import servers
 from lifespec.conformance import cases
 from lifespec.conformance.cases import rules
+from sentences import place
 
 __all__: list[str] = []
 
@@ -27,11 +28,17 @@ ALLOWING = {slug for slug, rule in rules().items() if {*rule.levels.values()} - 
 def test_each_rule_that_can_be_seen_is_expected_by_a_case() -> None:
     """And no case expects a rule that nobody can observe."""
     seen = {slug for slug, rule in rules().items() if rule.observable != "no"}
-    assert set.union(*EXPECTED.values()) == seen
+    expected = set.union(*EXPECTED.values())
+    without = [f"{place(slug)}: no case of cases.toml expects {slug!r}" for slug in seen - expected]
+    assert not without, "\n".join(without)
+    assert expected == seen
 
 
 def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
     """One for each party whose duty it is, and no mutant is of a rule that nobody can observe."""
     for party, mutants in MUTANTS.items():
         theirs = {slug for slug, rule in rules().items() if party in (rule.party, "middleware")}
-        assert {*mutants} == (EXPECTED[party] & theirs) - ALLOWING, party
+        wanted = (EXPECTED[party] & theirs) - ALLOWING
+        without = [f"{place(slug)}: no {party} breaks {slug!r}" for slug in wanted - {*mutants}]
+        assert not without, "\n".join(without)
+        assert {*mutants} == wanted, party

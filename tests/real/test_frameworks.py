@@ -11,8 +11,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lifespec.conformance import applications, middleware
-from lifespec.conformance.findings import Report
+from lifespec.conformance.app import middleware
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.report.model import Report
 
 __all__: list[str] = []
 
@@ -32,7 +33,7 @@ async def pool(_: Starlette) -> AsyncIterator[dict[str, Any]]:
 def test_starlette() -> None:
     """It takes whatever comes for the next event that it waits for; all else is as it should be."""
     for app in (Starlette(lifespan=pool), Starlette()):
-        found = applications.check(app)
+        found = app_run.check(app)
         assert faults(found) == {"receive-refuses-unknown": "warn"}
         theirs = "This comes from Starlette (starlette.routing), not from your code."
         assert {each.whose for each in found.findings if each.verdict == "warn"} == {theirs}
@@ -46,7 +47,7 @@ def test_what_an_author_adds_is_theirs() -> None:
         if scope["type"] == "http":
             await Starlette()(scope, receive, send)
 
-    found = applications.check(dropping)
+    found = app_run.check(dropping)
     assert (found.supported, found.status(), found.status(strict=True)) == (False, 0, 1)
     assert "middleware may drop the scope" in found.note
 
@@ -59,7 +60,7 @@ def test_a_start_that_fails_cannot_be_checked() -> None:
         raise ConnectionError("no database at db-1")
         yield
 
-    found = applications.check(Starlette(lifespan=no_database))
+    found = app_run.check(Starlette(lifespan=no_database))
     assert found.status() == 2
     assert "its startup failed" in found.unchecked
     assert "ConnectionError: no database at db-1" in found.unchecked
@@ -67,7 +68,7 @@ def test_a_start_that_fails_cannot_be_checked() -> None:
 
 def test_starlette_says_why_it_does_not_start() -> None:
     """Where the server offers no state that is needed, it sends startup.failed."""
-    (found,) = applications.check(Starlette(lifespan=pool)).by_rule()["state-may-be-missing"]
+    (found,) = app_run.check(Starlette(lifespan=pool)).by_rule()["state-may-be-missing"]
     assert found.verdict == "pass"
     assert found.actual == (
         "Startup was answered with failed: RuntimeError:"

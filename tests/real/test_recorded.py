@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import servers
+from lifespec.conformance.server import check as server_check
 
 __all__: list[str] = []
 
@@ -92,7 +92,7 @@ def test_it_does_what_was_recorded(record: str, name: str, cases: list[str]) -> 
     assert row["versions"] == {package: version(package) for package in subject.packages}
     assert row["command"] == subject.command
     job = subject.job(Path(sys.executable).parent)
-    now, before = told(MATRIX["findings"](job, servers.chosen(cases))), told(row["findings"])
+    now, before = told(MATRIX["findings"](job, server_check.chosen(cases))), told(row["findings"])
     assert now == {key: before[key] for key in now}
     verdicts = {verdict for verdict, _ in now.values()}
     assert verdicts >= {"pass", "info"}

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["DUTIES", "LIST", "Sentence", "faults", "listed", "main", "sentences"]
+__all__ = ["DUTIES", "LIST", "Sentence", "faults", "listed", "main", "place", "sentences"]
 
 LIST = Path(__file__).with_name("sentences.toml")
 # The words by which a text lays a duty on somebody, or lets somebody off.
@@ -44,6 +44,15 @@ class Sentence(NamedTuple):
     def hash(self) -> str:
         """The beginning of the sha256 of its words."""
         return hashlib.sha256(self.words.encode()).hexdigest()[:16]
+
+
+def place(slug: str) -> str:
+    """Return file and line of a rule."""
+    root = Path(__file__).parents[2]
+    (file,) = (root / "src").rglob("rules.toml")
+    lines = file.read_text("utf-8").split("\n")
+    line = lines.index(f"[{slug}]") + 1 if f"[{slug}]" in lines else 1
+    return f"{file.relative_to(root).as_posix()}:{line}"
 
 
 def listed() -> list[dict[str, Any]]:

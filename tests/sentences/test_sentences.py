@@ -51,7 +51,7 @@ ABSENT = {
 
 def rules() -> dict[str, Any]:
     """Return rules.toml."""
-    text = resources.files("lifespec.conformance").joinpath("rules.toml").read_text("utf-8")
+    text = resources.files("lifespec.conformance").joinpath("data/rules.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
@@ -122,6 +122,12 @@ def test_every_section_of_a_rule_is_that_of_its_sentences() -> None:
         for dialect in source["dialects"]
     }
     follow = {each for each in sourced if each[1] == "asgi"}
+    unlisted = [
+        f"{sentences.place(slug)}: {sentences.LIST.name} lists no sentence of {dialect}, section "
+        f"{section!r}, that became {slug!r}"
+        for dialect, _, section, slug in sourced - follow - said
+    ]
+    assert not unlisted, "\n".join(unlisted)
     assert said == sourced - follow
     assert {("asgi 2.0", "", section, slug) for _, _, section, slug in follow} <= said
 

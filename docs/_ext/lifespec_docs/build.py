@@ -1,6 +1,6 @@
 """Builds the site: examples, catalogs and pages of both languages, or nothing at all.
 
-    python docs/build.py [--into FOLDER] [--fresh] | --explain
+    python docs/build.py [--into FOLDER] [--release] [--fresh] | --explain
 
 What a good build read and wrote stays in `build/docs`, and what has not changed since is not done
 again.  With --fresh nothing is reused, and each language runs all its examples for itself.
@@ -8,6 +8,9 @@ again.  With --fresh nothing is reused, and each language runs all its examples 
 What `lifespec explain` shows is written from these pages into the package, and the words of the
 suite's reports from the catalogs; with --explain nothing else is, and no example runs.  A site
 built into another folder leaves all else as it is.
+
+An entry of a catalog that waits for a translation is shown in English and counted; with --release
+it is a fault.
 
 Exit status: 0 the site stands; 1 something is wrong, each fault a line with its file and line;
 2 the command was not understood.
@@ -38,7 +41,7 @@ import polib
 
 from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
-from lifespec_docs.i18n import doctrees, extraction
+from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.i18n.messages import of_reports
 from lifespec_docs.inputs import Inputs
@@ -55,7 +58,7 @@ CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 SITE = ROOT / "site"
 COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
 KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
-RULES = ROOT / "src" / "lifespec" / "conformance" / "rules.toml"
+RULES = ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
 EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
 WORDS = "words.zh.json"
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
@@ -170,12 +173,11 @@ def _near(text: str) -> str:
 
 
 def counted(folder: Path) -> dict[str, int]:
-    """Count what the catalogs lack: untranslated, fuzzy and obsolete messages."""
-    files = [polib.pofile(str(path)) for path in sorted(folder.glob("*.po"))]
+    """Count the messages of the catalogs, and those that wait for a translation."""
+    entries = [entry for path in sorted(folder.glob("*.po")) for entry in polib.pofile(str(path))]
     return {
-        "untranslated": sum(len(file.untranslated_entries()) for file in files),
-        "fuzzy": sum(len(file.fuzzy_entries()) for file in files),
-        "obsolete": sum(len(file.obsolete_entries()) for file in files),
+        "in all": len(entries),
+        "waiting for a translation": sum(map(catalogs.is_waiting, entries)),
     }
 
 
@@ -204,6 +206,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
     parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
+    parser.add_argument("--release", action="store_true", help="let no entry wait")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--fresh", action="store_true", help="reuse nothing")
     which.add_argument("--explain", action="store_true", help="the rules of the command alone")
@@ -212,7 +215,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        if given.explain:
+        if given.release and (waiting := translate.waiting(ROOT)):
+            steps = iter([str(fault) for fault in waiting])
+        elif given.explain:
             steps = _read(Path(work))
         elif given.fresh:
             steps = _fresh(Path(work), into)

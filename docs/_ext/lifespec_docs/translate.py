@@ -1,6 +1,7 @@
 """Renews the Chinese catalogs from the English pages, or checks what there is.
 
 Without an option it says what is new and what is gone, with one what is wrong: file, line, why.
+An entry without a translation waits for one; only --release calls that wrong.
 Exit status: 0 all is well; 1 something is wrong; 2 the input cannot be read.
 """
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from lifespec_docs.i18n.catalogs import Template
     from lifespec_docs.i18n.extraction import Templates
 
-__all__ = ["faults", "main", "renew"]
+__all__ = ["faults", "main", "renew", "waiting"]
 
 ROOT = Path(__file__).resolve().parents[3]
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
@@ -56,6 +57,16 @@ def _page_faults(root: Path, pages: Templates) -> Iterator[Fault]:
         yield from found or _form_faults(root, name, template, catalog)
         for pair in lint.pairs(catalog, template, name):
             yield from lint.faults(pair, pages.extensions)
+
+
+def waiting(root: Path) -> list[Fault]:
+    """Return the entries that wait for a translation."""
+    names = map(_name, _domains(root))
+    return [
+        fault
+        for name in names
+        for fault in catalogs.waiting(catalogs.read(root / name, name), name)
+    ]
 
 
 def _form_faults(
@@ -92,24 +103,24 @@ def renew(root: Path, pages: Templates) -> list[str]:
     """Write every catalog anew; return what is new and what is gone, a line each.
 
     A translation is kept where its message is the same, to the letter, in this page or another.
+    An entry without one is marked as waiting, and what it replaces stands above it.
     """
     names = [name for name in _domains(root) if name != CHROME]
     old = {name: catalogs.read(root / _name(name), _name(name)) for name in names}
-    anywhere = {entry.msgid: entry for name in names for entry in old[name] if _kept(entry)}
+    anywhere = {
+        entry.msgid: entry for name in names for entry in old[name] if catalogs.is_kept(entry)
+    }
     lines: list[str] = []
     for domain, template in pages.by_catalog.items():
         catalog: list[polib.POEntry] = old.pop(domain, [])
-        own = {entry.msgid: entry for entry in catalog if _kept(entry)}
+        own = {entry.msgid: entry for entry in catalog if catalogs.is_kept(entry)}
         lines += _changes(_name(domain), template, catalog)
-        _write(root / _name(domain), catalogs.rendered(template, anywhere | own))
+        entries = catalogs.merged(template, catalog, anywhere | own)
+        _write(root / _name(domain), catalogs.rendered(template, entries))
     for domain, catalog in old.items():
         (root / _name(domain)).unlink()
         lines.append(f"{_name(domain)}: deleted, {len(catalog)} entries: it has no page")
     return lines
-
-
-def _kept(entry: polib.POEntry) -> bool:
-    return bool(entry.msgstr and not entry.fuzzy and not entry.obsolete)
 
 
 def _changes(name: str, template: Template, catalog: Sequence[polib.POEntry]) -> Iterator[str]:
@@ -135,6 +146,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Renew, check or compare; return the exit status."""
     given = _parser().parse_args(arguments)
     try:
+        if given.release:
+            return _say(*map(str, waiting(root)), wrong=True)
         if given.trees:
             english, chinese = given.trees
             return _say(*map(str, doctrees.stored(english, chinese, root)), wrong=True)
@@ -143,7 +156,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
             return _say(*map(str, faults(root, pages)), end=end, wrong=True)
-        return _say(*renew(root, pages), end=end)
+        lines = renew(root, pages)
+        return _say(*lines, end=f"{end}, {len(waiting(root))} waiting for a translation")
     except (SphinxError, CatalogError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -153,6 +167,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--check", action="store_true", help="write nothing; say what is wrong")
+    which.add_argument(
+        "--release", action="store_true", help="write nothing; name what waits for a translation"
+    )
     which.add_argument(
         "--trees",
         nargs=2,

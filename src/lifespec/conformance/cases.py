@@ -15,8 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from lifespec.conformance.texts import Unchecked
-from lifespec.conformance.vocabulary import (
+from lifespec.conformance.language import (
     DOINGS,
     KEYS,
     PARTIES,
@@ -27,6 +26,7 @@ from lifespec.conformance.vocabulary import (
     Party,
     Verb,
 )
+from lifespec.conformance.texts import Unchecked
 from lifespec.validate import DIALECTS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def rules() -> Mapping[str, Rule]:
 
 
 def _packaged(name: str) -> str:
-    file = resources.files("lifespec.conformance").joinpath(name)
+    file = resources.files("lifespec.conformance").joinpath("data", name)
     try:
         return file.read_text(encoding="utf-8")
     except OSError:

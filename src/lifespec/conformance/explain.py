@@ -51,7 +51,7 @@ def language(environment: Mapping[str, str]) -> str:
 
 def read(language: str) -> dict[str, Explanation]:
     """Return all rules by slug.  Raises OSError where this installation lacks them."""
-    file = resources.files("lifespec.conformance").joinpath(f"explain.{language}.json")
+    file = resources.files("lifespec.conformance").joinpath(f"data/explain.{language}.json")
     found = json.loads(file.read_text(encoding="utf-8"))
     return {
         slug: Explanation(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance import cases, vocabulary
+from lifespec.conformance import cases, language
 from lifespec.conformance.cases import Expectation
 from lifespec_docs.i18n.messages import messages
 from trial import Trial
@@ -79,7 +79,7 @@ def test_cases_of_a_party(tmp_path: Path) -> None:
         assert (term["id"], term.get_text(strip=True)) == ("case-quick", "quick")
         assert found.select_one("dd > p").get_text() == "It is quick."
         assert found.select_one("pre").get_text() == "call\nawait end\n"
-        answered, ends = (vocabulary.PHRASES[name].says for name in ("answered", "ends"))
+        answered, ends = (language.PHRASES[name].says for name in ("answered", "ends"))
         assert [item.get_text(strip=True) for item in found.find_all("li")] == [
             f"startup-answered: {answered}",
             f"shutdown-answered: {ends}",
@@ -105,14 +105,14 @@ def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "load", lambda: (other,))
     with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
         (item,) = trial.page().select("dl.cases li")
-        ends = vocabulary.PHRASES["ends"].says
+        ends = language.PHRASES["ends"].says
         assert item.get_text().strip() == f"startup-answered: {ends}: no database"
 
 
 def test_the_cases_are_translated(tmp_path: Path) -> None:
     """Sentences are messages of our own catalog; names, scripts and slugs are not."""
     trial = Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN")
-    answered = vocabulary.PHRASES["answered"].says
+    answered = language.PHRASES["answered"].says
     trial.translate("lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"})
     with trial:
         (found,) = trial.page().select("dl.cases")
@@ -123,11 +123,11 @@ def test_the_cases_are_translated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        ("keys", ("party", vocabulary.KEYS["party"])),
-        ("verbs server", ("receive", vocabulary.VERBS["receive"].says)),
-        ("verbs application", ("wait SECONDS", vocabulary.VERBS["wait"].says)),
-        ("doings server", ("request WORD", vocabulary.DOINGS["request"].says)),
-        ("phrases application", ("kept", vocabulary.PHRASES["kept"].says)),
+        ("keys", ("party", language.KEYS["party"])),
+        ("verbs server", ("receive", language.VERBS["receive"].says)),
+        ("verbs application", ("wait SECONDS", language.VERBS["wait"].says)),
+        ("doings server", ("request WORD", language.DOINGS["request"].says)),
+        ("phrases application", ("kept", language.PHRASES["kept"].says)),
     ],
 )
 def test_vocabulary(words: str, first: tuple[str, str], tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_what_there_is_not(text: str, warning: str, tmp_path: Path) -> None:
 def test_all_sentences_are_messages() -> None:
     """What the lists show can be translated."""
     assert "It is quick." in messages()
-    assert set(vocabulary.KEYS.values()) <= set(messages())
+    assert set(language.KEYS.values()) <= set(messages())

@@ -77,7 +77,7 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
             ["At first"],
             [
                 "The app declines.",
-                "declined served",
+                "unsupported served",
                 "The server does declines.",
                 "INFO ERROR with traceback",
                 "ours",
@@ -118,13 +118,13 @@ def test_conversations_are_a_tree(tmp_path: Path) -> None:
         assert not built.warnings
         lines = [each.get_text() for each in built.page().select("ul.ways p")]
         assert lines == [
-            "← raise The app raises. declined",
+            "← raise The app raises. unsupported",
             "→ lifespan.startup",
             "← lifespan.startup.failed",
             "← return The app fails. failed",
             "← lifespan.startup.complete",
             "← raise The app crashes. crashed",
-            "← return The app leaves. left",
+            "← return The app leaves. returned",
         ]
         depths = [len(each.find_parents("ul")) for each in built.page().select("ul.ways p")]
         assert depths == [1, 1, 2, 3, 2, 3, 3]

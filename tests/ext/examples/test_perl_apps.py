@@ -1,6 +1,5 @@
 """An application in Perl as an example: what is printed, logged and said."""
 
-import functools
 import logging
 import os
 import sys
@@ -11,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import perl
+from lifespec.conformance.app.pipe import PipeError
 from lifespec.limits import LimitPassed
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps
@@ -52,8 +51,7 @@ Serve = Callable[..., tuple[str, list[list[Entry]]]]
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Run a program of Python, which says what a bridge says, as if it were Perl."""
     (tmp_path / "fake.py").write_text(FAKE)
-    fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
-    monkeypatch.setattr(perl_apps.perl, "Perl", fake)
+    monkeypatch.setattr(perl_apps, "COMMAND", [sys.executable, str(tmp_path / "fake.py")])
 
     def of(source: str, requests: int = 0, seconds: float = 30.0) -> Any:
         return perl_apps.served(source, requests, seconds)
@@ -86,7 +84,6 @@ for _ in "receive", "again":
 say(did="send", id=request["id"], seq=9, event={"type": "http.response.start"})
 hear()
 say(did="returned", id=request["id"])
-hear()
 """
 
 
@@ -126,8 +123,12 @@ def test_the_log_stands_where_it_belongs(served: Serve, caplog: pytest.LogCaptur
 
 def test_what_cannot_be_served_is_raised(served: Serve) -> None:
     """A process that ends at once has no application; what one raises in a request is a fault."""
-    with pytest.raises(perl.PerlError, match="ended with status 3"):
+    with pytest.raises(PipeError, match=r"^the program ended with status 3$"):
         served(SERVES % ("", "hear()\nsys.exit(3)"), 1)
+    with pytest.raises(PipeError, match="wrote 'hello', which is no line of the protocol"):
+        served("print('hello', flush=True)\nhear()")
+    with pytest.raises(PipeError, match="no such request"):
+        served(SERVES % ("", "hear()\nsay(did='raised', id=2, error='no such request')"), 1)
 
 
 def test_it_is_limited(served: Serve, tmp_path: Path) -> None:
@@ -143,9 +144,23 @@ def test_it_is_limited(served: Serve, tmp_path: Path) -> None:
         os.kill(int(place.read_text()), 0)
 
 
-def test_what_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program is looked for; a perl is asked, too."""
+@pytest.mark.parametrize(
+    ("program", "what"),
+    [
+        ("""echo '{"did":"ready"}'""", ""),
+        ("""echo '{"did":"lacking","what":"Future::AsyncAwait"}'""", "Future::AsyncAwait"),
+        ("exit 2", "perl"),
+    ],
+)
+def test_what_is_lacking(
+    program: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program is looked for; a perl is asked, too, and one that cannot run the bridge is none."""
     assert perl_apps.lacking("sh") == ""
     assert perl_apps.lacking("no-such-program") == "no-such-program"
-    monkeypatch.setattr(perl_apps.perl, "lacking", lambda: "Future::AsyncAwait")
-    assert perl_apps.lacking("perl") == "Future::AsyncAwait"
+    (tmp_path / "perl").write_text(f"#!/bin/sh\n{program}\n")
+    (tmp_path / "perl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    perl_apps._lacking_of_perl.cache_clear()
+    assert perl_apps.lacking("perl") == what
+    perl_apps._lacking_of_perl.cache_clear()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.conformance import perl
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps, runner
 
@@ -523,8 +522,7 @@ exec(open(sys.argv[-1]).read())
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., runner.Block]:
     """Return a block of Perl that runs as a program of Python, which says what a bridge says."""
     (tmp_path / "fake.py").write_text(FAKE)
-    fake = functools.partial(perl.Perl, perl=(sys.executable, str(tmp_path / "fake.py")))
-    monkeypatch.setattr(perl_apps.perl, "Perl", fake)
+    monkeypatch.setattr(perl_apps, "COMMAND", [sys.executable, str(tmp_path / "fake.py")])
     return functools.partial(block, language="perl", kind="real")
 
 
@@ -551,8 +549,9 @@ def test_perl(served: Callable[..., runner.Block]) -> None:
 def test_perl_broken(served: Callable[..., runner.Block]) -> None:
     """Perl's complaint is told with the line of the page that it is about."""
     source = "say(did='broken', error='syntax error at ./app.pl line {}, near \"}}\"')"
-    sentence = "The example cannot be served: syntax error at ./app.pl line 3"
-    assert told(served(source.format(3))).startswith(f"docs/startup.md:43: {sentence}")
+    sentence = told(served(source.format(3)))
+    assert sentence.startswith("docs/startup.md:43: The example cannot be served: ")
+    assert "syntax error at ./app.pl line 3" in sentence
     assert told(served("sys.exit(2)")).startswith("docs/startup.md:41: The example cannot")
 
 
@@ -560,7 +559,9 @@ def test_perl_too_long(
     served: Callable[..., runner.Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has the time of a real block."""
+    monkeypatch.setitem(runner.LIMITS, "real", 3)
+    monkeypatch.setattr(runner, "patience", lambda: 1)
+    sentence = told(served("import time\nsay(did='ready')\ntime.sleep(600)"))
+    assert sentence == "docs/startup.md:41: The example ran for more than 3 seconds."
     monkeypatch.setitem(runner.LIMITS, "real", 0.3)
-    monkeypatch.setattr(perl, "GRACE", 0.1)
-    sentence = told(served("import time\ntime.sleep(600)"))
-    assert sentence == "docs/startup.md:41: The example ran for more than 0.3 seconds."
+    assert "was not ready within 0.3 s" in told(served("import time\ntime.sleep(600)"))

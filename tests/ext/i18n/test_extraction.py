@@ -119,10 +119,8 @@ def test_the_messages_are_those_of_the_gettext_builder(trial: Trial) -> None:
             assert ours == [entry.msgid for entry in written]
 
 
-def test_pages_are_read_afresh_and_no_example_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Nothing is left behind; what Sphinx complains of is told, without colour."""
+def test_pages_are_read_afresh_and_no_example_runs(tmp_path: Path) -> None:
+    """Nothing is left behind; what Sphinx complains of is raised, without colour."""
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "rules.toml").write_text(RULES)
@@ -130,9 +128,13 @@ def test_pages_are_read_afresh_and_no_example_runs(
         f"extensions = ['myst_parser', *{list(map(named, EXTENSIONS))}]\n"
         "rules_file = 'rules.toml'\nlanguage = 'zh_CN'\n"
     )
-    (docs / "index.md").write_text("# A page\n\n```python\n1 / 0  # x y\n```\n\n```{none}\n```\n")
+    page = "# A page\n\n```python\n1 / 0  # x y\n```\n"
+    (docs / "index.md").write_text(page)
     found = extraction.fresh(docs).by_catalog
     assert [message.text for message in found["index"].messages] == ["A page", "# x y"]
+    (docs / "index.md").write_text(f"{page}\n```{{none}}\n```\n")
+    with pytest.raises(extraction.UncleanError) as raised:
+        extraction.fresh(docs)
     assert sorted(path.name for path in docs.iterdir()) == ["conf.py", "index.md", "rules.toml"]
     warning = "docs/index.md:7: WARNING: Unknown directive type: 'none' [myst.directive_unknown]"
-    assert capsys.readouterr().err == f"{tmp_path}/{warning}\n"
+    assert str(raised.value).splitlines()[0] == warning

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.findings import Verdict
+from lifespec.conformance.report.model import Verdict
 from trial import Trial
 
 __all__: list[str] = []

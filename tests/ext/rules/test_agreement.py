@@ -11,7 +11,7 @@ from trial import Trial
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[3]
-RULES = tomllib.loads((ROOT / "src/lifespec/conformance/rules.toml").read_text("utf-8"))
+RULES = tomllib.loads((ROOT / "src/lifespec/conformance/data/rules.toml").read_text("utf-8"))
 # Both languages were made to say this, and nothing noticed it.
 BOTH = [
     (

@@ -13,7 +13,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec.conformance import cases, vocabulary
+from lifespec.conformance import cases, language
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.vocabulary import Phrase, Verb
+    from lifespec.conformance.language import Phrase, Verb
 
 __all__ = ["CasesDirective", "VocabularyDirective", "setup"]
 
 logger = logging.getLogger(__name__)
 WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
-    "verbs": vocabulary.VERBS,
-    "doings": vocabulary.DOINGS,
-    "phrases": vocabulary.PHRASES,
+    "verbs": language.VERBS,
+    "doings": language.DOINGS,
+    "phrases": language.PHRASES,
 }
 
 
@@ -62,7 +62,7 @@ class CasesDirective(SphinxDirective):
     def _expectations(self, case: Case) -> Iterator[nodes.list_item]:
         translate = words(self.env)
         for slug, phrase, argument in case.expect:
-            says = translate("%s: %s") % ("", translate(vocabulary.PHRASES[phrase].says))
+            says = translate("%s: %s") % ("", translate(language.PHRASES[phrase].says))
             line = nodes.paragraph("", "", self._link(slug), nodes.Text(says))
             if argument:
                 line += [nodes.Text(translate("%s: %s") % ("", "")), nodes.literal("", argument)]
@@ -103,7 +103,7 @@ class VocabularyDirective(SphinxDirective):
 @functools.cache
 def _file() -> dict[str, Any]:
     """Return cases.toml."""
-    file = resources.files("lifespec.conformance").joinpath("cases.toml")
+    file = resources.files("lifespec.conformance").joinpath("data/cases.toml")
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
@@ -118,7 +118,7 @@ def _lines(case: Case) -> Iterator[str]:
 
 def _rows(kind: str, party: str = "") -> Iterator[tuple[str, str]]:
     if kind == "keys":
-        yield from vocabulary.KEYS.items()
+        yield from language.KEYS.items()
     for word, row in WORDS.get(kind, {}).items():
         if party in row.parties:
             form = getattr(row, "form", "")

@@ -7,16 +7,19 @@ what the server logs are one text, in order. Time is real, and so nothing is sai
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import shutil
+import subprocess
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from lifespec import server, validate
-from lifespec.conformance import perl
+from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError
 from lifespec.limits import limited
 from lifespec.testing import trace
 
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["lacking", "served"]
 
+COMMAND = ["perl", str(BRIDGE)]  # and the file
+OPTIONS: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "timeout": 20.0}
 LOOP = asyncio.SelectorEventLoop  # of real time, whatever a page's examples run on
 log = logging.getLogger(server.__name__)
 
@@ -34,13 +39,22 @@ def lacking(program: str) -> str:
 
     Of perl it can be a module that applications of PAGI need.
     """
-    if program == "perl":
-        return perl.lacking()
-    return "" if shutil.which(program) else program
+    if not shutil.which(program):
+        return program
+    return _lacking_of_perl() if program == "perl" else ""
+
+
+@lru_cache
+def _lacking_of_perl() -> str:
+    done = subprocess.run(COMMAND, check=False, **OPTIONS)
+    return "perl" if done.returncode else str(json.loads(done.stdout).get("what", ""))
 
 
 def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[trace.Entry]]]:
-    """Return what was printed and logged, and what was said; raise PerlError, LimitPassed."""
+    """Return what was printed and logged, and what was said.
+
+    It may take so many seconds to be ready, and so many from then on: raise Unchecked, LimitPassed.
+    """
     with (
         tempfile.TemporaryDirectory() as folder,
         tempfile.TemporaryFile(buffering=0) as printed,
@@ -48,26 +62,34 @@ def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[t
     ):
         file = Path(folder, "app.pl")
         file.write_text(source, encoding="utf-8")
-        app = perl.Perl(file, stderr=printed, limit=None)
-        with _logged(printed), limited(seconds), asyncio.Runner(loop_factory=LOOP) as runner:
-            runner.run(_live(app, requests))
+        command = [*COMMAND, f"./{file.name}"]  # so that no message names a folder
+        with (
+            asyncio.Runner(loop_factory=LOOP) as runner,  # closed last: nobody waits for Perl then
+            Pipe(command, seconds, cwd=folder, stderr=printed) as app,
+            _logged(printed),
+            limited(seconds),
+        ):
+            try:
+                runner.run(_live(app, requests))
+            except SystemExit as error:
+                ended = f"the program ended with status {error.code}"
+                raise PipeError(app.fault or ended) from None
         printed.seek(0)
         text = printed.read().decode(errors="replace")
     return text, [[replace(entry, time=0.0) for entry in each.entries] for each in spoken]
 
 
-async def _live(app: perl.Perl, requests: int) -> None:
+async def _live(app: Pipe, requests: int) -> None:
     """Serve it, as one process alone."""
-    async with app:
-        try:
-            scope = validate.lifespan_scope("pagi 0.3")
-            async with server.Lifespan(trace.record(app), scope=scope) as lifespan:
-                for number in range(1, requests + 1):
-                    path = {"type": "http", "method": "GET", "path": f"/{number}"}
-                    request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})
-                    await app(request, _receive, _send)
-        except (server.StartupFailed, server.ShutdownFailed):
-            pass  # that is in the log
+    try:
+        scope = validate.lifespan_scope("pagi 0.3")
+        async with server.Lifespan(trace.record(app), scope=scope) as lifespan:
+            for number in range(1, requests + 1):
+                path = {"type": "http", "method": "GET", "path": f"/{number}"}
+                request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})
+                await app(request, _receive, _send)
+    except (server.StartupFailed, server.ShutdownFailed):
+        pass  # that is in the log
 
 
 async def _receive() -> dict[str, object]:

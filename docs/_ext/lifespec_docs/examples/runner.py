@@ -20,7 +20,8 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from lifespec.conformance.perl import PerlError
+from lifespec.conformance.app.pipe import PipeError
+from lifespec.conformance.texts import Unchecked
 from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
 from lifespec_docs.examples.sandbox import Namespace, beside, patience
@@ -320,7 +321,7 @@ def _run_perl(block: Block) -> Run:
         printed, said = served(block.source, block.requests, LIMITS["real"] * patience())
     except LimitPassed:
         raise _too_long(block, block.line) from None
-    except PerlError as error:
+    except (PipeError, Unchecked) as error:
         where = re.findall(r"app\.pl line (\d+)", str(error))
         line = block.line - 1 + int([1, *where][-1])
         raise ExampleFailed(block, line, f"The example cannot be served: {error}") from None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("comments", "glossary")
+EXTENSIONS = ("comments", "glossary", "waiting")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

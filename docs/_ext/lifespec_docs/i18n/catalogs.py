@@ -2,10 +2,14 @@
 
 A catalog is written in one form only: no dates, no line numbers, no wrapping, nothing fuzzy and
 nothing obsolete, so that a change of a page is as small a change of its catalog.
+
+An entry without a translation is marked as waiting.  If it replaces an older one, that one stands
+above it in comments; mark and comments go when the catalog of a filled entry is renewed.
 """
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "WAITING",
     "CatalogError",
     "Fault",
     "Message",
@@ -24,9 +29,17 @@ __all__ = [
     "differences",
     "duties",
     "form",
+    "is_kept",
+    "is_waiting",
+    "merged",
     "read",
     "rendered",
+    "waiting",
 ]
+
+WAITING = "waiting"  # the mark of an entry that `make translate` left without a translation
+BEFORE = "English before: ", "Chinese before: "  # what begins the comments of the older entry
+ALIKE = 0.5  # how much of a message an older one must share, to be taken for the same sentence
 
 NO_CATALOG = "this is no catalog:"
 # polib reads what is not closed, and loses its last letter.
@@ -105,8 +118,74 @@ def rendered(template: Template, known: Mapping[str, polib.POEntry]) -> str:
             entry.comment = message.kind
         if old := known.get(message.text):
             entry.msgstr, entry.tcomment = old.msgstr, old.tcomment
+        if entry.msgstr:
+            entry.tcomment = "\n".join(_notes(entry))
+        else:
+            entry.flags.append(WAITING)
         catalog.append(entry)
     return str(catalog)
+
+
+def is_kept(entry: polib.POEntry) -> bool:
+    """Whether somebody stands by the translation of an entry."""
+    return bool(entry.msgstr and not entry.fuzzy and not entry.obsolete)
+
+
+def is_waiting(entry: polib.POEntry) -> bool:
+    """Whether an entry is marked as waiting, and nobody has translated it since."""
+    return WAITING in entry.flags and not entry.msgstr.strip() and not entry.obsolete
+
+
+def waiting(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:
+    """Yield each entry that waits: a release may have none."""
+    for entry in filter(is_waiting, catalog):
+        yield Fault(
+            name, entry.linenum or 1, f"{_short(entry.msgid)} is waiting for a translation."
+        )
+
+
+def merged(
+    template: Template, catalog: Iterable[polib.POEntry], known: Mapping[str, polib.POEntry]
+) -> dict[str, polib.POEntry]:
+    """Return the entries to render: those known, and for each other message what it replaces."""
+    old = list({entry.msgid: entry for entry in catalog}.values())
+    found: dict[str, polib.POEntry] = {}
+    for text, before in _replaced([message.text for message in template.messages], old).items():
+        entry = polib.POEntry(msgid=text, tcomment="\n".join(_notes(before)))
+        for line in _before(before):
+            entry.tcomment = f"{entry.tcomment}\n{line}".lstrip()
+        found[text] = entry
+    return found | dict(known)
+
+
+def _replaced(texts: list[str], old: list[polib.POEntry]) -> dict[str, polib.POEntry]:
+    """Return the old entry of each text that had one, or stands where another has gone."""
+    had = {entry.msgid: entry for entry in old}
+    found = {text: had[text] for text in texts if text in had}
+    gone = [entry.msgid for entry in old if entry.msgid not in texts]
+    blocks = difflib.SequenceMatcher(None, [entry.msgid for entry in old], texts, autojunk=False)
+    for kind, first, last, start, end in blocks.get_opcodes():
+        in_place = kind == "replace" and last - first == end - start
+        for place, text in enumerate(texts[start:end], first):
+            like = difflib.get_close_matches(text, gone, 1, ALIKE)
+            if in_place and not like and old[place].msgid in gone:
+                like = [old[place].msgid]
+            if text not in had and like:
+                found[text] = had[like[0]]
+    return found
+
+
+def _before(entry: polib.POEntry) -> list[str]:
+    """Return the comments that keep an entry: its translation, or what it keeps itself."""
+    if entry.msgstr:
+        texts = zip(BEFORE, (entry.msgid, entry.msgstr), strict=True)
+        return [name + " ".join(text.splitlines()) for name, text in texts]
+    return [line for line in entry.tcomment.splitlines() if line.startswith(BEFORE)]
+
+
+def _notes(entry: polib.POEntry) -> list[str]:
+    """Return the comments that a translator wrote."""
+    return [line for line in entry.tcomment.splitlines() if not line.startswith(BEFORE)]
 
 
 def duties(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:
@@ -119,8 +198,11 @@ def duties(catalog: Iterable[polib.POEntry], name: str) -> Iterator[Fault]:
             yield Fault(
                 name, entry.linenum or 1, f"{text} is fuzzy: translate it, delete the mark."
             )
-        elif not entry.msgstr.strip():
+        elif not entry.msgstr.strip() and not is_waiting(entry):
             yield Fault(name, entry.linenum or 1, f"{text} is not translated.")
+        elif WAITING in entry.flags and entry.msgstr.strip():
+            sentence = f"{text} is translated: `make translate` takes the mark “{WAITING}” off."
+            yield Fault(name, entry.linenum or 1, sentence)
 
 
 def differences(catalog: polib.POFile, template: Template, name: str) -> Iterator[Fault]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
+from sphinx.errors import SphinxError
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from sphinx.util.nodes import extract_messages
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from docutils.nodes import Element
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["Templates", "collected", "fresh", "read", "updated", "write"]
+__all__ = ["Templates", "UncleanError", "collected", "fresh", "read", "updated", "write"]
 
 
 class Templates(NamedTuple):
@@ -38,8 +39,16 @@ class Templates(NamedTuple):
     extensions: frozenset[str]
 
 
+class UncleanError(SphinxError):
+    """Pages did not read without warnings: what could not be read has no messages."""
+
+
 def fresh(source: Path) -> Templates:
-    """Read the pages anew, without running their examples."""
+    """Read the pages anew, without running their examples.
+
+    UncleanError: Sphinx warned of something; the messages may not be all that there are.
+    """
+    said = io.StringIO()
     nocolor()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -58,9 +67,13 @@ def fresh(source: Path) -> Templates:
             "gettext",
             confoverrides={"examples_run": False, "language": "en"},
             status=None,
-            warning=sys.stderr,
+            warning=said,
         )
         app.builder.read()
+        if warned := said.getvalue().replace(f"{source.parent}{os.sep}", "").strip():
+            raise UncleanError(
+                f"{warned}\nNo catalog was read or written, since a page did not read cleanly."
+            )
         return collected(app.env)
 
 

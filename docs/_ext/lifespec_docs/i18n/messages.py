@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polib
 
-from lifespec.conformance import cases, vocabulary, wording
+from lifespec.conformance import cases, i18n, language
 from lifespec_docs.diagrams import drawing
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ MESSAGES = (
     "with traceback",
     "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
+    "waiting for a translation",
     "The programs of this page as one file, in which time is real",
     "This page in another language",
     "Key",
@@ -166,10 +167,10 @@ def messages() -> tuple[str, ...]:
 def _of_the_suite() -> Iterator[str]:
     """Yield the sentences of the cases and of their vocabulary, and the words of reports."""
     yield from (case.says for case in cases.load())
-    yield from vocabulary.KEYS.values()
-    for table in (vocabulary.VERBS, vocabulary.DOINGS, vocabulary.PHRASES):
+    yield from language.KEYS.values()
+    for table in (language.VERBS, language.DOINGS, language.PHRASES):
         yield from (row.says for row in table.values())
-    yield from wording.WORDS
+    yield from i18n.WORDS
 
 
 @lru_cache(maxsize=4)
@@ -181,7 +182,7 @@ def of_reports(catalogs: Path) -> dict[str, str]:
     """Return the words of the suite's reports, from the catalogs of a language."""
     path = catalogs / f"{CATALOG}.po"
     known = _translations(path, path.stat().st_mtime_ns)
-    return {word: known.get(word, word) for word in wording.WORDS}
+    return {word: known.get(word, word) for word in i18n.WORDS}
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:

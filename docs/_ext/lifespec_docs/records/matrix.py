@@ -16,7 +16,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
-from lifespec.conformance.findings import Verdict
+from lifespec.conformance.report.model import Verdict
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
 

@@ -1,0 +1,60 @@
+"""Notes beside each English text of a page that waits for a translation.
+
+The notes come into a page as it is written: the doctree that is compared with the English one, the
+titles in the navigation and what `lifespec explain` shows have none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polib
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import extract_messages
+
+from lifespec_docs.i18n import catalogs
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["WaitingNotes", "setup"]
+
+NOTE = "waiting for a translation"
+
+
+class WaitingNotes(SphinxPostTransform):
+    """Adds the notes; a comment of a code block gets none, since it is part of a program."""
+
+    default_priority = 200  # after the links, of which some take the text of a title
+
+    def run(self, **_: object) -> None:
+        """Add a note to each text whose entry waits."""
+        waiting = self._waiting()
+        if not waiting:
+            return
+        translate = words(self.env)
+        for node, text in list(extract_messages(self.document)):
+            if text in waiting and isinstance(node, (nodes.paragraph, nodes.title, nodes.term)):
+                node.append(nodes.inline("", f" [{translate(NOTE)}]", classes=["waiting"]))
+
+    def _waiting(self) -> set[str]:
+        """Return the messages of the page that wait; most catalogs need not be parsed."""
+        name = f"{self.config.language}/LC_MESSAGES/{self.env.current_document.docname}.po"
+        paths = [Path(self.env.srcdir, folder, name) for folder in self.config.locale_dirs]
+        texts = [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
+        return {
+            entry.msgid
+            for text in texts
+            if f"#, {catalogs.WAITING}" in text
+            for entry in filter(catalogs.is_waiting, polib.pofile(text))
+        }
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the transform."""
+    app.add_post_transform(WaitingNotes)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""Check applications and middleware: the suite plays a server to them."""

@@ -1,0 +1,170 @@
+"""The cases of applications as tests of pytest, for its option --lifespec-app."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app.assertions import DECLINED
+from lifespec.conformance.app.isolation import Pool
+from lifespec.conformance.report.model import Finding, Verdict
+from lifespec.testing import LifespanWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from lifespec.conformance.app.run import Trial
+    from lifespec.conformance.cases import Case
+
+__all__ = ["Application", "Applications", "CaseFailed", "CaseItem", "Settings"]
+
+
+class Settings(NamedTuple):
+    """What to check: applications as `module:attribute`, a specification, and how strictly."""
+
+    targets: tuple[str, ...]
+    spec: str = "asgi"
+    strict: bool = False
+    factory: bool = False
+
+
+class CaseFailed(AssertionError):
+    """An application broke rules in a case: `str()` is what a report shows of it."""
+
+
+class Applications:
+    """A plugin that adds the cases of applications to the tests of a session."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.stack = ExitStack()
+        try:
+            cases.text(settings.spec)
+        except cases.Unchecked as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Add the cases, before options such as -k select."""
+        for target in self.settings.targets:
+            place = session.config.rootpath / target
+            parent = Application.from_parent(
+                session, name=target, path=place, nodeid=target, settings=self.settings
+            )
+            found = list(parent.collect())
+            items += found
+            _report(session, pytest.CollectReport(target, "passed", None, [*found]))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Import the applications whose cases were selected."""
+        chosen = dict.fromkeys(each.parent for each in session.items if isinstance(each, CaseItem))
+        for parent in () if session.config.option.collectonly else chosen:
+            parent.open(self.stack)
+            if parent.obstacle:
+                sentence: Any = parent.obstacle  # shown as it is
+                _report(session, pytest.CollectReport(parent.nodeid, "failed", sentence, None))
+
+    def pytest_unconfigure(self) -> None:
+        """End what the cases need."""
+        self.stack.close()
+
+
+def _report(session: pytest.Session, report: pytest.CollectReport) -> None:
+    session.ihook.pytest_collectreport(report=report)
+
+
+class Application(pytest.Collector):
+    """An application that is checked; `obstacle` says why it cannot be, or is ""."""
+
+    obstacle = ""
+
+    def __init__(self, *, settings: Settings, **node: Any) -> None:
+        super().__init__(**node)
+        dialect = cases.text(settings.spec)
+        self.strict = settings.strict
+        self.job = app_check.Job("application", self.name, dialect, factory=settings.factory)
+
+    def collect(self) -> Iterator[CaseItem]:
+        """Yield an item for each case."""
+        for case in self.job.cases():
+            yield CaseItem.from_parent(self, name=case.name, case=case)
+
+    def open(self, stack: ExitStack) -> None:
+        """Import the application, in a process of its own, and play the first case."""
+        job = self.job
+        pool = Pool(app_check.__name__, asdict(job), job.isolation, job.limit * 2 + app_check.SPARE)
+        self.first = job.cases()[0]
+        try:
+            self.bench = app_check.Bench(job, stack.enter_context(pool))
+            self.usual = self.bench.first(self.first)
+        except cases.Unchecked as error:
+            self.obstacle = str(error)
+
+    def tried(self, case: Case) -> Trial:
+        """Play a case."""
+        return self.usual if case.name == self.first.name else self.bench.tried(case)
+
+    def unsupported(self, case: Case) -> bool:
+        """Say whether the case shows that the application does not support lifespan."""
+        return case.name == self.first.name and self.usual.usual.startup in DECLINED
+
+
+class CaseItem(pytest.Item):
+    """One case, played to one application."""
+
+    parent: Application
+
+    def __init__(self, *, case: Case, **node: Any) -> None:
+        super().__init__(**node)
+        self.case = case
+
+    def runtest(self) -> None:
+        """Play the case: what fails is raised, what misses a should is a warning."""
+        app = self.parent
+        if app.obstacle:
+            raise CaseFailed(app.obstacle)
+        findings = app.tried(self.case).findings
+        if failed := [each for each in findings if each.fails(strict=app.strict)]:
+            raise CaseFailed(_shown(failed))
+        if app.strict and app.unsupported(self.case):
+            raise CaseFailed("The application does not support lifespan.")
+        self._warn(findings)
+        if all(each.verdict == Verdict.SKIP for each in findings):
+            reason = " ".join(dict.fromkeys(each.actual for each in findings))
+            raise pytest.skip.Exception(reason, _use_item_location=True)
+
+    def _warn(self, findings: Sequence[Finding]) -> None:
+        for each in findings:
+            if each.verdict == Verdict.WARN:
+                text = f"[{each.slug}] {each.requirement} {each.actual} {each.whose}"
+                self.warn(LifespanWarning(text.rstrip()))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show the rules, and no traceback of ours."""
+        if isinstance(excinfo.value, CaseFailed | LifespanWarning):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Name the case as its node ID does; there is no line."""
+        return self.path, 0, self.name
+
+
+def _shown(findings: Sequence[Finding]) -> str:
+    """Return what a reader has to know of rules that were broken, with one message sequence."""
+    parts = [
+        f"{each.verdict.upper()} [{each.slug}] {each.requirement}\n"
+        f"expected: {each.expected}\n"
+        f"actual:   {each.actual}\n" + f"{each.whose}\n" * bool(each.whose)
+        for each in findings
+    ]
+    ladders = dict.fromkeys(each.conversation for each in findings if each.conversation)
+    return "\n".join([*parts, *ladders]).rstrip()

@@ -1,0 +1,313 @@
+"""Plays the script of a case to an application, each part in an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lifespec import limits, validate
+from lifespec.conformance.app.fake_server import IDLE, Call, Seen
+from lifespec.conformance.texts import said
+from lifespec.testing import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from lifespec.conformance.cases import Action, Case
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+    Deed = Callable[["_Player", Action], Awaitable[bool]]
+
+__all__ = ["GRACE", "WORDS", "play", "scope_of"]
+
+GRACE = 5.0  # seconds for a call that was cancelled
+TASKS = Path("/proc/self/task")
+_IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
+
+
+def play(app: Application, case: Case, dialect: str, limit: float, *, real: bool) -> list[Seen]:
+    """Play a case; return what was seen of each lifespan, in their order.
+
+    `limit` is how many seconds an answer may take, on the virtual clock or in real time.  Raises
+    RuntimeError inside of an event loop.
+    """
+    _outside()
+    script = case.server or case.script
+    return [_in_a_loop(app, part, dialect, limit, real=real) for part in _parts(script)]
+
+
+def _outside() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError("a trial has event loops of its own: start it outside, or in a thread")
+
+
+def scope_of(dialect: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scope of a `call`: that of the text, with these keys, without those of false."""
+    scope = validate.lifespan_scope(dialect)
+    envelope = scope.get(validate.DIALECTS[dialect].envelope, {})
+    for key, value in keys.items():
+        part = envelope if key in _IN_ENVELOPE else scope
+        if value is False:
+            part.pop(key, None)
+        else:
+            part[key] = value
+    return scope
+
+
+def _parts(script: Sequence[Action]) -> Iterator[list[Action]]:
+    part: list[Action] = []
+    for action in script:
+        if action.verb == "loop":
+            yield part
+            part = []
+        else:
+            part.append(action)
+    yield part
+
+
+def _in_a_loop(
+    app: Application, actions: Sequence[Action], dialect: str, limit: float, *, real: bool
+) -> Seen:
+    """Play one part; what it leaves behind in the loop is cancelled, and not waited for."""
+    loop = asyncio.new_event_loop() if real else _Clock()
+    loop.set_exception_handler(lambda *_: None)
+    player = _Player(Call(app), dialect, limit)
+    seen = player.call.seen
+    try:
+        with _interruptible(), limits.limited(limit * 4 + GRACE * 2):
+            loop.run_until_complete(player.play(actions))
+    except _Interrupted:
+        raise KeyboardInterrupt from None
+    except limits.LimitPassed:
+        player.silent("it kept the event loop from going on")
+        player.call.told = True  # the sweep cancels it
+    except (SystemExit, KeyboardInterrupt) as exit_:
+        player.call.gone("exited", exit_)
+    except RuntimeError as error:
+        seen.doubt = str(error)  # the loop itself came to an end
+    finally:
+        _sweep(loop)
+    if not real:
+        still = player.still and not _other_threads()
+        seen.doubt = getattr(loop, "refused", "") or seen.doubt or ("" if still else _doubt(seen))
+    return seen
+
+
+class _Clock(clock.VirtualLoop):
+    """A virtual clock that knows from where it has jumped: until then something happened."""
+
+    jumped_from = -1.0
+
+    def select(self, timeout: float | None) -> tuple[()]:
+        """Move the clock, and note from where."""
+        before = self.time()
+        found = super().select(timeout)
+        if self.time() > before:
+            self.jumped_from = before
+        return found
+
+
+def _other_threads() -> bool:
+    """Whether there are threads beside this one, Python's or others."""
+    others = TASKS.is_dir() and len([*TASKS.iterdir()]) > 1
+    return others or threading.active_count() > 1
+
+
+class _Interrupted(limits.LimitPassed):
+    """Somebody interrupts the suite: that is none of the application's doing."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Tell an interrupt from outside from one that the application raises."""
+
+    def interrupt(*_: object) -> None:
+        raise _Interrupted
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, interrupt) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+def _doubt(seen: Seen) -> str:
+    """Say why what was seen on the virtual clock may be otherwise in real time, or ""."""
+    if seen.doing and seen.doing != IDLE:
+        return f"No answer came, and {seen.doing}."
+    if seen.doing and threading.active_count() > 1:
+        return "No answer came, and there are threads that it may have waited for."
+    return ""
+
+
+def _sweep(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel what is left of the loop's tasks, whether they obey or not, and close it."""
+    with suppress(Exception, KeyboardInterrupt, SystemExit), limits.limited(GRACE * 2):
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=GRACE))
+        loop.run_until_complete(asyncio.wait_for(loop.shutdown_asyncgens(), GRACE))
+    loop.close()
+
+
+class _Player:
+    """Carries out the lines of a script, as far as the application goes along."""
+
+    def __init__(self, call: Call, dialect: str, limit: float) -> None:
+        self.call, self.dialect, self.limit = call, dialect, limit
+        self.still = False
+
+    async def play(self, actions: Sequence[Action]) -> None:
+        """Carry out all, then end the call if it has not ended by then."""
+        for action in actions:
+            if not await _DEEDS[action.verb](self, action):
+                break
+        if not self.call.seen.ended:
+            self.call.cancel()
+        self.call.seen.obeyed = await self.call.until(lambda: bool(self.call.seen.ended), GRACE)
+
+    def silent(self, doing: str, word: str = "") -> None:
+        """Take it that the limit passed while the script waited for this."""
+        seen = self.call.seen
+        if word == "end":  # all is said, and no text says when to return
+            return
+        seen.doing = doing
+        if not seen.startup:
+            seen.startup = "silent"
+        elif self.call.asked and not seen.shutdown:
+            seen.shutdown = "silent"
+        if word == "reaction" and not self.call.inbox:
+            seen.reaction = "silent"
+
+    async def begin(self, action: Action) -> bool:
+        self.call.begin(scope_of(self.dialect, action.keys))
+        return True
+
+    async def offer(self, action: Action) -> bool:
+        """Put an event before the application, where it is still there to receive it."""
+        if self.call.state in ("refused", "stopped", "gone"):
+            return False
+        self.call.put(action.event)
+        return True
+
+    async def wait_for(self, action: Action) -> bool:
+        """Wait until something is so.
+
+        Where the clock of an application that gives no answer jumps over the whole limit, it waits
+        for what it alone could do, and no other clock would bring an answer.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if await self.call.until(lambda: WORDS[action.text](self.call), self.limit):
+            if action.text == "reaction":
+                self.call.seen.reaction = _reaction(self.call)
+            return True
+        self.still = getattr(loop, "jumped_from", None) == began
+        self.silent(self.call.doing(), action.text)
+        return False
+
+    async def wait(self, action: Action) -> bool:
+        await asyncio.sleep(action.seconds)
+        return True
+
+    async def cancel(self, _: Action) -> bool:
+        self.call.cancel()
+        return True
+
+    async def request(self, _: Action) -> bool:
+        """Call the application for a request, with its copy of the state."""
+        call, note = self.call, self.call.note
+        if call.state != "running":
+            return False
+        scope = _REQUESTS[self.dialect.split(" ")[0]](self.dialect)
+        if call.seen.state is not None:
+            scope["state"] = call.seen.state.copy()
+        note("called", scope["type"])
+        try:
+            async with asyncio.timeout(self.limit):
+                await call.judge(scope, _hears(scope), _says(note))
+        except Exception as error:
+            note("raised", type(error).__name__, said(error))
+        else:
+            note("returned")
+        return True
+
+
+def _reaction(call: Call) -> str:
+    if call.acted:
+        return "sent"
+    return call.seen.ended or "received"
+
+
+def _hears(scope: Mapping[str, Any]) -> Callable[[], Awaitable[dict[str, Any]]]:
+    kinds = iter(("request", "disconnect"))
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"type": f"{scope['type']}.{next(kinds, 'disconnect')}"}
+
+    return receive
+
+
+def _says(note: Callable[..., None]) -> Callable[[Any], Awaitable[None]]:
+    async def send(event: Any) -> None:
+        if event["type"] != "http.response.body":
+            note("sent", event["type"], str(event.get("status", "")))
+
+    return send
+
+
+def _http(dialect: str) -> dict[str, Any]:
+    envelope = validate.DIALECTS[dialect].envelope or "asgi"
+    return {
+        "type": "http",
+        envelope: {"version": "3.0", "spec_version": "2.5"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "raw_path": b"/",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+
+
+def _message(dialect: str) -> dict[str, Any]:
+    versions = dict(validate.DIALECTS[dialect].versions)
+    return {"type": "message", "amgi": versions, "address": "lifespec", "headers": []}
+
+
+_REQUESTS = {"asgi": _http, "pagi": _http, "amgi": _message}
+_DEEDS: Mapping[str, Deed] = {
+    "call": _Player.begin,
+    "offer": _Player.offer,
+    "await": _Player.wait_for,
+    "wait": _Player.wait,
+    "cancel": _Player.cancel,
+    "request": _Player.request,
+}
+WORDS: Mapping[str, Callable[[Call], bool]] = {
+    "received": lambda call: call.seen.received or bool(call.seen.ended),
+    "startup": lambda call: bool(call.seen.startup),
+    "shutdown": lambda call: bool(call.seen.shutdown or call.seen.ended),
+    "reaction": lambda call: (
+        bool(call.seen.ended) or (not call.inbox and (call.acted or call.idle))
+    ),
+    "end": lambda call: (
+        bool(call.seen.ended) or (call.idle and call.state in ("refused", "stopped"))
+    ),
+}

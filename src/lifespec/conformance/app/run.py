@@ -1,0 +1,123 @@
+"""Puts an application on trial: plays the cases to it, and collects what is found."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions, fake_server, player
+from lifespec.conformance.app.assertions import DECLINED, Usual
+from lifespec.conformance.report.model import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from lifespec.conformance.app.assertions import How
+    from lifespec.conformance.cases import Case
+    from lifespec.conformance.report.model import Finding
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+
+__all__ = ["LIMIT", "USUAL", "Trial", "check", "left_out", "note_on", "trial", "trials"]
+
+LIMIT = 30.0  # seconds for an answer
+USUAL = "start-and-stop"  # the case that says how an application answers in general
+
+
+class Trial(NamedTuple):
+    """What came of one case; `doubt` says why it is to be tried again in real time, or ""."""
+
+    findings: tuple[Finding, ...]
+    usual: Usual
+    doubt: str = ""
+
+
+def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
+    """Put an application on trial, here and now, and return what was found.
+
+    `app` is called with scope, receive and send; the same one goes through all cases, one after the
+    other, each in event loops of its own.  `dialect` names the text that judges, such as "amgi 2.0"
+    or "amgi" for the newest of AMGI.  `limit` is the seconds that an answer has; the clock is
+    virtual until the application needs the real one.  Raises Unchecked where there is no such text
+    or `app` is no application, and RuntimeError inside of an event loop.
+    """
+    dialect = cases.text(dialect)
+    usual: Usual | None = None
+    found: list[Finding] = []
+    real = False
+    for case in trials(dialect):
+        if reason := left_out(case, usual):
+            found += assertions.without(case, dialect, *reason)
+            continue
+        tried = trial(app, case, dialect, usual, limit=limit, real=real)
+        if tried.doubt:
+            real = True
+            tried = trial(app, case, dialect, usual, limit=limit, real=real)
+        usual = usual or tried.usual
+        found += tried.findings
+    name = getattr(app, "__qualname__", type(app).__qualname__)
+    report = Report(name, dialect, tuple(found), note_on(found))
+    return assertions.concluded(report, usual) if usual else report
+
+
+def note_on(findings: Sequence[Finding]) -> str:
+    """Say in a sentence how an application usually goes, by the findings of all cases."""
+    usual = (each for each in findings if (each.case, each.slug) == (USUAL, "startup-answered"))
+    return next((each.actual for each in usual), "")
+
+
+def trials(dialect: str) -> list[Case]:
+    """Return the cases of applications for a text, start-and-stop before the others."""
+    chosen = [c for c in cases.load() if c.party == "application" and dialect in c.dialects]
+    return sorted(chosen, key=lambda case: case.name != USUAL)
+
+
+def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
+    """Say why a case is not played to an application that usually does so, or None."""
+    if usual is None or "type" in case.script[0].keys:
+        return None
+    if usual.startup in DECLINED:
+        return "skip", "It does not support lifespan."
+    if usual.startup in ("silent", "exited"):
+        return "skip", f"It does not answer startup: see {USUAL}."
+    return None
+
+
+def trial(
+    app: Application,
+    case: Case,
+    dialect: str,
+    usual: Usual | None,
+    *,
+    limit: float = LIMIT,
+    real: bool = False,
+    own: str = "",
+) -> Trial:
+    """Play one case to an application, and judge it; raise Unchecked where it is none.
+
+    `own` is the package that is checked: what others do is theirs.
+    """
+    _look(app)
+    seen = player.play(app, case, dialect, limit, real=real)
+    for each in seen:
+        if isinstance(each.error, fake_server.NoApplication):
+            raise cases.Unchecked(f"this is no application: {each.error}")
+    now = assertions.usual_of(seen[-1], own)
+    found = tuple(assertions.findings(case, dialect, seen, usual or now, own))
+    doubts = [each.doubt for each in seen if each.doubt]
+    return Trial(found, now, doubts[0] if doubts else "")
+
+
+def _look(app: Application) -> None:
+    """Raise Unchecked where an application cannot be called with scope, receive and send."""
+    try:
+        inspect.signature(app).bind({}, None, None)
+    except ValueError:  # it does not say what it can be called with
+        return
+    except TypeError as error:
+        raise cases.Unchecked(
+            f"this cannot be called with scope, receive and send ({error}): if it makes an"
+            " application, give --factory; if it is a two-callable (legacy) one, name what"
+            " lifespec.double_to_single_callable makes of it"
+        ) from None

@@ -1,0 +1,355 @@
+"""The commands `lifespec check` and `lifespec cases`: their options, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import textwrap
+import threading
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lifespec.conformance import cases, explain, i18n
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.isolation import ISOLATIONS
+from lifespec.conformance.app.pipe import in_perl
+from lifespec.conformance.language import PARTIES
+from lifespec.conformance.output import Target, writing
+from lifespec.conformance.report import formats
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import PLACES, OfPerl, Subject
+from lifespec.conformance.texts import Unchecked, unknown
+from lifespec.validate import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lifespec.conformance.report.model import Report
+
+__all__ = ["add_filters", "add_subjects"]
+
+SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
+SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
+
+
+def add_subjects(parser: Any) -> None:
+    """Add to the parser of `check` the subjects that it can put on trial."""
+    parser.description = "Put somebody on trial: play conversations, and judge what was seen."
+    parser.epilog = (
+        "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked,"
+        " 128 and the number of the signal that broke it off"
+    )
+    subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
+    _add_app(subjects)
+    _add_middleware(subjects)
+    _add_server(subjects)
+    _add_driver(subjects)
+
+
+def _add_app(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "app",
+        help="an application",
+        description="Play the part of a server to an application, conversation by conversation.",
+    )
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl",
+    )
+    parser.add_argument(
+        "--factory", action="store_true", help="TARGET is called, and returns the application"
+    )
+    _add_isolation(parser)
+    _add_outputs(parser)
+    parser.add_argument(
+        "--pipe",
+        metavar="COMMAND",
+        nargs=argparse.REMAINDER,
+        default=[],
+        help="last, and instead of TARGET: a program that is the application, in any language",
+    )
+    parser.set_defaults(run=_check, party="application")
+
+
+def _add_isolation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--isolation",
+        choices=ISOLATIONS,
+        default="auto",
+        help="import TARGET once and fork a process for each case, or spawn an interpreter for"
+        " each (default: fork where the import leaves no thread and no open file)",
+    )
+
+
+def _add_middleware(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "middleware",
+        help="middleware",
+        description="Put middleware between an application and a server that are both the suite's.",
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", help="module:attribute, called with an application"
+    )
+    _add_isolation(parser)
+    _add_outputs(parser)
+    parser.set_defaults(run=_check, party="middleware", factory=False, pipe=[])
+
+
+def _add_server(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "server",
+        help="a server",
+        description="Start a server again and again, each time with another application, make\n"
+        "requests, and tell it to stop.",
+        epilog="places in COMMAND:\n"
+        + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
+        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}"
+        "\n\nwhere the messages of a broker are served, {port} is the broker's:\n"
+        "  lifespec check server --dialect amgi --broker redis -- \\\n"
+        "    python consume.py {app} {topic} redis://127.0.0.1:{port}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with its places")
+    _add_only(parser)
+    parser.add_argument(
+        "--workers",
+        metavar="ARGUMENTS",
+        type=_words,
+        default="",
+        help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
+    )
+    parser.add_argument(
+        "--broker",
+        choices=[*brokers.BROKERS],
+        help="start this one for each trial: the server takes its messages there",
+    )
+    _add_outputs(parser, PATIENCE, "the server may do nothing")
+    parser.set_defaults(run=_server)
+
+
+def _server(arguments: argparse.Namespace) -> int:
+    words, text = tuple(arguments.command), arguments.dialect
+    if arguments.broker:
+        options = text, arguments.workers, arguments.limit
+        return _trials(brokers.job(words, arguments.broker, *options), arguments)
+    if text.startswith("amgi "):
+        raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
+    begins = OfPerl if text.startswith("pagi ") else Subject
+    job = server_check.Job(words, text, arguments.workers, arguments.limit, begins=begins)
+    return _trials(job, arguments)
+
+
+_BROKERS = " or ".join(brokers.BROKERS)
+
+
+def _add_only(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
+    )
+
+
+def _add_driver(subjects: Any) -> None:
+    parser = subjects.add_parser(
+        "driver",
+        help="what starts applications in a test or a function, without a server",
+        description="Start a driver again and again, each time with another application, in a"
+        " process of its own, make requests as a test does, and leave it.",
+        epilog=f"drivers: {', '.join(clients.DRIVERS)}",
+    )
+    parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
+    _add_only(parser)
+    _add_outputs(parser, PATIENCE, "the driver may do nothing", None)
+    parser.set_defaults(run=_driver)
+
+
+def _driver(arguments: argparse.Namespace) -> int:
+    name, text, limit = arguments.name, arguments.dialect or "", arguments.limit
+    return _trials(clients.job(name, text, limit=limit), arguments)
+
+
+def _trials(job: server_check.Job, arguments: argparse.Namespace) -> int:
+    only = server_check.chosen(arguments.only)
+    return _publish(
+        arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
+    )
+
+
+def _words(text: str) -> str:
+    """Refuse what no shell takes for words."""
+    try:
+        shlex.split(text)
+    except ValueError as error:
+        raise Unchecked(f"--workers {text!r} are no words of a command: {error}") from None
+    return text
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP break a check off as Ctrl-C does, and what cleans up then, nobody.
+
+    A signal that is ignored, as `nohup` has it, stays so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    heard = [each for each in SIGNALS if before[each] != signal.SIG_IGN]
+
+    def end(number: int, _: object) -> None:
+        for each in heard:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    for each in heard:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        for each in heard:
+            signal.signal(each, before[each])
+
+
+def _add_outputs(
+    parser: argparse.ArgumentParser,
+    limit: float = app_run.LIMIT,
+    what: str = "an import, or an answer, may take",
+    default: str | None = "asgi 2.0",
+) -> None:
+    """Add the options that every subject has; `limit` is how long, by default, what may take."""
+    parser.add_argument(
+        "--dialect",
+        metavar="TEXT",
+        type=cases.text,
+        default=default,
+        help=f"the text that judges: {', '.join(DIALECTS)}; or asgi, amgi, pagi for its newest"
+        f" (default: {default or 'the newest that it knows'})",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=_seconds,
+        default=limit,
+        help=f"how long {what} (default: %(default)g)",
+    )
+    parser.add_argument("--strict", action="store_true", help="a should that is missed fails, too")
+    parser.add_argument(
+        "--ignore",
+        metavar="RULE",
+        type=_slug,
+        action="append",
+        default=[],
+        help="leave this rule out, or these",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
+    languages = sorted(explain.FOLDERS)
+    parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST <= seconds <= LONGEST:
+        raise Unchecked(
+            f"a limit is a number of seconds, not {text!r}: give one from {SHORTEST:g} to"
+            f" {LONGEST:.0f}"
+        )
+    return seconds
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    target, pipe = arguments.target, tuple(arguments.pipe)
+    if bool(target) == bool(pipe):
+        raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
+    if target and target.endswith(".pl"):  # PAGI's language
+        pipe = in_perl(target)
+    job = app_check.Job(
+        arguments.party,
+        target or shlex.join(pipe),
+        arguments.dialect,
+        arguments.factory,
+        arguments.limit,
+        pipe,
+        arguments.isolation,
+    )
+    check = lambda tell: app_check.check(job, tell)  # noqa: E731  one line, as for servers
+    return _publish(arguments, job.target, len(job.cases()), check)
+
+
+def _publish(
+    arguments: argparse.Namespace,
+    title: str,
+    count: int,
+    check: Callable[[Callable[[], object]], Report],
+) -> int:
+    """Check a subject, print the report, write its files, and return the exit status."""
+    words = i18n.wording(arguments.language or explain.language(os.environ))
+    with ExitStack() as stack:
+        json, junit = (
+            stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
+        )
+        with _interruptible(), _progress(title, count) as tell:
+            found = check(tell).without(arguments.ignore)
+        from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
+
+        with suppress(BrokenPipeError), writing():  # who reads has read enough
+            terminal.show(found, sys.stdout, every=arguments.verbose, wording=words)
+        json.write(formats.as_json(found))
+        junit.write(formats.as_junit(found, strict=arguments.strict))
+    return found.status(strict=arguments.strict)
+
+
+@contextmanager
+def _progress(title: str, count: int) -> Iterator[Callable[[], object]]:
+    """Show how far the check is, where standard error is a terminal."""
+    if not sys.stderr or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  the same
+
+    with terminal.progress(title, count) as tell:
+        yield tell
+
+
+def add_filters(parser: Any) -> None:
+    """Add to the parser of `cases` what chooses among them."""
+    parser.description = (
+        "List the cases: who is on trial, what happens, and which rules are judged."
+    )
+    parser.add_argument("--party", choices=PARTIES, help="only those with that one on trial")
+    parser.add_argument(
+        "--rule", metavar="SLUG", type=_slug, help="only those that judge that rule"
+    )
+    parser.set_defaults(run=_cases)
+
+
+def _slug(text: str) -> str:
+    if text not in cases.rules():
+        raise unknown("rule", text, cases.rules(), "lifespec cases")
+    return text
+
+
+def _cases(arguments: argparse.Namespace) -> int:
+    for case in cases.load():
+        slugs = list(dict.fromkeys(each.slug for each in case.expect))
+        if arguments.party in (None, case.party) and arguments.rule in (None, *slugs):
+            texts = (case.says, f"judges {', '.join(slugs)}")
+            lines = [
+                line for text in texts for line in textwrap.wrap(text, 76, break_on_hyphens=False)
+            ]
+            with writing():
+                sys.stdout.write(f"{case.name}  ({case.party})\n")
+                sys.stdout.write("".join(f"    {line}\n" for line in lines))
+    return 0

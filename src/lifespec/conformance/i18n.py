@@ -1,0 +1,118 @@
+"""The words of a report in the reader's language: verdicts, requirements, what is expected.
+
+English words are their own keys.  Those of another language stand in words.LANGUAGE.json, which
+`make docs` writes from the catalogs, and rules are worded as in explain.LANGUAGE.json.  What was
+seen is told in English: the suite makes those sentences as it sees.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from lifespec.conformance import explain
+from lifespec.conformance.cases import Unchecked, load
+from lifespec.conformance.language import PHRASES
+from lifespec.validate import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ENGLISH", "WORDS", "Wording", "wording"]
+
+WORDS = (
+    "%s, by %s",
+    "verdict",
+    "rule",
+    "cases",
+    "%s and %s more",
+    "case",
+    "requirement",
+    "expected",
+    "actual",
+    "origin",
+    "more",
+    "%s: %s",
+    "%s (%s, %s)",
+    "not specified",
+    "%s (%s does not specify this case)",
+    "Rules that %s requires and that were not kept: %s.",
+    "It could not be checked: %s",
+    "The application does not support lifespan.",
+    "It keeps all that %s requires; recommendations missed: %s.",
+    "It keeps all that %s requires and recommends.",
+    ", ",
+    *(phrase.says for phrase in PHRASES.values()),
+)
+
+
+class Wording:
+    """The words of a report: in English all is as it was found."""
+
+    def word(self, english: str, *parts: str) -> str:
+        """Return a word, or a sentence with its parts in place."""
+        return english % parts if parts else english
+
+    def title(self, dialect: str) -> str:
+        """Return the name of a text."""
+        return DIALECTS[dialect].title
+
+    def requirement(self, english: str, _slug: str, _case: str, _dialect: str) -> str:
+        """Return what a rule wants in a case, and which text says so."""
+        return english
+
+    def expected(self, english: str) -> str:
+        """Return what was to be seen."""
+        return english
+
+
+class _Translated(Wording):
+    """The same in another language."""
+
+    def __init__(self, words: Mapping[str, str], language: str) -> None:
+        self.words, self.rules = words, explain.read(language)
+
+    def word(self, english: str, *parts: str) -> str:
+        """Return a word, or a sentence with its parts in place."""
+        return super().word(self.words.get(english, english), *parts)
+
+    def title(self, dialect: str) -> str:
+        """Return the name of a text."""
+        return self._text("scope-type", dialect)[0]
+
+    def _text(self, slug: str, dialect: str) -> tuple[str, str, str]:
+        return self.rules[slug].texts[[*DIALECTS].index(dialect)]
+
+    def requirement(self, _english: str, slug: str, case: str, dialect: str) -> str:
+        """Return the rule as its page words it, and which text says so."""
+        name, level, _ = self._text(slug, dialect)
+        sentence = self.rules[slug].said(dialect).replace("\n", "")
+        if not level:
+            return self.word("%s (%s, %s)", sentence, self.word("not specified"), name)
+        if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
+            return self.word("%s (%s does not specify this case)", sentence, name)
+        return self.word("%s (%s, %s)", sentence, level, name)
+
+    def expected(self, english: str) -> str:
+        """Return what was to be seen; what follows a colon is the case's own."""
+        said, _, argument = english.partition(": ")
+        if english in self.words or said not in self.words:
+            return self.word(english)
+        return self.word("%s: %s", self.word(said), argument)
+
+
+ENGLISH = Wording()
+
+
+def wording(language: str) -> Wording:
+    """Return the words of a language; raise Unchecked where this installation lacks them."""
+    if language == "en":
+        return ENGLISH
+    file = resources.files("lifespec.conformance").joinpath(f"data/words.{language}.json")
+    try:
+        return _Translated(json.loads(file.read_text(encoding="utf-8")), language)
+    except OSError as error:
+        raise Unchecked(
+            f"this installation has no {error.filename}: install lifespec again"
+        ) from None

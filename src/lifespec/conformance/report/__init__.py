@@ -1,0 +1,1 @@
+"""What was found, and the forms in which it is told: terminal, JSON, JUnit."""

@@ -1,0 +1,184 @@
+"""Shows in a terminal what was found about a subject."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from lifespec.conformance.explain import columns, wrapped
+from lifespec.conformance.i18n import ENGLISH
+from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.texts import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from lifespec.conformance.i18n import Wording
+    from lifespec.conformance.report.model import Finding, Report
+
+__all__ = ["progress", "show"]
+
+WIDTH = 80
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
+    terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
+    bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
+    with bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
+def show(
+    report: Report, stream: TextIO, *, every: bool = False, wording: Wording = ENGLISH
+) -> None:
+    """Write the report for a reader: a sentence and the counts, what was found, and the table.
+
+    What passed is shown in full only where `every`.  `wording` has the words of the reader's
+    language.
+    """
+    terminal = stream.isatty()
+    console = _Console(
+        file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
+    )
+    told = _Told(console, stream.encoding or "ascii", wording, report.dialect)
+    told.head(report)
+    if every and report.isolation:
+        told.isolation(report.isolation)
+    shown = [each for each in report.findings if every or each.verdict in _FOUND]
+    for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
+        told.finding(alike[0], [*dict.fromkeys(each.case for each in alike)])
+    told.table(report)
+    told.skipped(() if every else report.findings)
+
+
+_WAYS = {
+    "fork": "It was imported once, and a process was forked for each case.",
+    "spawn": "It was imported for each case, by an interpreter of its own.",
+}
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise it; rich would exit with status 1, which is a verdict here."""
+        raise BrokenPipeError
+
+
+_FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+
+
+def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
+    """Put findings together that say the same of a rule, in several cases."""
+    found: dict[tuple[str, ...], list[Finding]] = {}
+    for each in findings:
+        found.setdefault((each.slug, each.verdict, each.actual, each.whose), []).append(each)
+    return found.values()
+
+
+@dataclass
+class _Told:
+    """Writes the parts of a report, in what characters the stream has."""
+
+    console: Console
+    encoding: str
+    wording: Wording
+    dialect: str
+
+    def text(self, text: str, style: str = "") -> Text:
+        lines = ("".join(map(printable, line)) for line in text.split("\n"))
+        plain = "\n".join(lines).encode(self.encoding, "backslashreplace").decode(self.encoding)
+        return Text(plain, style)
+
+    def head(self, report: Report) -> None:
+        word, counts = self.wording.word, report.counts()
+        title = self.wording.title(report.dialect)
+        named = self.text(word("%s, by %s", report.subject, title), "bold")
+        # a command is as long as it is: broken into lines it could not be copied
+        self.console.print(named, soft_wrap=True)
+        numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
+        lines = [self.verdict(report, title), numbers, report.note]
+        for line in filter(None, lines):
+            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
+        self.console.print()
+
+    def isolation(self, way: str) -> None:
+        """Say how the processes of the cases were made."""
+        self.console.print(self.text(f"{_WAYS[way]}\n"))
+
+    def verdict(self, report: Report, title: str) -> str:
+        """Return the sentence with which a report begins."""
+        word, worst = self.wording.word, [found[0] for found in report.by_rule().values()]
+        broken = sum(each.verdict == Verdict.FAIL for each in worst)
+        missed = sum(each.verdict == Verdict.WARN for each in worst)
+        if broken:
+            return word("Rules that %s requires and that were not kept: %s.", title, str(broken))
+        if report.unchecked:
+            return word("It could not be checked: %s", report.unchecked)
+        if not report.supported:
+            return word("The application does not support lifespan.")
+        if missed:
+            return word(
+                "It keeps all that %s requires; recommendations missed: %s.", title, str(missed)
+            )
+        return word("It keeps all that %s requires and recommends.", title)
+
+    def table(self, report: Report) -> None:
+        word = self.wording.word
+        heads = map(word, ("verdict", "rule", "cases"))
+        table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
+        for slug, findings in report.by_rule().items():
+            first = findings[0].verdict
+            cases_of = (finding.case for finding in findings if finding.verdict == first)
+            same = [*dict.fromkeys(cases_of)]
+            more = word("%s and %s more", same[0], str(len(same) - 1))
+            cases = self.text(same[0] if len(same) == 1 else more)
+            table.add_row(self.text(first.word, first.style), self.text(slug), cases)
+        if report.findings:
+            self.console.print(Padding(table, (0, 0, 1, 0)))
+
+    def finding(self, finding: Finding, cases: Sequence[str]) -> None:
+        named = finding.slug, finding.case, self.dialect
+        rows = {
+            "case": self.wording.word(", ").join(cases),
+            "requirement": self.wording.requirement(finding.requirement, *named),
+            "expected": self.wording.expected(finding.expected),
+            "actual": finding.actual,
+        }
+        rows |= {"origin": finding.whose} if finding.whose else {}
+        rows |= {"more": f"lifespec explain {finding.slug}"}
+        title = self.wording.word("%s: %s", finding.verdict.word, finding.slug)
+        self.section(title, finding.verdict, rows)
+        diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
+        self.console.print(self.text(diagram))
+
+    def skipped(self, findings: Iterable[Finding]) -> None:
+        """Say why rules were skipped that no case has shown, once for each reason."""
+        seen = {each.slug for each in findings if each.verdict != Verdict.SKIP}
+        found: dict[str, list[Finding]] = {}
+        for each in findings:
+            if each.slug not in seen:
+                found.setdefault(each.actual, []).append(each)
+        for reason, skipped in found.items():
+            names = self.wording.word(", ").join(dict.fromkeys(each.slug for each in skipped))
+            line = self.wording.word("%s: %s", f"{Verdict.SKIP.word} {names}", reason)
+            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
+
+    def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
+        self.console.rule(self.text(title, verdict.style), align="left", style="dim")
+        table = Table.grid("", "", padding=(0, 2, 0, 0))
+        heads = [self.wording.word(word) for word in rows]
+        room = self.console.width - max(map(columns, heads)) - 2
+        for head, said in zip(heads, rows.values(), strict=True):
+            lines = (line for part in said.split("\n") for line in wrapped(part, room))
+            table.add_row(self.text(head), self.text("\n".join(lines)))
+        self.console.print(table)

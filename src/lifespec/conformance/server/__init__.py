@@ -1,0 +1,1 @@
+"""Check servers, test clients and adapters: each case runs in a process of its own."""

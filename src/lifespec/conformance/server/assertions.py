@@ -1,0 +1,326 @@
+"""What a phrase of a case means: whether it holds of what was seen, and what that was.
+
+A function of PHRASES raises Beside where it cannot be told whether it holds, because what comes
+before did not happen: so a server hears of the rule that it breaks, not of all that follow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lifespec.conformance.server.observation import (
+    FOLDERS,
+    Beside,
+    Judged,
+    Unspecified,
+    among,
+    clock,
+    count,
+    own,
+    short,
+)
+from lifespec.conformance.server.scope_assertions import OFFERED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from lifespec.conformance.server.observation import Line, Seen
+
+__all__ = ["PHRASES"]
+
+
+# ---- startup -----------------------------------------------------------------------------------
+
+
+def _startup_first(seen: Seen, _: str) -> Judged:
+    for call in seen.lifespans:
+        types = [line["type"] for line in own(seen.all("received"), call)]
+        if types[:1] != ["lifespan.startup"] or types.count("lifespan.startup") > 1:
+            return Judged(held=False, actual=f"The events were: {', '.join(types) or 'none'}.")
+    return Judged(held=True, actual="Startup came first, and once.")
+
+
+def _startup_before_requests(seen: Seen, _: str) -> Judged:
+    startup = clock(seen.first("received", "lifespan.startup"))
+    early = sum(clock(line) < startup for line in seen.requests)
+    return Judged(not early, f"{count(early, 'request')} came before startup.")
+
+
+def _no_request_before(seen: Seen, _: str) -> Judged:
+    seen.first("received", "lifespan.startup")
+    early = 0
+    for call in seen.lifespans:
+        startups = own(seen.all("received", "lifespan.startup"), call)
+        startup = min(map(clock, startups), default=float("inf"))
+        answers = own(seen.all("sends", "lifespan.startup.complete"), call)
+        complete = min(map(clock, answers), default=float("inf"))
+        here = [line for line in seen.requests if line["pid"] == call["pid"]]
+        early += sum(startup < clock(line) < complete for line in here)
+    return Judged(not early, f"{count(early, 'request')} came before startup was answered.")
+
+
+def _ready(seen: Seen) -> None:
+    """Raise Beside where the application has not said what it has to say about startup."""
+    said = (step for step, verb in enumerate(_verbs(seen)) if verb not in _BEFORE)
+    seen.reached(next(said))
+
+
+_BEFORE = ("receive", "state", "listen")
+
+
+def _verbs(seen: Seen) -> list[str]:
+    return [action.verb for action in seen.case.script]
+
+
+def _served(seen: Seen, _: str) -> Judged:
+    _ready(seen)
+    wanted = sum(doing.verb == "request" for doing in seen.case.meanwhile)
+    missed = [answer for answer in seen.answers if answer.body is None]
+    if missed or len(seen.answers) < wanted:
+        if seen.to_caller:
+            raise Unspecified(f"It raised to the caller: {short(seen.to_caller.strip())}")
+        return Judged(held=False, actual=f"It was not served; {seen.end}.")
+    return Judged(held=True, actual="It was served.")
+
+
+def _not_blocked(seen: Seen, _: str) -> Judged:
+    judged = _served(seen, "")
+    return Judged(judged.held or seen.ended is not None, judged.actual)
+
+
+def _survives(seen: Seen, _: str) -> Judged:
+    line = _tried(seen)
+    if line["kind"] != "refused":
+        raise Beside(_sending(seen, line))
+    return _served(seen, "")
+
+
+def _failed(seen: Seen) -> Line:
+    return seen.first("sends", "lifespan.startup.failed")
+
+
+def _not_served(seen: Seen, _: str) -> Judged:
+    failed = clock(_failed(seen))
+    late = sum(clock(line) > failed for line in seen.requests)
+    return Judged(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
+
+
+def _exits(seen: Seen, _: str) -> Judged:
+    _failed(seen)
+    return Judged(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
+
+
+def _shows(seen: Seen, text: str) -> Judged:
+    steps = enumerate(seen.case.script)
+    said = (step for step, it in steps if text in (it.text, it.keys.get("message")))
+    seen.reached(next(said))
+    found = _line_with(seen, text)
+    return Judged(bool(found), _saying(found))
+
+
+def _hides(seen: Seen, text: str) -> Judged:
+    judged = _process_ends(seen, "")
+    found = _line_with(seen, text)
+    return Judged(held=False, actual=_saying(found)) if found else judged
+
+
+def _line_with(seen: Seen, text: str) -> str:
+    return next((line for line in seen.words if text in line), "")
+
+
+def _saying(line: str) -> str:
+    return f"The output says: {short(line.strip())}" if line else "The output does not have it."
+
+
+def _tells(seen: Seen, _: str) -> Judged:
+    _ready(seen)
+    if seen.ended is not None and seen.stopped is None:  # what it says then is of its own end
+        raise Beside(f"The application was not served; {seen.end}.")
+    text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
+    found = next((line for line in seen.words if _names(text, line)), "")
+    return Judged(bool(found), _saying(found))
+
+
+def _names(text: str, line: str) -> bool:
+    """Whether a line names this or the lifespan, other than by where a file of code lies."""
+    return bool(re.search(f"(?i)lifespan|{re.escape(text)}", FOLDERS.sub("", line)))
+
+
+_NO_MESSAGE = re.compile(r"[\s|]*KeyError: 'message'\s*")
+
+
+def _as_empty(seen: Seen, _: str) -> Judged:
+    seen.finished()
+    refused = any(line["error"] == "KeyError" for line in seen.all("refused"))
+    if refused or any(map(_NO_MESSAGE.fullmatch, seen.words)):
+        return Judged(held=False, actual="KeyError: it looks for the message.")
+    return Judged(held=True, actual=f"It did not look for a message; {seen.end}.")
+
+
+# ---- what is sent ------------------------------------------------------------------------------
+
+
+def _tried(seen: Seen) -> Line:
+    """Return what became of the event of `try`."""
+    step = _verbs(seen).index("try")
+    seen.reached(step)
+    lines = [line for line in seen.all("sent") + seen.all("refused") if line["step"] == step]
+    return (lines or seen.beside())[0]
+
+
+def _sending(seen: Seen, line: Line) -> str:
+    if line["kind"] == "sent":
+        raised = f" It raised to the caller: {short(seen.to_caller.strip())}"
+        return f"send has returned.{raised * bool(seen.to_caller)}"
+    return f"send has raised {line['error']}: {short(line['text'])}"
+
+
+def _taken(seen: Seen, _: str) -> Judged:
+    line = _tried(seen)
+    return Judged(line["kind"] == "sent", _sending(seen, line))
+
+
+def _refused(seen: Seen, _: str) -> Judged:
+    line = _tried(seen)
+    if line["kind"] == "sent" and seen.to_caller:
+        raise Unspecified(_sending(seen, line))
+    return Judged(line["kind"] == "refused", _sending(seen, line))
+
+
+def _does_nothing(seen: Seen, _: str) -> Judged:
+    lines = seen.all("sent", by="child") + seen.all("refused", by="child")
+    line = (lines or seen.beside())[0]
+    return Judged(line["kind"] == "sent", _sending(seen, line))
+
+
+# ---- the end -----------------------------------------------------------------------------------
+
+
+def _over(seen: Seen) -> Line:
+    """Return how the call ended; raise Beside where it did not before the server was stopped."""
+    ends = seen.all("raised", "lifespan") + seen.all("returned", "lifespan")
+    return min(ends or seen.beside(), key=clock)
+
+
+def _quiet(seen: Seen, _: str) -> Judged:
+    over = clock(_over(seen))
+    late = [line for line in seen.all("received", by="child") if clock(line) > over]
+    if late:
+        what = f"A task that the application had left behind received {late[0]['type']}."
+        return Judged(held=False, actual=what)
+    return Judged(held=True, actual="No event came afterwards.")
+
+
+def _stopped(seen: Seen) -> None:
+    if seen.stopped is None:
+        raise Beside(f"It could not be told to stop; {seen.end}.")
+
+
+def _shutdown_once(seen: Seen, _: str) -> Judged:
+    occupied = seen.case.meanwhile[0].verb == "occupy"
+    if occupied and not seen.all("called", "lifespan"):
+        raise Beside("It noticed before it called the application.")
+    seen.first("sent", "lifespan.startup.complete")
+    if not occupied:
+        _stopped(seen)
+    for call in seen.lifespans:
+        if own(seen.all("sent", "lifespan.startup.complete"), call):
+            shutdowns = own(seen.all("received", "lifespan.shutdown"), call)
+            broken_off = own(seen.all("cancelled"), call)
+            if broken_off and clock(broken_off[0]) < (seen.stopped or 0):
+                raise Beside("The call was broken off before.")
+            if len(shutdowns) != 1:
+                times = count(len(shutdowns), "time")
+                return Judged(held=False, actual=f"Shutdown came {times}; {seen.end}.")
+    return Judged(held=True, actual=f"Shutdown came once; {seen.end}.")
+
+
+def _no_request_after(seen: Seen, _: str) -> Judged:
+    seen.first("received", "lifespan.shutdown")
+    for shutdown in seen.all("received", "lifespan.shutdown"):
+        time = clock(shutdown)
+        for call in (line for line in seen.requests if line["pid"] == shutdown["pid"]):
+            ends = [line for kind in ("returned", "cancelled", "raised") for line in seen.all(kind)]
+            if clock(call) > time:
+                return Judged(held=False, actual="A request came after shutdown.")
+            if not any(clock(line) < time for line in own(ends, call)):
+                actual = f"Shutdown came while a request to {call['path']} was being answered."
+                return Judged(held=False, actual=actual)
+    return Judged(held=True, actual="No request was there, and none came.")
+
+
+def _no_connection_after(seen: Seen, _: str) -> Judged:
+    """Hold that nobody could connect while the application handled shutdown."""
+    seen.first("received", "lifespan.shutdown")
+    if not seen.knocks:
+        raise Beside("It has no port of its own.")
+    if any(seen.knocks):
+        return Judged(held=False, actual="A connection was accepted after shutdown had come.")
+    return Judged(held=True, actual="A connection was refused after shutdown had come.")
+
+
+def _gone(seen: Seen, _: str) -> Judged:
+    """Hold that the process is gone: by itself, or when it was told to stop."""
+    seen.finished()
+    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+
+
+def _waits(seen: Seen, _: str) -> Judged:
+    seen.first("received", "lifespan.shutdown")
+    if "hang" in _verbs(seen):
+        return _waits_on(seen)
+    answers = {
+        among(line, "pid", "call") for line in seen.all("sends", "lifespan.shutdown.complete")
+    }
+    stopping = seen.all("received", "lifespan.shutdown")
+    if any(among(line, "pid", "call") not in answers for line in stopping):
+        return Judged(held=False, actual=f"It did not wait; {seen.end}.")
+    return Judged(held=True, actual=f"It waited; {seen.end}.")
+
+
+def _waits_on(seen: Seen) -> Judged:
+    since = clock(seen.first("received", "lifespan.shutdown"))
+    if seen.ended is None:
+        return Judged(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
+    return Judged(held=False, actual=f"It waited for {seen.ended - since:.0f} s; {seen.end}.")
+
+
+def _process_ends(seen: Seen, _: str) -> Judged:
+    """Hold that the process ends where it was told to stop, and has said all that it has to."""
+    _stopped(seen)
+    seen.finished()
+    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+
+
+def _finishes(seen: Seen, _: str) -> Judged:
+    seen.first("sent", "lifespan.shutdown.complete")
+    return Judged(bool(seen.all("returned", "lifespan")), f"{seen.end.capitalize()}.")
+
+
+PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
+    **OFFERED,
+    "startup first": _startup_first,
+    "startup before requests": _startup_before_requests,
+    "no request before": _no_request_before,
+    "served": _served,
+    "not blocked": _not_blocked,
+    "survives": _survives,
+    "not served": _not_served,
+    "exits": _exits,
+    "process ends": _process_ends,
+    "gone": _gone,
+    "shows": _shows,
+    "hides": _hides,
+    "tells": _tells,
+    "as empty": _as_empty,
+    "taken": _taken,
+    "refused": _refused,
+    "does nothing": _does_nothing,
+    "quiet": _quiet,
+    "shutdown once": _shutdown_once,
+    "no request after": _no_request_after,
+    "no connection after": _no_connection_after,
+    "waits": _waits,
+    "finishes": _finishes,
+}

@@ -1,0 +1,256 @@
+"""Puts a server on trial: case by case, several at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions as app_assertions
+from lifespec.conformance.app.assertions import Told
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.report.model import Report
+from lifespec.conformance.server.assertions import PHRASES
+from lifespec.conformance.server.observation import (
+    LIFESPAN,
+    PATIENCE,
+    REQUESTS,
+    Beside,
+    Unspecified,
+    clock,
+)
+from lifespec.conformance.server.process import Subject
+from lifespec.conformance.server.run import START, Trial
+from lifespec.conformance.texts import unknown
+from lifespec.testing.ladder import sequence
+from lifespec.testing.trace import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from concurrent.futures import Executor, Future
+
+    from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.report.model import Finding
+    from lifespec.conformance.server.observation import Line, Seen
+
+__all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
+
+AT_ONCE = 2 * (os.cpu_count() or 1)  # trials in which something happens
+MOST = 6 * AT_ONCE  # with those that do nothing but wait
+_PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
+WITHOUT = "The server calls the application with no lifespan scope: no lifespan took place."
+
+
+def chosen(only: Sequence[str] = ()) -> list[Case]:
+    """Return the cases for servers, all or those named; raise Unchecked for an unknown name."""
+    known = {case.name: case for case in cases.load() if case.party == "server"}
+    for name in only:
+        if name not in known:
+            raise unknown("case for servers", name, known, "lifespec cases --party server")
+    return [known[name] for name in dict.fromkeys(only or known)]
+
+
+class _NoPlace(Unchecked):
+    """A command has no place for what a case needs."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is put on trial: see the options of `lifespec check server`.
+
+    `begins` makes the process of a trial.  `beside` has the names of cases and rules that say
+    nothing of this one, each with the sentence that says why.  `client` is True of a test client or
+    an adapter, whose exceptions go to the code that uses it.
+    """
+
+    command: tuple[str, ...]
+    dialect: str = "asgi 2.0"
+    workers: str = ""
+    limit: float = PATIENCE
+    title: str = ""
+    begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject
+    beside: Mapping[str, str] = field(default_factory=dict)
+    client: bool = False
+
+    @property
+    def subject(self) -> str:
+        """Its title, or the command in one line, as it was given."""
+        words = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
+        return self.title or " ".join(words)
+
+    def arguments(self, case: Case) -> list[str]:
+        """Return the command for a case; raise Unchecked where workers have no place in it."""
+        if case.workers == 1 or any("{workers}" in word for word in self.command):
+            return [*self.command]
+        if not self.workers:
+            raise _NoPlace("the command has no {workers}, and --workers was not given")
+        return [*self.command, *shlex.split(self.workers)]
+
+
+def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: None) -> Report:
+    """Put a server on trial; raise Unchecked where it cannot be.  `tell` is called after a case.
+
+    The first of all cases shows whether it can be, and is played even if it is not among `only`.
+    """
+    for place in ("{app}", "{port}"):
+        if not any(place in word for word in job.command):
+            raise Unchecked(f"the command has no {place}: {job.subject}")
+    first = chosen()[0]
+    bench = _Bench(job, tell)
+    waiting = [case for case in only if _waits(case)]
+    others = [case for case in only if case != first and not _waits(case)]
+    with ThreadPoolExecutor(MOST) as pool:
+        try:
+            shows = bench.begin(pool, bench.first, first)
+            playing = {case.name: bench.begin(pool, bench.play, case) for case in waiting}
+            found = {first.name: shows.result()}
+            playing |= {case.name: bench.begin(pool, bench.play, case) for case in others}
+            found |= {name: each.result() for name, each in playing.items()}
+        finally:
+            bench.broken_off.set()
+            bench.known.set()
+            pool.shutdown(cancel_futures=True)
+    findings = tuple(each for case in only for each in found[case.name])
+    return Report(job.subject, job.dialect, findings, obstacle=bench.obstacle)
+
+
+def _waits(case: Case) -> bool:
+    """Whether the suite does little in a case but wait: such a one begins before the others."""
+    verbs = {action.verb for action in case.script}
+    return "hang" in verbs or "wait" in {doing.verb for doing in case.meanwhile}
+
+
+class _Bench:
+    """Plays cases, and judges what was seen."""
+
+    def __init__(self, job: Job, tell: Callable[[], object]) -> None:
+        self.job, self.dialect, self.tell = job, job.dialect, tell
+        self.broken_off = threading.Event()
+        self.places = threading.Semaphore(AT_ONCE)
+        self.known, self.without = threading.Event(), False  # what the first case shows
+        self.obstacle = ""
+
+    def begin(
+        self, pool: Executor, play: Callable[[Case, ExitStack], list[Finding]], case: Case
+    ) -> Future[list[Finding]]:
+        """Let a case be played as soon as there is a place; it gives that up once it only waits."""
+        self.places.acquire()
+        place = ExitStack()
+        place.callback(self.places.release)
+        return pool.submit(play, case, place)
+
+    def trial(self, case: Case, place: ExitStack) -> Seen:
+        """Play a case."""
+        job, command = self.job, self.job.arguments(case)
+        off, begins = self.broken_off, job.begins
+        seen = Trial(command, case, job.limit, off, begins=begins, rests=place.close).run()
+        seen.dialect, seen.client = self.dialect, job.client
+        return seen
+
+    def first(self, case: Case, place: ExitStack) -> list[Finding]:
+        """Play the first case; raise Unchecked where it shows that nothing can be judged."""
+        with place:
+            seen = self.trial(case, place)
+        if not any(line["kind"] == "called" for line in seen.lines):
+            raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
+        self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
+        self.obstacle = WITHOUT * self.without
+        self.known.set()
+        self.tell()
+        return self.judged(case, seen)
+
+    def play(self, case: Case, place: ExitStack) -> list[Finding]:
+        """Play a case, and judge it; where it cannot be, say why."""
+        try:
+            return self.played(case, place)
+        except _NoPlace as reason:
+            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {reason}.")]
+        except Unchecked as unchecked:
+            self.obstacle = f"The case {case.name} could not be played: {unchecked}."
+            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
+        finally:
+            place.close()
+            self.tell()
+
+    def played(self, case: Case, place: ExitStack) -> list[Finding]:
+        if not any(app_assertions.expected(case, self.dialect)):
+            return []
+        if case.name in self.job.beside:
+            why = self.job.beside[case.name]
+            return [*app_assertions.without(case, self.dialect, "skip", why)]
+        seen = None if self.without else self.trial(case, place)
+        place.close()
+        self.known.wait()
+        if seen is None or self.without:
+            return [*app_assertions.without(case, self.dialect, "skip", WITHOUT)]
+        return self.judged(case, seen)
+
+    def judged(self, case: Case, seen: Seen) -> list[Finding]:
+        drawn = sequence([*_entries(seen)])
+        return [
+            app_assertions.finding(case, self.dialect, each, self.told(each, seen), drawn)
+            for each in app_assertions.expected(case, self.dialect)
+        ]
+
+    def told(self, expected: Expectation, seen: Seen) -> Told:
+        if expected.slug in self.job.beside:
+            return Told("skip", self.job.beside[expected.slug])
+        if self.without:
+            return Told("skip", WITHOUT)
+        try:
+            held, actual = PHRASES[expected.phrase](seen, expected.argument)
+            if held:
+                seen.finished()
+        except Beside as beside:
+            return Told("skip", str(beside))
+        except Unspecified as unspecified:
+            return Told("unspecified", str(unspecified))
+        return Told("held" if held else "broken", actual)
+
+
+def _obstacle(seen: Seen, name: str) -> str:
+    """Say why the application was never called: by this nothing can be judged."""
+    if seen.left and seen.status is not None:
+        what = f"{name!r} ended and left other processes behind: start it in the foreground"
+    elif seen.status is not None:
+        what = f"{name!r} ended with status {seen.status} before it served anything"
+    elif seen.elsewhere:
+        ports = ", ".join(map(str, seen.elsewhere))
+        what = f"{name!r} listens on port {ports}, not on the one that {{port}} stands for"
+    else:
+        what = f"{name!r} did not call the application within {START:g} s"
+    said = seen.output.strip().splitlines()[-1:]
+    return what + "".join(f"; its last words: {line.strip()[:200]}" for line in said)
+
+
+SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
+
+
+def _entries(seen: Seen) -> Iterator[Entry]:
+    """Yield what the first lifespan and the server said to each other, as a trace has it."""
+    calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
+    for line in sorted(seen.lines, key=clock) if calls else ():
+        ours = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
+        request = line["kind"] == "called" and line.get("type") in REQUESTS
+        if request or (ours and line["kind"] in SPOKEN):
+            seconds = round(clock(line) - clock(calls[0]), 3)
+            yield Entry(seconds, line["kind"], _what(line), _detail(line))
+
+
+def _what(line: Line) -> str:
+    """Return what came, was sent or raised."""
+    what = str(line["error"] if line["kind"] == "raised" else line.get("type") or "")
+    return f"{what} {line['path']}" if "path" in line else what
+
+
+def _detail(line: Line) -> str:
+    event = line.get("event")
+    said = event.get("message", "") if isinstance(event, dict) else ""
+    refusal = f"{line['error']}: {line['text']}" if line["kind"] == "refused" else line.get("text")
+    return str(refusal or said)

@@ -1,0 +1,77 @@
+"""Drivers on trial: what starts an application within a test or a function, without a server."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.server import client_host
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.client_host import HOSTED
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import Subject
+from lifespec.conformance.texts import unknown
+from lifespec.validate import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DRIVERS", "job"]
+
+DRIVERS: tuple[str, ...] = tuple(HOSTED)
+_BESIDE = {
+    "interrupted": "Nobody sends a driver a signal.",
+    **dict.fromkeys(
+        ("hangs-at-startup", "stopped-after-a-failed-start"),
+        "Nobody tells a test client to stop while it starts.",
+    ),
+    "port-in-use": "A driver listens on no port.",
+    **dict.fromkeys(
+        (
+            "two-workers",
+            "two-workers-failed",
+            "two-workers-failed-with-empty-message",
+            "two-workers-failed-without-message",
+        ),
+        "A driver runs in one process.",
+    ),
+    "request-in-flight": "Who makes a request waits for its answer before the driver is left.",
+    "shutdown-after-serving": "Who uses a driver makes the requests, and decides when they end.",
+}
+_BY_REQUEST = "Each request has a lifespan of its own, which ends with it."
+_OF_EACH: Mapping[str, Mapping[str, str]] = {
+    "amgi-common": {"state-shallow-copy": "The servers that use it copy the state."},
+    "mangum": {
+        **dict.fromkeys(("slow-start", "very-slow-start", "slow-shutdown"), _BY_REQUEST),
+        **dict.fromkeys(("crashes-while-serving", "returns-while-serving"), _BY_REQUEST),
+        **dict.fromkeys(("sends-after-its-end", "state-set-while-serving"), _BY_REQUEST),
+        "state-shallow-copy": _BY_REQUEST,
+    },
+}
+
+
+def job(name: str, dialect: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
+    """Return what puts a driver on trial, run by a Python that has it; raise Unchecked.
+
+    The text is the newest of its protocol where none is named.
+    """
+    if name not in HOSTED:
+        raise unknown("driver", name, DRIVERS, "lifespec check driver --help")
+    protocol = HOSTED[name].protocol
+    texts = [text for text in DIALECTS if text.partition(" ")[0] == protocol]
+    text = dialect or texts[-1]
+    if text not in texts:
+        raise Unchecked(f"{name} is a driver of {protocol}, not of {text}")
+    if text == "amgi 1.0":
+        raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
+    return Job(
+        (python, "-m", client_host.__name__, name, "{app}", "{port}"),
+        text,
+        limit=limit,
+        title=name,
+        begins=Subject if protocol == "asgi" else Delivered,
+        beside={**_BESIDE, **_OF_EACH.get(name, {})},
+        client=True,
+    )

@@ -1,0 +1,345 @@
+"""Each phrase, asked of what was seen: what is held, what is broken, and what does not apply."""
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import assertions as app_assertions
+from lifespec.conformance.app.assertions import Matter, Told, Usual
+from lifespec.conformance.app.fake_server import IDLE, Seen
+from lifespec.conformance.cases import Case, Expectation
+from lifespec.conformance.language import PHRASES
+from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.testing.trace import Conversation, Entry
+from lifespec.validate import Violation
+
+__all__: list[str] = []
+
+USUAL = Usual("complete", "complete")
+
+
+def seen(startup: str = "complete", shutdown: str = "complete", **facts: object) -> Seen:
+    """Make what was seen of an application that returned."""
+    return Seen(startup=startup, shutdown=shutdown, **{"ended": "returned", **facts})  # type: ignore[arg-type]
+
+
+def told(
+    phrase: str, slug: str, what: Seen, usual: Usual = USUAL, dialect: str = "asgi 2.0"
+) -> tuple[str, str]:
+    """Ask a phrase of a rule."""
+    found = app_assertions.JUDGES[phrase](Matter(slug, dialect, [Seen(), what], usual))
+    assert found.actual.endswith(".")
+    return found
+
+
+def violation(slug: str, party: str = "application") -> Violation:
+    """Make a violation."""
+    return Violation(slug, party, "It was so")
+
+
+def test_each_phrase_of_applications_has_its_judge() -> None:
+    """The vocabulary and the judges are the same."""
+    phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.parties}
+    assert set(app_assertions.JUDGES) == phrases
+
+
+RAISED = {"ended": "raised", "error": ValueError("http only")}
+
+
+@pytest.mark.parametrize(
+    ("what", "course"),
+    [
+        (seen(), "Startup was answered with complete; shutdown was answered with complete."),
+        (
+            seen("raised", "", **RAISED),
+            "It does not support lifespan: on the scope it raised ValueError: http only.",
+        ),
+        (
+            seen("raised", "", ended="raised", error=ValueError()),
+            "It does not support lifespan: on the scope it raised ValueError.",
+        ),
+        (seen("returned", ""), "It does not support lifespan: on the scope it returned."),
+        (
+            seen("failed", "", message="Traceback\n  ...\nOSError: no\n"),
+            "Startup was answered with failed: OSError: no.",
+        ),
+        (seen("failed", ""), "Startup was answered with failed."),
+        (seen(shutdown=""), "Startup was answered with complete; it returned."),
+        (
+            seen("silent", "", ended="cancelled", doing=IDLE),
+            f"Startup was not answered within the limit: {IDLE}.",
+        ),
+        (
+            seen("cancelled", "", ended="cancelled"),
+            "Startup was not answered: it obeyed its cancellation.",
+        ),
+        (
+            seen("complete", "", ended=""),
+            "Startup was answered with complete; it did not end.",
+        ),
+        (
+            seen(shutdown="returned"),
+            "Startup was answered with complete; shutdown was not answered: it returned.",
+        ),
+        (
+            seen("exited", "", ended="exited", error=SystemExit(3)),
+            "Startup was not answered: it raised SystemExit: 3.",
+        ),
+    ],
+)
+def test_courses(what: Seen, course: str) -> None:
+    """How a lifespan went is one sentence."""
+    assert app_assertions.course(what) == course
+
+
+@pytest.mark.parametrize(
+    ("slug", "idle"),
+    [
+        ("startup-answered-once", seen("returned", "")),
+        ("answers-in-order", seen("returned", "")),
+        ("events-known", seen("returned", "")),
+        ("shutdown-answered-once", seen("complete", "returned", sent=["x"])),
+        ("message-is-text", seen(sent=["x"])),
+        ("state-keys-text", seen(sent=["x"])),
+    ],
+)
+def test_kept(slug: str, idle: Seen) -> None:
+    """A rule is kept where the judge found nothing, and does not apply without an occasion."""
+    assert told("kept", slug, idle)[0] == "skip"
+    rich = seen(sent=["x"], state={"pool": 1})
+    if slug == "message-is-text":
+        rich = seen("failed", "", sent=["x"])
+    assert told("kept", slug, rich)[0] == "held"
+    other = seen(sent=["x"], state={"a": 1}, violations=[violation(slug, "server")])
+    other.violations.append(violation("scope-type"))
+    assert told("kept", slug, other)[0] in ("held", "skip")
+    broken = seen(violations=[violation(slug)])
+    assert told("kept", slug, broken) == ("broken", "It was so.")
+
+
+@pytest.mark.parametrize(
+    ("slug", "how"),
+    [("events-known", "unspecified"), ("startup-answered-once", "broken")],
+)
+def test_remarks(slug: str, how: str) -> None:
+    """A remark on a must says that the text is silent here; else the level says it."""
+    assert told("kept", slug, seen(remarks=[violation(slug)])) == (how, "It was so.")
+
+
+def test_keys_at_the_end() -> None:
+    """A key that is no text is seen also where it comes late."""
+    found = told("kept", "state-keys-text", seen(state={"a": 1, 2: 3}))
+    assert found == ("broken", "At the end the state had the key 2.")
+    assert told("kept", "events-known", seen(sent=["x"], state={2: 3}))[0] == "held"
+
+
+@pytest.mark.parametrize(
+    ("slug", "what", "how"),
+    [
+        ("startup-answered", seen(), "held"),
+        ("startup-answered", seen("failed", ""), "held"),
+        ("startup-answered", seen("raised", "", **RAISED), "skip"),
+        ("startup-answered", seen("returned", ""), "skip"),
+        ("startup-answered", seen("raised", "", **RAISED, refused=["No."]), "skip"),
+        ("startup-answered", seen("silent", "", doing=IDLE), "broken"),
+        ("startup-answered", seen("exited", ""), "skip"),
+        ("shutdown-answered", seen(), "held"),
+        ("shutdown-answered", seen("complete", "failed"), "held"),
+        ("shutdown-answered", seen("failed", ""), "skip"),
+        ("shutdown-answered", seen("raised", "raised", **RAISED), "skip"),
+        ("shutdown-answered", seen("complete", "returned"), "broken"),
+        ("shutdown-answered", seen("complete", "raised", **RAISED), "unspecified"),
+        ("shutdown-answered", seen("complete", "silent", doing=IDLE), "broken"),
+        ("shutdown-answered", seen("complete", ""), "skip"),
+        ("shutdown-answered", seen("complete", "exited", **RAISED), "skip"),
+        ("shutdown-answered", seen("complete", "returned", refused=["No."]), "skip"),
+    ],
+)
+def test_answered(slug: str, what: Seen, how: str) -> None:
+    """Startup is answered if lifespan is supported; shutdown is answered."""
+    assert told("answered", slug, what)[0] == how
+
+
+@pytest.mark.parametrize(
+    ("what", "how"),
+    [
+        (seen(), "held"),
+        (seen("failed", ""), "held"),
+        (seen("returned", "", received=True), "skip"),
+        (seen("raised", "", **RAISED), "skip"),
+        (seen("raised", "", **RAISED, received=True), "missed"),
+        (seen("raised", "", **RAISED, received=True, refused=["No."]), "skip"),
+    ],
+)
+def test_who_raises_at_startup_misses_a_should(what: Seen, how: str) -> None:
+    """It is served without its startup."""
+    found = told("no raise", "failed-to-prevent-start", what)
+    assert found[0] == how
+    assert ("every server serves it all the same" in found[1]) == (how == "missed")
+
+
+def reported(*verdicts: str) -> Report:
+    """Make a report."""
+    said = "It answers.", "it answers", "It left."
+    rows = (Finding("one", "a", Verdict.named(verdict), *said) for verdict in verdicts)
+    return Report("it", "asgi 2.0", tuple(rows), "So it went.")
+
+
+@pytest.mark.parametrize(
+    ("usual", "statuses", "words"),
+    [
+        (Usual("complete", "complete"), (0, 0), ""),
+        (Usual("failed", ""), (2, 2), "its startup failed. So it went."),
+        (Usual("exited", ""), (2, 2), "at startup it ended the process."),
+        (Usual("raised", ""), (0, 1), "middleware may drop the scope"),
+        (Usual("returned", ""), (0, 1), "mounted in another one"),
+        (Usual("raised", "", received=True), (0, 1), "every server serves it all the same"),
+        (Usual("raised", "", refused="No."), (2, 2), "the suite refused what it sent"),
+        (Usual("raised", "", whose="From Django."), (0, 0), "From Django."),
+        (Usual("raised", "", received=True, whose="From X."), (0, 1), "every server serves"),
+    ],
+)
+def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], words: str) -> None:
+    """Exit status, and a sentence with the usual causes."""
+    found = app_assertions.concluded(reported("pass"), usual)
+    assert (found.status(), found.status(strict=True)) == statuses
+    assert words in found.note + found.obstacle
+    failed = app_assertions.concluded(reported("fail"), usual)
+    assert failed.status() == 1
+
+
+def test_whose_doing_it_is() -> None:
+    """That of an installed package which is not the one that is checked."""
+    theirs = "This comes from Pytest (pytest.main), not from your code."
+    assert app_assertions.whose(seen(actor="pytest.main")) == theirs
+    assert app_assertions.whose(seen(actor="pytest.main"), "pytest") == ""
+    assert app_assertions.whose(seen(actor="json.decoder")) == ""
+    assert app_assertions.whose(seen(actor="not_imported.app")) == ""
+    assert app_assertions.whose(seen()) == ""
+
+
+@pytest.mark.parametrize(
+    ("phrase", "what", "usual", "how"),
+    [
+        ("answers too", seen(), USUAL, "held"),
+        ("answers too", seen("failed", ""), USUAL, "held"),
+        ("answers too", seen("raised", "", **RAISED), USUAL, "broken"),
+        ("answers too", seen("silent", "", doing=IDLE), USUAL, "broken"),
+        ("answers too", seen("raised", "", **RAISED), Usual("raised", ""), "skip"),
+        ("as usual", seen(), USUAL, "held"),
+        ("as usual", seen("failed", ""), USUAL, "broken"),
+        ("as usual", seen("complete", "returned"), USUAL, "broken"),
+        ("as usual", seen("failed", ""), Usual("failed", ""), "held"),
+        ("ends", seen(ended="cancelled"), USUAL, "held"),
+        ("ends", seen(ended="", obeyed=False), USUAL, "broken"),
+        ("no exit", seen(), USUAL, "held"),
+        ("no exit", seen("exited", "", ended="exited", error=SystemExit()), USUAL, "broken"),
+    ],
+)
+def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
+    """What is seen is compared with what is usual, or is plain."""
+    assert told(phrase, "startup-answered", what, usual)[0] == how
+
+
+@pytest.mark.parametrize(
+    ("what", "wanted"),
+    [
+        (seen("failed", ""), ("skip", "Startup was answered with failed.")),
+        (
+            seen("raised", "", reaction="raised", received=True, **RAISED),
+            ("held", "It raised ValueError: http only."),
+        ),
+        (
+            seen("raised", "", reaction="raised", **RAISED),
+            ("skip", "It does not support lifespan: on the scope it raised ValueError: http only."),
+        ),
+        (seen(reaction="received"), ("broken", "It called receive.")),
+        (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
+        (
+            seen(reaction="silent", doing="it was at work"),
+            ("broken", "It did nothing within the limit: it was at work."),
+        ),
+        (seen(reaction="returned"), ("broken", "It returned.")),
+    ],
+)
+def test_raises(what: Seen, wanted: tuple[str, str]) -> None:
+    """What nobody can know is to be refused by raising."""
+    assert told("raises", "receive-refuses-unknown", what) == wanted
+
+
+def test_a_scope_is_refused_before_anything_is_received() -> None:
+    """Of an unknown scope nothing is received."""
+    what = seen("raised", "", reaction="raised", **RAISED)
+    assert told("raises", "unknown-scope-rejected", what)[0] == "held"
+
+
+def case(*expect: Expectation, silent: tuple[str, ...] = ()) -> Case:
+    """Make a case with these expectations."""
+    return Case(
+        "quick", "application", "It is so.", (), expect, silent=dict.fromkeys(silent, ("asgi 2.0",))
+    )
+
+
+BROKEN = seen("complete", "returned", spoken=Conversation([Entry(0, "called", "lifespan")]))
+
+
+def test_findings() -> None:
+    """Each expectation has a finding, with the verdict of the text and the conversation."""
+    expect = Expectation("shutdown-answered", "answered")
+    (found,) = app_assertions.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
+    assert (found.case, found.slug, found.verdict) == ("quick", "shutdown-answered", "fail")
+    assert found.requirement.endswith("(must, lifespan 2.0 (ASGI))")
+    assert found.expected == PHRASES["answered"].says
+    assert found.actual == app_assertions.course(BROKEN)
+    assert found.conversation.count("-- lifespan --") == 2
+
+
+@pytest.mark.parametrize(
+    ("silent", "what", "verdict"),
+    [
+        ((), BROKEN, "fail"),
+        (("shutdown-answered",), BROKEN, "info"),
+        ((), seen("complete", "raised", **RAISED), "info"),
+        ((), seen("failed", ""), "skip"),
+        ((), seen(), "pass"),
+    ],
+)
+def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
+    """Where the text is silent nobody is at fault."""
+    expect = Expectation("shutdown-answered", "answered")
+    (found,) = app_assertions.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)
+    assert found.verdict == verdict
+    assert ("does not specify this case" in found.requirement) == bool(silent)
+
+
+def test_what_a_text_lacks_is_not_judged() -> None:
+    """Lifespan 1.0 has no state, and so no rule about it."""
+    expect = Expectation("state-keys-text", "kept")
+    assert not [*app_assertions.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
+    assert not [*app_assertions.without(case(expect), "asgi 1.0", "skip", "No.")]
+
+
+def test_cases_that_are_not_played() -> None:
+    """Their findings say why."""
+    expect = Expectation("shutdown-answered", "answered")
+    (found,) = app_assertions.without(case(expect), "asgi 2.0", "skip", "It declines.")
+    assert (found.verdict, found.actual) == ("skip", "It declines.")
+    assert found.conversation == ""
+    same = app_assertions.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
+    assert (same.verdict, same.actual) == ("skip", "No.")
+
+
+def test_a_case_is_for_its_specifications() -> None:
+    """By AMGI a failure has a message: a case without it expects nothing there."""
+    for name in ("failed-without-message", "shutdown-failed-without-message"):
+        case = next(case for case in cases.load() if case.name == name)
+        assert list(app_assertions.expected(case, "asgi 2.0"))
+        assert not list(app_assertions.expected(case, "amgi 2.0"))
+        assert not list(app_assertions.without(case, "amgi 2.0", "skip", "No."))
+
+
+def test_what_is_missed_is_never_more_than_a_warning() -> None:
+    """By PAGI the advice is a must, and yet nobody knows what the application wanted."""
+    case = next(case for case in cases.load() if case.name == "start-and-stop")
+    each = next(each for each in case.expect if each.phrase == "no raise")
+    for dialect in ("asgi 2.0", "pagi 0.3"):
+        assert app_assertions.finding(case, dialect, each, Told("missed", "So.")).verdict == "warn"

@@ -1,0 +1,432 @@
+"""Targets on trial, each case in a process of its own; whatever a target does to its process."""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import isolation
+from lifespec.conformance.app.check import Job, check
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.report.model import Report
+
+__all__: list[str] = []
+
+ROOT = Path(app_check.__file__).parents[3]
+NUMBERS = itertools.count()  # a module is imported once
+LIVE = """
+async def live(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http", "message"):
+        raise ValueError(scope["type"])
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            if (await receive())["type"] != f"lifespan.{name}":
+                raise ValueError
+            await send({"type": f"lifespan.{name}.complete"})
+
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Write a module of applications into the current folder, and name it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def written(text: str) -> str:
+        name = f"shop{next(NUMBERS)}"
+        (tmp_path / f"{name}.py").write_text(LIVE + text)
+        return name
+
+    return written
+
+
+def verdicts(found: Report) -> dict[str, str]:
+    """Return the worst verdict of each rule."""
+    return {slug: findings[0].verdict for slug, findings in found.by_rule().items()}
+
+
+def test_an_application_that_conforms(write: Callable[..., str]) -> None:
+    """Each case is told of when it is done; the report names the target."""
+    target = f"{write('')}:live"
+    job, told = Job("application", target), []
+    found = check(job, lambda: told.append(1))
+    assert (found.subject, found.dialect, found.status(strict=True)) == (target, "asgi 2.0", 0)
+    spawned = check(Job("application", target, isolation="spawn"))
+    assert (found.isolation, spawned) == ("fork", replace(found, isolation="spawn"))
+    assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
+
+
+def test_middleware(write: Callable[..., str]) -> None:
+    """The same for middleware."""
+    target = f"{write('def same(app): return app')}:same"
+    job, told = Job("middleware", target, "pagi 0.3"), []
+    found = check(job, lambda: told.append(1))
+    assert found.status(strict=True) == 0
+    assert len(told) == len(job.cases())
+
+
+def test_what_one_case_does_does_not_harm_the_next(write: Callable[..., str]) -> None:
+    """An application that can be started once in a process is started in each case."""
+    name = write(
+        """
+calls = []
+
+async def once(scope, receive, send):
+    if scope["type"] == "lifespan":
+        calls.append(1)
+        if len(calls) > 1:
+            raise RuntimeError("run() can be called once")
+    await live(scope, receive, send)
+"""
+    )
+    found = check(Job("application", f"{name}:once"))
+    wrong = [each for each in found.findings if each.verdict not in ("pass", "skip")]
+    assert [(each.case, each.verdict) for each in wrong] == [("two-loops", "info")]
+    assert wrong[0].actual.endswith(
+        "on the scope it raised RuntimeError: run() can be called once."
+    )
+
+
+def test_real_time_where_it_is_needed(write: Callable[..., str]) -> None:
+    """Where the virtual clock leaves a doubt, the case is tried again in real time."""
+    name = write(
+        """
+import asyncio
+
+async def threads(scope, receive, send):
+    await asyncio.to_thread(print, "a lot" * 1000)
+    await live(scope, receive, send)
+"""
+    )
+    assert check(Job("application", f"{name}:threads")).status(strict=True) == 0
+
+
+def test_real_time_where_a_case_needs_it(write: Callable[..., str]) -> None:
+    """The first case may leave no doubt, and another one does."""
+    name = write(
+        """
+import asyncio, time
+
+async def declines_late(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http"):
+        end = time.monotonic() + 0.2
+        while time.monotonic() < end:
+            await asyncio.sleep(1)
+    await live(scope, receive, send)
+"""
+    )
+    wanted = verdicts(check(Job("application", f"{name}:live")))
+    assert verdicts(check(Job("application", f"{name}:declines_late", limit=5.0))) == wanted
+
+
+def test_who_declines(write: Callable[..., str]) -> None:
+    """Its cases are not played, and the report says so."""
+    name = write("async def no(scope, receive, send): raise ValueError(scope['type'])")
+    found = check(Job("application", f"{name}:no"))
+    assert (found.status(), found.status(strict=True)) == (0, 1)
+    assert verdicts(found)["shutdown-answered"] == "skip"
+
+
+def test_who_ends_its_process(write: Callable[..., str]) -> None:
+    """It broke the rule on how to keep a server from starting; the rest could not be seen."""
+    name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
+    found = check(Job("application", f"{name}:leaves"))
+    said, _ = [each for each in found.findings if each.slug == "failed-to-prevent-start"]
+    assert (said.verdict, said.actual) == ("warn", "The process ended with status 3.")
+    assert {v for slug, v in verdicts(found).items() if slug != said.slug} == {"skip"}
+
+
+def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
+    """A crash of the interpreter is told by its signal."""
+    name = write(
+        "import os, signal\n"
+        "async def dies(scope, receive, send): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    found = check(Job("application", f"{name}:dies"))
+    said = {each.actual for each in found.findings if each.slug == "failed-to-prevent-start"}
+    assert said == {f"The process ended by signal {signal.SIGKILL:d}."}
+
+
+def test_who_forks_and_stays(write: Callable[..., str]) -> None:
+    """What a target started is ended, also what has left its session."""
+    name = write(
+        """
+import pathlib, subprocess, sys
+
+async def forks(scope, receive, send):
+    for session in (False, True):
+        program = [sys.executable, "-c", "import time; time.sleep(600)"]
+        sleeper = subprocess.Popen(program, start_new_session=session)
+        with open("pids", "a") as file:
+            file.write(f"{sleeper.pid} ")
+    await live(scope, receive, send)
+"""
+    )
+    check(Job("application", f"{name}:forks"))
+    pids = [int(pid) for pid in Path("pids").read_text().split()]
+    assert len(pids) > 10
+    limit = time.monotonic() + 10
+    while any(map(running, pids)) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert not any(map(running, pids))
+
+
+def running(pid: int) -> bool:
+    """Say whether a process is there, and no zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1/0", "`import {0}` raised ZeroDivisionError: division by zero: make it"),
+        (
+            "import os; os._exit(9)",
+            "{0}:app cannot be imported: the process ended with status 9; make `python -c ",
+        ),
+        ("app = 42", "{0}:app is 42, which cannot be called: name an application"),
+        ("def app(): return live", "{0}:app: this cannot be called with scope, receive and send"),
+        ("def app(*_): return 42", "{0}:app: this is no application: a call of it returned 42"),
+    ],
+)
+def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str]) -> None:
+    """What is no application is a sentence that names the target."""
+    name = write(text)
+    with pytest.raises(Unchecked) as error:
+        check(Job("application", f"{name}:app"))
+    assert str(error.value).startswith(said.format(name))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
+            "its import started a thread",
+        ),
+        ("file = open(__file__)", "its import left a file or a socket open"),
+        (
+            "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
+            "its import started a process",
+        ),
+        ("import os; os.closerange(3, 100)", "its import did not come to an end"),
+    ],
+)
+def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
+    """What a fork would not have, or share, is imported anew for each case."""
+    target = f"{write(text)}:live"
+    assert check(Job("application", target)).status(strict=True) == 0
+    with pytest.raises(Unchecked) as told:
+        check(Job("application", target, isolation="fork"))
+    assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
+
+
+def test_one_import_for_all_cases(write: Callable[..., str]) -> None:
+    """Where it can be forked; else one for each."""
+    name = write("import os; open('imports', 'a').write('x')")
+    job = Job("application", f"{name}:live")
+    check(job)
+    assert Path("imports").read_text() == "x"
+    check(replace(job, isolation="spawn"))
+    assert len(Path("imports").read_text()) == 1 + len(job.cases())
+
+
+def test_what_needs_the_processor_does_not_wait_beside_others(
+    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In real time all cases go on at once, unless the first has shown that they need it."""
+    name = write(
+        """
+import asyncio, pathlib
+
+async def slow(scope, receive, send):
+    await asyncio.to_thread(int)
+    if scope["type"] == "lifespan":
+        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").touch()
+        with open("most", "a") as file:
+            file.write(f"{len([*pathlib.Path().glob('run*')])} ")
+        await asyncio.sleep(0.5)
+        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").unlink()
+    await live(scope, receive, send)
+"""
+    )
+    most = []
+    for little in (60.0, 0.0):
+        monkeypatch.setattr(app_check, "LITTLE", little)
+        assert check(Job("application", f"{name}:slow")).status(strict=True) == 0
+        most.append(max(map(int, Path("most").read_text().split())))
+        Path("most").unlink()
+    assert most[1] <= app_check.AT_ONCE < most[0]
+
+
+def test_a_factory(write: Callable[..., str]) -> None:
+    """The target may make the application."""
+    name = write("def make(): return live")
+    assert check(Job("application", f"{name}:make", factory=True)).status(strict=True) == 0
+
+
+def test_a_process_that_does_not_end(
+    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A target that cannot be interrupted is killed."""
+    monkeypatch.setattr(app_check, "SPARE", 1.0)
+    name = write(
+        "import signal, time\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
+        "while True: time.sleep(1)"
+    )
+    with pytest.raises(Unchecked, match=r"the process had not ended after 1\.6 s"):
+        check(Job("application", f"{name}:app", limit=0.1))
+
+
+def test_a_result_that_was_cut_short(
+    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that was not written to its end is not read."""
+    name = write("import os, threading, time\nasync def app(*_): pass")
+    program = "open(__import__('sys').argv[1], 'w').write('{{\"found\": 1}}\\n{{\"findi')"
+    monkeypatch.setattr(isolation, "_PROGRAM", program)
+    found = check(Job("application", f"{name}:app", isolation="spawn"))
+    said = {each.actual for each in found.findings if each.slug == "failed-to-prevent-start"}
+    assert said == {"The process ended with status 0."}
+
+
+def test_who_asked_has_gone(write: Callable[..., str]) -> None:
+    """Where a trial is interrupted, no process is left."""
+    name = write(
+        """
+import pathlib, os, time
+
+async def slow(scope, receive, send):
+    pathlib.Path(f"pid{os.getpid()}").touch()
+    await live(scope, receive, send)
+    if len(list(pathlib.Path().glob("pid*"))) > 1:
+        time.sleep(600)
+"""
+    )
+
+    def interrupt() -> None:
+        limit = time.monotonic() + 20
+        while len(list(Path().glob("pid*"))) < 3 and time.monotonic() < limit:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watcher = threading.Thread(target=interrupt)
+    watcher.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        check(Job("application", f"{name}:slow", limit=200.0))
+    watcher.join()
+    assert time.monotonic() - began < 60
+    pids = [int(path.name[3:]) for path in Path().glob("pid*")]
+    assert len(pids) >= 3
+    assert not any(map(running, pids))
+
+
+READY = '{"did": "ready"}'
+PIPED = """
+import json, sys
+
+def say(**what):
+    print(json.dumps(what), flush=True)
+
+say(did="ready")
+for line in sys.stdin:
+    heard = json.loads(line)
+    if heard["do"] == "call":
+        say(did="raised", id=heard["id"], error="http only")
+"""
+
+
+def test_a_program_instead_of_a_target(write: Callable[..., str], tmp_path: Path) -> None:
+    """A program that speaks the protocol of the pipe is put on trial like an application."""
+    program = tmp_path / "piped.py"
+    program.write_text(PIPED)
+    found = check(Job("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))
+    assert (found.subject, found.status()) == ("it", 0)
+    assert found.note.startswith(
+        "It does not support lifespan: on the scope it raised PipeError: http only."
+    )
+
+
+def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> None:
+    """The same in this process; a line that is none of the protocol is a sentence."""
+    program = tmp_path / "piped.py"
+    program.write_text(PIPED)
+    pipe = [sys.executable, str(program)]
+    _, second = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    assert second["usual"][:2] == ["raised", ""]
+    program.write_text(
+        f"print({READY!r}, flush=True); input(); print('hello', flush=True); input()"
+    )
+    first, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    assert first["found"]
+    assert "wrote 'hello', which is no line of the protocol: " in last["unchecked"]
+
+
+def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
+    """Do in this process what a process of its own does; return the steps that it wrote."""
+    wanted = {
+        "factory": False,
+        "pipe": [],
+        "limit": 10,
+        "real": False,
+        "usual": None,
+        "dialect": "asgi 2.0",
+    }
+    told = tmp_path / "told"
+    app_check.main(str(told), json.dumps(wanted | {"case": case, **job}))
+    return [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+
+
+def test_the_work_of_a_process(write: Callable[..., str], tmp_path: Path) -> None:
+    """It writes that it found the target, and then what it found about it."""
+    target = f"{write('')}:live"
+    first, second = work(tmp_path, "start-and-stop", target=target)
+    assert first["found"]
+    assert (second["usual"][:2], second["doubt"]) == (["complete", "complete"], "")
+    assert second["findings"][0]["verdict"] == "pass"
+    usual = ["failed", ""]
+    _, second = work(tmp_path, "extra-keys", target=target, usual=usual)
+    assert [each["verdict"] for each in second["findings"]] == ["warn"]
+
+
+def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[..., str]) -> None:
+    """It finds the target once, and each forked process works on that."""
+    given: list[Any] = []
+    monkeypatch.setattr(isolation, "host", lambda *what: given.extend(what))
+    target = f"{write('')}:live"
+    app_check.serve("7", json.dumps(asdict(Job("application", target))))
+    channel, find, work = given
+    assert (channel, find().__name__, work) == (7, "live", app_check._work)
+
+
+def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> None:
+    """The same for middleware."""
+    target = f"{write('def same(app): return app')}:same"
+    _, second = work(tmp_path, "through-returning", target=target)
+    assert [each["verdict"] for each in second["findings"]] == ["pass"]
+
+
+def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> None:
+    """A sentence is the last step."""
+    name = write("def number(*_): return 42")
+    (step,) = work(tmp_path, "start-and-stop", target=f"{name}:app")
+    assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
+    _, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
+    assert step["unchecked"].startswith(f"{name}:number: this is no application")

@@ -1,0 +1,283 @@
+"""The suite's server: what it takes, what it refuses, and what it writes down."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from lifespec import limits, validate
+from lifespec.conformance.app.fake_server import IDLE, Call, NoApplication, Refused, Seen
+from lifespec.testing import clock
+from lifespec.testing.trace import text
+
+__all__: list[str] = []
+
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
+STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
+
+
+def served(app: Application, *events: dict[str, Any], cancel: bool = False) -> Seen:
+    """Call an application and let it receive events, one a second; return what was seen."""
+
+    async def main() -> Seen:
+        call = Call(app)
+        call.begin(validate.lifespan_scope("asgi 2.0"))
+        for event in events:
+            call.put(event)
+            await asyncio.sleep(1)
+        if cancel:
+            call.cancel()
+        await call.until(lambda: bool(call.seen.ended), 10)
+        call.seen.doing = call.doing()
+        call.cancel()
+        return call.seen
+
+    return clock.run(main())
+
+
+def sending(*messages: Any, swallow: bool = True) -> Application:
+    """Make an application that receives startup, sends these, and tells what was refused."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        for message in messages:
+            try:
+                await send(message)
+            except Refused:
+                if not swallow:
+                    raise
+
+    return app
+
+
+async def live(scope: Any, receive: Any, send: Any) -> None:
+    """Be an application that does all as it should."""
+    await receive()
+    await send(STARTED)
+    await receive()
+    await send(STOPPED)
+
+
+def test_a_lifespan() -> None:
+    """Both answers are seen, the state, the scope, and every word in its order."""
+    seen = served(live, STARTUP, SHUTDOWN)
+    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "complete", "returned")
+    assert seen.sent == [STARTED["type"], STOPPED["type"]]
+    assert seen.messages == [STARTED, STOPPED]
+    assert seen.received
+    assert (seen.error, seen.refused, seen.violations, seen.remarks) == (None, [], [], [])
+    assert seen.scope == seen.offered == validate.lifespan_scope("asgi 2.0")
+    assert seen.scope["state"] is seen.state
+    assert text(seen.spoken.entries).splitlines() == [
+        "0  called    lifespan",
+        "0  received  lifespan.startup",
+        "0  sent      lifespan.startup.complete",
+        "1  received  lifespan.shutdown",
+        "1  sent      lifespan.shutdown.complete",
+        "1  returned",
+    ]
+
+
+def test_the_offer_is_remembered() -> None:
+    """What an application does to its scope does not change what was offered."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["state"]["pool"] = scope["mine"] = "open"
+
+    seen = served(app)
+    assert seen.offered == validate.lifespan_scope("asgi 2.0")
+    assert (seen.state, seen.scope["mine"]) == ({"pool": "open"}, "open")
+
+
+@pytest.mark.parametrize(
+    ("messages", "startup", "refused"),
+    [
+        ([{"type": "lifespan.startup.failed", "message": "no"}], "failed", 0),
+        ([{"type": "lifespan.startup.failed"}], "failed", 0),
+        ([{"type": "lifespan.startup.failed", "message": 42}], "failed", 1),
+        ([STARTED, STARTED], "complete", 1),
+        ([STOPPED, STARTED], "complete", 1),
+        ([{"type": "lifespan.ready"}, STARTED], "complete", 1),
+        ([{"type": ["unhashable"]}, {}, None, STARTUP, STARTED], "complete", 4),
+    ],
+)
+def test_what_is_refused(messages: list[Any], startup: str, refused: int) -> None:
+    """What is no event, or leads nowhere, is refused, and spoils nothing; a failure is taken."""
+    seen = served(sending(*messages), STARTUP)
+    assert (seen.startup, len(seen.refused)) == (startup, refused)
+    assert len(seen.sent) == len(messages)
+    assert all(sentence.endswith(".") for sentence in seen.refused)
+
+
+def test_a_message() -> None:
+    """The message of the last failure is kept as it is."""
+    seen = served(sending({"type": "lifespan.startup.failed", "message": 42}), STARTUP)
+    assert seen.message == 42
+    assert seen.refused == ["A message is a text, not int."]
+
+
+def test_a_refusal_that_ends_the_application() -> None:
+    """The refusal is raised out of send; the application raises it, or does not."""
+    seen = served(sending({"type": "lifespan.ready"}, swallow=False), STARTUP)
+    assert (seen.startup, seen.ended) == ("raised", "raised")
+    assert isinstance(seen.error, Refused)
+    assert [found.rule for found in seen.violations] == ["events-known"]
+
+
+@pytest.mark.parametrize(
+    ("error", "how"),
+    [
+        (ValueError("http only"), "raised"),
+        (BaseException("odd"), "raised"),
+        (SystemExit(3), "exited"),
+        (KeyboardInterrupt(), "exited"),
+        (asyncio.CancelledError(), "raised"),
+    ],
+)
+def test_what_an_application_raises(error: BaseException, how: str) -> None:
+    """Nothing that it raises goes further; an exit is told from other exceptions."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise error
+
+    seen = served(app, STARTUP)
+    assert (seen.startup, seen.ended, seen.error) == (how, how, error)
+    assert seen.shutdown == ""
+    assert not seen.received
+
+
+def test_the_limit_of_a_blocking_call_goes_on() -> None:
+    """The bell that ends a program that blocks is not the application's own doing."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise limits.LimitPassed
+
+    with pytest.raises(limits.LimitPassed):
+        served(app)
+
+
+def test_what_is_no_application() -> None:
+    """What returns no awaitable is none; `async def` is not asked for."""
+    seen = served(lambda *_: 42, STARTUP)  # type: ignore[arg-type, return-value]
+    assert isinstance(seen.error, NoApplication)
+    assert str(seen.error) == "a call of it returned 42, which cannot be awaited"
+    future = asyncio.Future[None]
+    assert served(lambda *_: future(), STARTUP, cancel=True).ended == "cancelled"
+
+
+def test_an_application_that_leaves_at_shutdown() -> None:
+    """What came of shutdown is how the call ended, where it was not answered."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+
+    seen = served(app, STARTUP, SHUTDOWN)
+    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "returned", "returned")
+
+
+def test_a_cancelled_call() -> None:
+    """The cancellation is told from one of the application's own."""
+    seen = served(live, STARTUP, cancel=True)
+    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "", "cancelled")
+
+
+async def idle(scope: Any, receive: Any, send: Any) -> None:
+    """Wait for an event, and for another."""
+    await receive()
+    await receive()
+
+
+async def busy(scope: Any, receive: Any, send: Any) -> None:
+    """Be at work when an event has been received."""
+    await receive()
+    await asyncio.sleep(100)
+
+
+async def deaf(scope: Any, receive: Any, send: Any) -> None:
+    """Be at work, and receive nothing."""
+    await asyncio.sleep(100)
+
+
+@pytest.mark.parametrize(
+    ("app", "doing"),
+    [(idle, IDLE), (busy, "it was at work"), (deaf, "it had not received the event")],
+)
+def test_what_a_silent_application_does(app: Application, doing: str) -> None:
+    """It waits for another event, or works, or has not received what was offered."""
+    assert served(app, STARTUP).doing == doing
+
+
+def test_sends_after_the_end() -> None:
+    """A task that outlives the call sends in vain."""
+    later: list[asyncio.Task[None]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def late() -> None:
+            await asyncio.sleep(0.5)
+            await send(STARTED)
+
+        later.append(asyncio.ensure_future(late()))
+
+    seen = served(app, STARTUP, SHUTDOWN)
+    assert later[0].done()
+    assert (seen.startup, seen.sent) == ("returned", [])
+
+
+def test_the_first_end_counts() -> None:
+    """A call that was found to have ended does not end again."""
+
+    async def main() -> Seen:
+        call = Call(live)
+        call.begin(validate.lifespan_scope("asgi 2.0"))
+        await asyncio.sleep(1)
+        call.gone("exited", SystemExit(3))
+        call.cancel()
+        await asyncio.sleep(1)
+        return call.seen
+
+    seen = clock.run(main())
+    assert (seen.ended, str(seen.error)) == ("exited", "3")
+
+
+def test_two_who_wait() -> None:
+    """Whoever waits hears of each move; one who has given up is passed over."""
+
+    async def main() -> None:
+        call = Call(live)
+        call.begin(validate.lifespan_scope("asgi 2.0"))
+        gave_up = asyncio.ensure_future(call.until(lambda: False, 100))
+        await asyncio.sleep(1)
+        gave_up.cancel()
+        call.put(STARTUP)
+        assert await call.until(lambda: call.seen.startup == "complete", 1)
+        assert not await call.until(lambda: False, 1)
+        call.cancel()
+
+    clock.run(main())
+
+
+def test_events_that_nobody_knows() -> None:
+    """What is no event of the protocol is handed over all the same."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert await receive() == {"type": "lifespan.unheard"}
+
+    assert served(app, {"type": "lifespan.unheard"}).ended == "returned"
+
+
+def test_who_acted_is_the_innermost_application() -> None:
+    """That is the last that has scope, receive and send; it called one of them, or raised."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def helper() -> None:
+            await receive()
+            raise ValueError
+
+        await helper()
+
+    assert served(app, STARTUP).actor == __name__
+    assert served(lambda _, receive, __: receive(), STARTUP).actor == ""

@@ -1,0 +1,245 @@
+"""The cases of applications as tests of pytest."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lifespec.conformance.app import items
+from lifespec.conformance.app import run as app_run
+from lifespec.testing import plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Run = Callable[..., pytest.RunResult]
+
+__all__: list[str] = []
+
+pytest_plugins = ("pytester",)
+
+PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)
+OTHERS = "no:cov", "no:timeout", "no:asyncio", "no:anyio"
+# what pytest has to say of python -O
+OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
+COUNT = len(app_run.trials("asgi 2.0"))
+SHOP = """
+    from lifespec import with_lifespan
+    import contextlib
+
+    @contextlib.asynccontextmanager
+    async def life(_: object):
+        yield
+
+    async def nothing(scope, receive, send):
+        raise ValueError(scope["type"])
+
+    good = with_lifespan(nothing, life)
+
+    async def deaf(scope, receive, send):
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+
+    async def lax(scope, receive, send):
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            if event["type"] == "lifespan.shutdown":
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def unsupported(scope, receive, send):
+        raise NotImplementedError
+
+    def made():
+        return good
+"""
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester) -> Run:
+    """Run pytest beside shop.py, in this process or in one of its own."""
+    pytester.makepyfile(shop=SHOP)
+    pytester.syspathinsert()
+
+    def run(*options: str, apart: bool = False) -> pytest.RunResult:
+        started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
+        others = [word for name in OTHERS for word in ("-p", name)]
+        return started("-W", "default", *PLUGIN, *others, *options, *OPTIMIZED)
+
+    return run
+
+
+def test_each_case_is_a_test(run: Run) -> None:
+    result = run("--lifespec-app", "shop:good", "-v")
+    result.assert_outcomes(passed=COUNT)
+    result.stdout.fnmatch_lines(
+        [f"*collected {COUNT} items", "shop:good::start-and-stop PASSED *", f"*{COUNT} passed*"]
+    )
+
+
+def test_several_applications_beside_other_tests(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_own():\n    pass")
+    options = "--lifespec-app", "shop:good", "--lifespec-app", "shop:deaf"
+    result = run(*options, "-k", "start-and-stop or test_own")
+    result.assert_outcomes(passed=2, failed=1, deselected=2 * COUNT - 2)
+
+
+def test_a_failed_case_shows_rule_and_message_sequence(run: Run) -> None:
+    result = run("--lifespec-app", "shop:deaf", "-x", "-k", "start-and-stop")
+    result.assert_outcomes(failed=1, deselected=COUNT - 1)
+    result.stdout.fnmatch_lines(
+        [
+            "FAIL [[]shutdown-answered[]] The application * (must, *",
+            "expected: *",
+            "actual: *shutdown was not answered: it returned.",
+            "* server * application",
+            "*|-- lifespan.shutdown ---*>|",
+        ]
+    )
+    result.stdout.no_fnmatch_line(f"*{items.__file__}*")
+
+
+def test_what_misses_a_should_is_a_warning(run: Run) -> None:
+    result = run("--lifespec-app", "shop:lax", "-k", "unknown-event-while-running")
+    result.assert_outcomes(passed=1, warnings=1, deselected=COUNT - 1)
+    result.stdout.fnmatch_lines(
+        ["shop:lax::unknown-*", "*LifespanWarning: [[]receive-refuses-unknown[]] * (should, *"]
+    )
+
+
+def test_a_warning_that_is_an_error_shows_no_traceback(run: Run) -> None:
+    options = "--lifespec-app", "shop:lax", "-k", "unknown-event-while-running"
+    result = run(*options, "-W", "error")
+    result.assert_outcomes(failed=1, deselected=COUNT - 1)
+    result.stdout.fnmatch_lines(["[[]receive-refuses-unknown[]] * (should, *"])
+    result.stdout.no_fnmatch_line("*warn_explicit*")
+
+
+def test_what_misses_a_should_fails_where_strict(run: Run, pytester: pytest.Pytester) -> None:
+    options = "--lifespec-app", "shop:lax", "-k", "unknown-event-while-running"
+    result = run(*options, "--lifespec-strict")
+    result.assert_outcomes(failed=1, deselected=COUNT - 1)
+    result.stdout.fnmatch_lines(["WARN [[]receive-refuses-unknown[]] *"])
+    pytester.makepyprojecttoml("[tool.lifespec]\nstrict = true")
+    run(*options).assert_outcomes(failed=1, deselected=COUNT - 1)
+
+
+def test_a_case_that_is_not_applicable_is_skipped(run: Run) -> None:
+    result = run("--lifespec-app", "shop:unsupported", "-rs")
+    outcomes = result.parseoutcomes()
+    assert outcomes["skipped"] > 1
+    assert outcomes.keys() == {"passed", "skipped"}
+    result.stdout.fnmatch_lines(["SKIPPED [[]*] shop:unsupported:1: It *"])
+
+
+def test_an_application_has_to_support_lifespan_where_strict(run: Run) -> None:
+    result = run("--lifespec-app", "shop:unsupported", "--lifespec-strict", "-k", "start-and-stop")
+    result.assert_outcomes(failed=1, deselected=COUNT - 1)
+    result.stdout.fnmatch_lines(["The application does not support lifespan."])
+
+
+def test_another_specification(run: Run) -> None:
+    result = run("--lifespec-app", "shop:good", "--lifespec-spec", "pagi", "-k", "start-and-stop")
+    result.assert_outcomes(passed=1, deselected=len(app_run.trials("pagi 0.3")) - 1)
+
+
+def test_an_unknown_specification_is_refused(run: Run) -> None:
+    result = run("--lifespec-app", "shop:good", "--lifespec-spec", "wsgi")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: there is no * 'wsgi'*"])
+
+
+@pytest.mark.parametrize("target", ["shopp:good", "shop:godo", "shop"])
+def test_what_cannot_be_imported_is_an_error_of_collection(run: Run, target: str) -> None:
+    result = run("--lifespec-app", target)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*ERROR collecting {target}*", "*Interrupted: 1 error during*"])
+
+
+def test_what_cannot_be_imported_fails_each_case_where_errors_are_passed_over(run: Run) -> None:
+    options = "--continue-on-collection-errors", "-k", "start-and-stop"
+    result = run("--lifespec-app", "shop:godo", *options)
+    result.assert_outcomes(failed=1, errors=1, deselected=COUNT - 1)
+
+
+def test_collection_alone_imports_nothing(run: Run) -> None:
+    result = run("--lifespec-app", "shopp:good", "--collect-only", "-q")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["shopp:good::start-and-stop", f"{COUNT} tests collected*"])
+
+
+def test_the_last_failed_are_run_again(run: Run) -> None:
+    first = run("--lifespec-app", "shop:deaf")
+    failed = first.parseoutcomes()["failed"]
+    assert 0 < failed < COUNT
+    again = run("--lifespec-app", "shop:deaf", "--lf")
+    assert again.parseoutcomes()["failed"] == failed
+    assert again.parseoutcomes()["deselected"] == COUNT - failed
+
+
+def test_junit_has_the_cases(run: Run, pytester: pytest.Pytester) -> None:
+    run("--lifespec-app", "shop:deaf", "--junit-xml=junit.xml")
+    found = ET.parse(pytester.path / "junit.xml").getroot().findall(".//testcase")
+    assert len(found) == COUNT
+    assert {case.get("classname") for case in found} == {"shop:deaf"}
+    named = {case.get("name"): case for case in found}
+    failure = named["start-and-stop"].find("failure")
+    assert failure is not None
+    assert (failure.text or "").startswith("FAIL [shutdown-answered] ")
+
+
+def test_with_xdist(run: Run) -> None:
+    result = run("--lifespec-app", "shop:good", "-n", "2", apart=True)
+    result.assert_outcomes(passed=COUNT)
+
+
+def test_an_error_that_is_not_the_applications_keeps_its_traceback(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise OSError("no processes")
+
+    monkeypatch.setattr("lifespec.conformance.app.check.Bench.tried", lost)
+    result = run("--lifespec-app", "shop:good", "-k", "startup-only or stop")
+    result.stdout.fnmatch_lines(["E *OSError: no processes"])
+
+
+# ---- pyproject.toml ----------------------------------------------------------------------------
+
+
+def test_the_application_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[tool.lifespec]\napp = "shop:good"')
+    run().assert_outcomes(passed=COUNT)
+    result = run("-n", "1", apart=True)
+    result.assert_outcomes(passed=COUNT)
+
+
+def test_a_test_that_is_chosen_runs_alone(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[tool.lifespec]\napp = ["shop:good"]')
+    file = pytester.makepyfile("def test_own():\n    pass")
+    run(str(file)).assert_outcomes(passed=1)
+    run(str(file), "--lifespec-app", "shop:good").assert_outcomes(passed=COUNT + 1)
+
+
+def test_a_factory_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[tool.lifespec]\nfactory = true\nspec = "asgi 2.0"')
+    result = run("--lifespec-app", "shop:made", "-k", "start-and-stop")
+    result.assert_outcomes(passed=1, deselected=COUNT - 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("app = 3", "give a string such as"), ("strict = 'x'", "give true or")]
+)
+def test_a_wrong_type_is_refused(
+    run: Run, pytester: pytest.Pytester, line: str, wanted: str
+) -> None:
+    pytester.makepyprojecttoml(f"[tool.lifespec]\n{line}")
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *pyproject.toml: [[]tool.lifespec[]] *: {wanted}*"])

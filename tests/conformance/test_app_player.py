@@ -1,0 +1,480 @@
+"""Scripts are played as far as the application goes along; nothing that it does ends the suite."""
+
+import asyncio
+import contextlib
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.app import player
+from lifespec.conformance.app.fake_server import IDLE, Seen
+from lifespec.conformance.app.player import play, scope_of
+from lifespec.conformance.cases import Case, action
+from lifespec.testing.trace import text
+from lifespec.validate import DIALECTS
+
+__all__: list[str] = []
+
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+START = ["call", "offer lifespan.startup", "await startup"]
+STOP = ["offer lifespan.shutdown", "await shutdown", "await end"]
+
+
+@pytest.fixture(autouse=True)
+def _short_grace(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Wait for tests not as long as for applications."""
+    monkeypatch.setattr(player, "GRACE", 0.5)
+    yield
+    asyncio.set_event_loop(None)
+
+
+def played(
+    app: Application,
+    *lines: str,
+    dialect: str = "asgi 2.0",
+    limit: float = 10.0,
+    real: bool = False,
+) -> list[Seen]:
+    """Play these lines to an application."""
+    script = tuple(action(line, "application") for line in lines)
+    case = Case("quick", "application", "It is played.", script, ())
+    return play(app, case, dialect, limit, real=real)
+
+
+async def live(scope: Any, receive: Any, send: Any) -> None:
+    """Be an application that does all as it should."""
+    if scope["type"] == "lifespan":
+        await receive()
+        scope.get("state", {})["pool"] = "open"
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_lifespan(real: bool) -> None:
+    """A script is played from its start to its end, in virtual time or real."""
+    (seen,) = played(live, *START, *STOP, real=real)
+    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "complete", "returned")
+    assert (seen.doubt, seen.doing, seen.obeyed) == ("", "", True)
+
+
+def test_two_loops() -> None:
+    """Each part has an event loop of its own, in their order."""
+    loops = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        loops.append(asyncio.get_running_loop())
+        await live(scope, receive, send)
+
+    first, second = played(app, *START, *STOP, "loop", *START, *STOP)
+    assert first.shutdown == second.shutdown == "complete"
+    assert loops[0] is not loops[1]
+    assert all(loop.is_closed() for loop in loops)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_scopes(dialect: str) -> None:
+    """A call has the text's own scope; keys are put there, or into the envelope, or taken away."""
+    envelope = DIALECTS[dialect].envelope
+    scope = scope_of(dialect, {"state": False, "type": "x", "hello": "world"})
+    assert "state" not in scope
+    assert (scope["type"], scope["hello"]) == ("x", "world")
+    scope = scope_of(dialect, {"spec_version": False, "version": False, "is_worker": 1})
+    if envelope:
+        assert scope[envelope] == {"is_worker": 1}
+    else:
+        assert scope == {"type": "lifespan"}
+
+
+def test_who_is_silent() -> None:
+    """Where the limit passes, the rest is not played, and what the application did is said."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await receive()
+
+    (seen,) = played(app, *START, *STOP)
+    assert (seen.startup, seen.shutdown, seen.doing) == ("silent", "", IDLE)
+    assert (seen.ended, seen.obeyed) == ("cancelled", True)
+    assert text(seen.spoken.entries).splitlines()[-1] == "10  cancelled"
+    assert seen.doubt == ""
+
+
+def test_who_is_silent_at_shutdown() -> None:
+    """The same of shutdown."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await receive()
+
+    (seen,) = played(app, *START, *STOP)
+    assert (seen.startup, seen.shutdown, seen.doing) == ("complete", "silent", IDLE)
+
+
+def test_who_lingers() -> None:
+    """No text says when a call is to return: it is cancelled, and nobody is silent."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await live(scope, receive, send)
+        await asyncio.sleep(1000)
+
+    (seen,) = played(app, *START, *STOP)
+    assert (seen.shutdown, seen.ended) == ("complete", "cancelled")
+    assert (seen.doing, seen.doubt) == ("", "")
+
+
+def test_work_that_takes_long() -> None:
+    """On the virtual clock work may only seem long: in real time it is seen again."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            await asyncio.sleep(1)  # virtually
+        await live(scope, receive, send)
+
+    (seen,) = played(app, *START)
+    assert seen.startup == "silent"
+    assert seen.doubt == "No answer came, and it had not received the event."
+    (seen,) = played(app, *START, real=True)
+    assert (seen.startup, seen.doubt) == ("complete", "")
+
+
+def test_nothing_that_could_bring_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An application that waits for what it alone could do is silent in real time, too."""
+    monkeypatch.setattr(player, "TASKS", tmp_path)  # whoever runs the tests may have threads
+    (tmp_path / "1").touch()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    (seen,) = played(app, *START)
+    assert (seen.startup, seen.doing) == ("silent", "it had not received the event")
+    assert seen.doubt == ""
+    (tmp_path / "2").touch()  # a thread that Python does not know of
+    (seen,) = played(app, *START)
+    assert seen.doubt == "No answer came, and it had not received the event."
+    (tmp_path / "2").unlink()
+
+    async def later(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(1)  # and then perhaps looks at another clock
+        await asyncio.Event().wait()
+
+    (seen,) = played(later, *START)
+    assert seen.doubt == "No answer came, and it had not received the event."
+
+
+def test_threads_that_may_be_waited_for() -> None:
+    """A thread that was there before could wake the application in real time."""
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait)
+    thread.start()
+    try:
+        (seen,) = played(lambda _, receive, __: receive(), *START)  # it takes startup, and returns
+        assert (seen.startup, seen.doubt) == ("returned", "")
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            await receive()
+            await receive()
+
+        (seen,) = played(app, *START)
+        wanted = "No answer came, and there are threads that it may have waited for."
+        assert (seen.startup, seen.doubt) == ("silent", wanted)
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_what_the_virtual_clock_cannot_do() -> None:
+    """An application that needs threads or sockets is to be tried in real time."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert await asyncio.to_thread(lambda: 42) == 42
+        await live(scope, receive, send)
+
+    (seen,) = played(app, *START)
+    assert "run this on a real event loop" in seen.doubt
+    (seen,) = played(app, *START, *STOP, real=True)
+    assert (seen.shutdown, seen.doubt) == ("complete", "")
+
+
+def test_a_thread_of_its_own() -> None:
+    """The loop ends where a thread appears: that is a doubt, too."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+        asyncio.get_running_loop()
+        timer = threading.Timer(0.2, lambda: loop.call_soon_threadsafe(done.set))
+        timer.start()
+        try:
+            await done.wait()
+        finally:
+            timer.cancel()
+            timer.join()
+
+    (seen,) = played(app, *START)
+    assert "cannot wait for threads" in seen.doubt
+
+
+def test_an_application_that_blocks() -> None:
+    """What keeps the loop from going on is ended by the bell."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(60)  # noqa: ASYNC251  that is the fault
+
+    (seen,) = played(app, *START, limit=0.1)
+    assert (seen.startup, seen.doing) == ("silent", "it kept the event loop from going on")
+    assert seen.doubt == "No answer came, and it kept the event loop from going on."
+    assert seen.ended in ("", "cancelled")
+
+
+def test_a_task_that_ends_the_process() -> None:
+    """An exit out of another task is the application's exit."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+
+        async def task() -> None:
+            raise SystemExit(3)
+
+        await asyncio.create_task(task())
+
+    (seen,) = played(app, *START, *STOP)
+    assert (seen.startup, seen.ended) == ("exited", "exited")
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_who_does_not_obey(real: bool) -> None:
+    """A call that goes on when it was cancelled is given up after the grace."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(100)
+
+    (seen,) = played(app, "call", "wait 0.1", "cancel", "await end", limit=0.2, real=real)
+    assert not seen.obeyed
+    assert seen.ended == ""
+
+
+def test_generators_are_ended() -> None:
+    """What is left of the loop is ended with it."""
+    ended = []
+    kept = []
+
+    async def generator() -> Any:
+        try:
+            yield 1
+        finally:
+            ended.append(1)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        kept.append(generator())
+        await anext(kept[0])
+        await live(scope, receive, send)
+
+    played(app, *START, *STOP)
+    assert ended == [1]
+
+
+def test_stopped_while_starting() -> None:
+    """The script can cancel as soon as startup was received."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await asyncio.sleep(5)
+
+    script = ["call", "offer lifespan.startup", "await received", "cancel", "await end"]
+    (seen,) = played(app, *script)
+    assert (seen.startup, seen.ended, seen.received) == ("cancelled", "cancelled", True)
+
+
+def test_what_is_not_played_to_who_is_gone() -> None:
+    """No event and no request goes to an application that failed, or is gone."""
+
+    async def failed(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed"})
+        await receive()
+
+    (seen,) = played(failed, *START, *STOP)
+    assert (seen.startup, seen.shutdown, seen.ended) == ("failed", "", "cancelled")
+    (seen,) = played(failed, *START, "request", *STOP)
+    assert [entry.type for entry in seen.spoken.entries if entry.kind == "called"] == ["lifespan"]
+
+
+async def reads_on(scope: Any, receive: Any, send: Any) -> None:
+    """Wait for events for ever."""
+    while True:
+        await receive()
+
+
+async def answers(scope: Any, receive: Any, send: Any) -> None:
+    """Answer whatever comes, and take refusals."""
+    while True:
+        await receive()
+        try:
+            await send({"type": "lifespan.startup.complete"})
+        except Exception:
+            return
+
+
+async def sleeps(scope: Any, receive: Any, send: Any) -> None:
+    """Sleep when an event has come."""
+    await receive()
+    await asyncio.sleep(100)
+
+
+async def deaf(scope: Any, receive: Any, send: Any) -> None:
+    """Hear nothing."""
+    await asyncio.sleep(100)
+
+
+async def raises(scope: Any, receive: Any, send: Any) -> None:
+    """Raise when an event has come."""
+    await receive()
+    raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("app", "reaction"),
+    [(reads_on, "received"), (answers, "sent"), (sleeps, "silent"), (deaf, ""), (raises, "raised")],
+)
+def test_reactions(app: Application, reaction: str) -> None:
+    """What an application does of an event that it cannot know."""
+    (seen,) = played(app, "call", "offer lifespan.unheard", "await reaction")
+    assert seen.reaction == reaction
+
+
+def test_a_reaction_while_running() -> None:
+    """What was sent before the event is no reaction to it; early answers neither."""
+
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "lifespan.startup.complete"})
+        await raises(scope, receive, send)
+
+    (seen,) = played(early, "call", "offer lifespan.unheard", "await reaction")
+    assert (seen.reaction, seen.sent) == ("raised", ["lifespan.startup.complete"])
+    (seen,) = played(answers, *START, "offer lifespan.unheard", "await reaction")
+    assert seen.reaction == "sent"
+
+    async def sleepy(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await sleeps(scope, receive, send)
+
+    (seen,) = played(sleepy, *START, "offer lifespan.unheard", "await reaction")
+    assert (seen.reaction, seen.startup, seen.shutdown) == ("silent", "complete", "")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "type_"),
+    [("asgi 1.0", "http"), ("asgi 2.0", "http"), ("amgi 2.0", "message"), ("pagi 0.3", "http")],
+)
+def test_requests(dialect: str, type_: str) -> None:
+    """A request comes while the application runs, with a copy of the state where there is some."""
+    requests = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await live(scope, receive, send)
+        else:
+            requests.append((scope, [(await receive())["type"] for _ in range(3)]))
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    (seen,) = played(app, *START, "request", *STOP, dialect=dialect)
+    assert seen.shutdown == "complete"
+    ((scope, heard),) = requests
+    assert scope["type"] == type_
+    assert heard == [f"{type_}.request", f"{type_}.disconnect", f"{type_}.disconnect"]
+    if seen.state is None:
+        assert "state" not in scope
+    else:
+        assert scope["state"] == seen.state == {"pool": "open"}
+        assert scope["state"] is not seen.state
+    kinds = [(entry.kind, entry.type, entry.detail) for entry in seen.spoken.entries[3:6]]
+    assert kinds == [
+        ("called", type_, ""),
+        ("sent", "http.response.start", "200"),
+        ("returned", "", ""),
+    ]
+
+
+def test_a_request_that_raises_or_hangs() -> None:
+    """What a request does is its own affair."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return await live(scope, receive, send)
+        hang = scope.get("state", {}).setdefault("hang", [])
+        if not hang:
+            hang.append(1)
+            raise ValueError("no")
+        return await asyncio.sleep(1000)
+
+    (seen,) = played(app, *START, "request", *STOP)
+    assert ("raised", "ValueError", "no") in [
+        (e.kind, e.type, e.detail) for e in seen.spoken.entries
+    ]
+    assert seen.shutdown == "complete"
+
+    async def hangs(scope: Any, receive: Any, send: Any) -> None:
+        await (live(scope, receive, send) if scope["type"] == "lifespan" else asyncio.sleep(1000))
+
+    (seen,) = played(hangs, *START, "request", *STOP)
+    assert ("raised", "TimeoutError") in [(each.kind, each.type) for each in seen.spoken.entries]
+    assert seen.shutdown == "complete"
+
+
+def test_an_interrupt_from_outside() -> None:
+    """It ends the trial, and is not taken for the application's."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        played(app, *START)
+    assert type(interrupt.value) is KeyboardInterrupt
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_trial_in_a_thread() -> None:
+    """Where no signal arrives, it goes as well."""
+    with ThreadPoolExecutor(1) as pool:
+        (seen,) = pool.submit(played, live, *START, *STOP).result(60)
+    assert seen.shutdown == "complete"
+
+
+def test_a_trial_inside_of_an_event_loop() -> None:
+    """It has loops of its own, and says so."""
+
+    async def main() -> None:
+        played(live, *START)
+
+    with pytest.raises(RuntimeError, match="start it outside, or in a thread"):
+        asyncio.run(main())
+
+
+def test_an_error_of_the_suite_is_none_of_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a loop refuses makes a doubt; another RuntimeError is told as one, too."""
+    monkeypatch.setattr(player._Player, "play", _fails)
+    (seen,) = played(live, *START)
+    assert seen.doubt == "oh"
+
+
+async def _fails(*_: object) -> None:
+    raise RuntimeError("oh")

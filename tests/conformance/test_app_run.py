@@ -1,0 +1,162 @@
+"""Applications on trial, here and now: on the virtual clock, or in real time where they need it."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from lifespec import double_to_single_callable
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.app.assertions import Usual
+from lifespec.conformance.app.run import USUAL, check, left_out, trial, trials
+from lifespec.conformance.cases import Unchecked
+from lifespec.validate import DIALECTS
+
+__all__: list[str] = []
+
+FAULTS = ("fail", "warn", "info")
+
+
+async def live(scope: Any, receive: Any, send: Any) -> None:
+    """Be an application that does all as it should."""
+    if scope["type"] not in ("lifespan", "http", "message"):
+        raise ValueError(scope["type"])
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            if (await receive())["type"] != f"lifespan.{name}":
+                raise ValueError
+            await send({"type": f"lifespan.{name}.complete"})
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_application_that_conforms(dialect: str) -> None:
+    """It goes through every case of the text, and conforms in all that applies."""
+    found = check(live, dialect)
+    assert (found.subject, found.dialect) == ("live", dialect)
+    assert {each.case for each in found.findings} == {case.name for case in trials(dialect)}
+    assert {each.verdict for each in found.findings} <= {"pass", "skip"}
+    assert found.status(strict=True) == 0
+
+
+def test_start_and_stop_is_the_first() -> None:
+    """The other cases are compared with it."""
+    for dialect in DIALECTS:
+        assert trials(dialect)[0].name == USUAL
+        assert all(dialect in case.dialects for case in trials(dialect))
+
+
+def test_real_time_where_it_is_needed() -> None:
+    """An application that needs threads is tried in real time, from there on."""
+    loops = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        loops.append(type(asyncio.get_running_loop()).__name__)
+        await asyncio.to_thread(lambda: None)
+        await live(scope, receive, send)
+
+    found = check(app)
+    assert found.status(strict=True) == 0
+    assert loops[:2] == ["_Clock", "_UnixSelectorEventLoop"]
+    assert loops.count("_Clock") == 1
+
+
+@pytest.mark.parametrize(
+    ("usual", "reason"),
+    [
+        (None, None),
+        (Usual("complete", "complete"), None),
+        (Usual("failed", ""), None),
+        (Usual("raised", ""), ("skip", "It does not support lifespan.")),
+        (Usual("returned", ""), ("skip", "It does not support lifespan.")),
+        (Usual("silent", ""), ("skip", "It does not answer startup: see start-and-stop.")),
+        (Usual("exited", ""), ("skip", "It does not answer startup: see start-and-stop.")),
+    ],
+)
+def test_cases_that_are_left_out(usual: Usual | None, reason: object) -> None:
+    """Nothing is played to who declines or hangs, but the scope that nobody knows."""
+    for case in trials("asgi 2.0"):
+        unknown = case.name == "unknown-scope"
+        assert left_out(case, usual) == (None if unknown else reason)
+
+
+def test_who_declines_is_told_so() -> None:
+    """An application can do without lifespan; who asks strictly wants it."""
+
+    async def declines(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError(scope["type"])
+
+    found = check(declines)
+    assert (found.status(), found.status(strict=True)) == (0, 1)
+    assert found.note.startswith(
+        "It does not support lifespan: on the scope it raised ValueError: lifespan. If it should"
+    )
+    verdicts = {
+        each.verdict for each in found.findings if each.case not in (USUAL, "unknown-scope")
+    }
+    assert verdicts == {"skip"}
+
+
+def legacy(scope: Any) -> Callable[[Any, Any], Awaitable[None]]:
+    """Be a two-callable application."""
+    return functools.partial(live, scope)
+
+
+@pytest.mark.parametrize("app", [legacy, lambda: live])
+def test_what_takes_other_arguments(app: Any) -> None:
+    """A factory or a legacy application is no application; the sentence says what to do."""
+    with pytest.raises(Unchecked, match="cannot be called with scope, receive and send") as error:
+        check(app)
+    assert "--factory" in str(error.value)
+    assert "double_to_single_callable" in str(error.value)
+
+
+def test_a_legacy_application_can_be_adapted() -> None:
+    """What double_to_single_callable makes of it is put on trial."""
+    assert check(double_to_single_callable(legacy)).status(strict=True) == 0
+
+
+class Unsigned:
+    """An application that does not say what it can be called with."""
+
+    __signature__ = "none"
+
+    async def __call__(self, *call: Any) -> None:
+        """Be an application that does all as it should."""
+        await live(*call)
+
+
+def test_what_does_not_say_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is called, and seen."""
+
+    def signature(_: object) -> None:
+        raise ValueError("no signature found")
+
+    monkeypatch.setattr(app_run.inspect, "signature", signature)
+    found = check(Unsigned())
+    assert (found.subject, found.status(strict=True)) == ("Unsigned", 0)
+
+
+def test_what_is_no_application() -> None:
+    """What returns no awaitable is refused with a sentence."""
+    with pytest.raises(Unchecked, match="this is no application: a call of it returned 42"):
+        check(lambda *_: 42)  # type: ignore[arg-type, return-value]
+
+
+def test_a_trial_tells_what_is_usual() -> None:
+    """One case can be tried, compared with what is usual, or with itself."""
+    case = trials("asgi 2.0")[0]
+    tried = trial(live, case, "asgi 2.0", None)
+    usual = Usual("complete", "complete", received=True)
+    assert (tried.usual, tried.doubt) == (usual, "")
+    assert not {each.verdict for each in tried.findings} & set(FAULTS)
+
+
+def test_the_text_that_judges() -> None:
+    """It is named in full or by its family; one that there is not is no empty report."""
+    found = check(live, "amgi")
+    assert found.dialect == "amgi 2.0"
+    assert found.findings == check(live, "amgi 2.0").findings != ()
+    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+        check(live, "wsgi")

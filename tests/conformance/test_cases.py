@@ -1,0 +1,351 @@
+"""The cases as data: the format, what is refused, and the rules' levels."""
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
+from lifespec.conformance.language import DOINGS, PARTIES, PHRASES, USUAL, Phrase
+from lifespec.validate import DIALECTS, TRANSITIONS, State, Step
+
+__all__: list[str] = []
+
+SMALL = """
+[quick]
+party = "server"
+says = "The application answers at once."
+script = ["receive", "send lifespan.startup.complete"]
+expect = {}
+"""
+KNOWN = {"server": "receive, send, state, ", "application": "call, offer, await, request"}
+
+
+def small(**keys: Any) -> str:
+    """Write a small case with these keys besides, or in their places."""
+    row = {"party": '"server"', "says": '"It is so."', "script": "[]", "expect": "{}"} | keys
+    return "[quick]\n" + "\n".join(f"{key} = {value}" for key, value in row.items() if value)
+
+
+def refusal(text: str) -> str:
+    """Return why a file is refused, without its name and the case's."""
+    with pytest.raises(CaseError) as caught:
+        cases.read(text, "cases.toml")
+    return str(caught.value).removeprefix("cases.toml: ").removeprefix("[quick]: ")
+
+
+def test_a_case_is_read() -> None:
+    """A case has a name, a party, a sentence, a script and what is expected."""
+    (case,) = cases.read(SMALL.replace("{}", "{wait-for-startup = []}"), "cases.toml")
+    assert (case.name, case.party) == ("quick", "server")
+    assert case.says == "The application answers at once."
+    assert case.script == (Action("receive"), Action("send", "lifespan.startup.complete"))
+    assert case.lines == ("receive", "send lifespan.startup.complete")
+    assert (case.expect, case.dialects, case.silent) == ((), tuple(DIALECTS), {})
+    assert (case.real, case.needs, case.server, case.workers) == (False, (), (), 1)
+    assert case.meanwhile == tuple(cases.action(line, "server", DOINGS) for line in USUAL)
+
+
+def test_what_a_case_may_have_besides() -> None:
+    """Dialects, silence, real time, and programs it needs."""
+    text = small(
+        party='"application"',
+        expect='{startup-answered = "answered"}',
+        silent='{startup-answered = ["pagi 0.3"]}',
+        dialects='["asgi 2.0", "pagi 0.3"]',
+        real="true",
+        needs='["perl"]',
+    )
+    (case,) = cases.read(text, "cases.toml")
+    assert case.expect == (Expectation("startup-answered", "answered"),)
+    assert case.silent_on("startup-answered", "pagi 0.3")
+    assert not case.silent_on("startup-answered", "asgi 2.0")
+    assert not case.silent_on("shutdown-answered", "pagi 0.3")
+    assert (case.dialects, case.real, case.needs) == (("asgi 2.0", "pagi 0.3"), True, ("perl",))
+
+
+def test_the_server_of_middleware() -> None:
+    """Where middleware is on trial, the suite is on both sides; the server's has a default."""
+    (case,) = cases.read(small(party='"middleware"'), "cases.toml")
+    assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
+    (case,) = cases.read(small(party='"middleware"', server='["call"]'), "cases.toml")
+    assert case.server == (Action("call"),)
+
+
+def test_meanwhile() -> None:
+    """Where a server is on trial, the suite is its client and its operator besides."""
+    (case,) = cases.read(small(meanwhile='["stop"]', workers="2"), "cases.toml")
+    assert (case.meanwhile, case.workers) == ((Action("stop"),), 2)
+
+
+def test_silent_texts_can_be_all() -> None:
+    """Silence is that of some texts, or of all."""
+    text = small(silent="{wait-for-startup = true}", expect="{wait-for-startup = []}")
+    (case,) = cases.read(text, "cases.toml")
+    assert all(case.silent_on("wait-for-startup", dialect) for dialect in DIALECTS)
+
+
+@pytest.mark.parametrize(
+    ("line", "party", "wanted"),
+    [
+        ("receive", "server", Action("receive")),
+        ("wait 0.5", "server", Action("wait", seconds=0.5)),
+        ("raise", "server", Action("raise")),
+        ('raise "no database"', "server", Action("raise", text="no database")),
+        ("await startup", "application", Action("await", text="startup")),
+        ("call", "application", Action("call")),
+        (
+            'call state=false type="x y"',
+            "application",
+            Action("call", keys={"state": False, "type": "x y"}),
+        ),
+        ('state pool="open"', "middleware", Action("state", keys={"pool": "open"})),
+        ("send 42", "server", Action("send", value=42)),
+        ("send null", "server", Action("send")),
+        ('send {"message": "x"}', "server", Action("send", value={"message": "x"})),
+    ],
+)
+def test_lines(line: str, party: Any, wanted: Action) -> None:
+    """What a line says depends on its verb."""
+    assert cases.action(line, party) == wanted
+
+
+def test_an_event_is_made_anew() -> None:
+    """An event is a mapping with its type and the line's keys, or any value."""
+    action = cases.action('send lifespan.startup.failed message="no database" n=1', "server")
+    event = {"type": "lifespan.startup.failed", "message": "no database", "n": 1}
+    assert action.event == event
+    assert action.event is not action.event
+    assert cases.action("send [1]", "server").event == [1]
+
+
+@pytest.mark.parametrize("party", KNOWN)
+def test_a_verb_that_there_is_not(party: Any) -> None:
+    """The sentence names the verbs of that party."""
+    with pytest.raises(ValueError, match=f"'sing' is no verb where {party}s are on trial") as error:
+        cases.action("sing", party)
+    assert KNOWN[party] in str(error.value)
+    with pytest.raises(ValueError, match="is no verb"):
+        cases.action("receive", "application")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("receive x", "'receive x': receive is followed by nothing"),
+        ("send", "'send': send is followed by event"),
+        ("wait", "'wait': wait is followed by seconds"),
+        ("wait long", "could not convert"),
+        ("raise no", "Expecting value"),
+        ("state x", "'x' is no list of key=value"),
+        ("state 1=2", "'1=2' is no list of key=value"),
+    ],
+)
+def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
+    """The sentence says what has to follow the verb."""
+    with pytest.raises(ValueError, match=wanted):
+        cases.action(line, "server")
+    assert wanted in refusal(small(script=json.dumps([line])))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("[quick", "Expected ']'"),
+        ("quick = 1", "there is no key 'quick = …'; there are party, says, script"),
+        (small(color='"red"'), "there is no key 'color'; there are party, says, script"),
+        (small(says=""), "the key 'says' is missing"),
+        (small(party='"judge"'), "there is no party 'judge'; there are server, application"),
+        (small(dialects='["asgi 3.0"]'), "there is no dialect 'asgi 3.0'; there are asgi 1.0"),
+        (small(expect='{quickly = "kept"}'), "there is no rule 'quickly'; there are scope-type"),
+        (
+            small(party='"application"', expect='{events-known = "keeps"}'),
+            "there is no phrase 'keeps'; there are kept, answered",
+        ),
+        (
+            small(party='"application"', expect='{events-known = "KEPT!"}'),
+            "there is no phrase 'KEPT!'; there are kept, answered",
+        ),
+        (
+            small(party='"application"', expect="{events-known = 'kept \"x\"'}"),
+            "the phrase 'kept' is followed by nothing",
+        ),
+        (
+            small(silent='{events-known = ["asgi 2.0"]}'),
+            "there is no expected rule 'events-known'; there are ",
+        ),
+        (
+            small(
+                party='"application"',
+                expect='{events-known = "kept"}',
+                silent='{events-known = ["asgi"]}',
+            ),
+            "there is no dialect 'asgi'; there are asgi 1.0",
+        ),
+        (small(server='["call"]'), "the key 'server' is for the party 'middleware'"),
+    ],
+)
+def test_what_is_refused(text: str, wanted: str) -> None:
+    """A file that breaks the format is refused, with the case and what is allowed."""
+    assert refusal(text).startswith(wanted)
+
+
+def test_a_phrase_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phrase may be followed by a text in quotes; what is to be seen is said with it."""
+    phrase = Phrase(argument=True, parties=("server",), says="the log has this")
+    monkeypatch.setattr(cases, "PHRASES", {"log has": phrase})
+    text = small(expect="{startup-failed-shown = ['log has \"no database\"']}")
+    (case,) = cases.read(text, "cases.toml")
+    assert case.expect == (Expectation("startup-failed-shown", "log has", "no database"),)
+    assert case.expect[0].says == "the log has this: no database"
+    text = small(expect='{startup-failed-shown = "log has"}')
+    assert refusal(text) == "the phrase 'log has' is followed by a text in quotes"
+
+
+def test_what_is_expected_in_words() -> None:
+    """An expectation says in words what is to be seen."""
+    assert Expectation("events-known", "kept").says == PHRASES["kept"].says
+
+
+def test_the_cases_of_the_package() -> None:
+    """Each case is named once, says a sentence, and expects something."""
+    loaded = cases.load()
+    assert loaded is cases.load()
+    assert len({case.name for case in loaded}) == len(loaded)
+    assert [case.name for case in loaded if not case.says.endswith(".") or not case.expect] == []
+
+
+STARTED = "offer lifespan.startup; await startup; "
+STOPPED = "offer lifespan.shutdown; await shutdown; await end"
+UNHEARD = "offer lifespan.unheard; await reaction"
+# What a suite that plays a server does: what it offers, it waits for.
+LIFESPANS = {
+    f"call; {STARTED}{STOPPED}",
+    f"call; {STARTED}request; wait 1; {STOPPED}",
+    f"call; {STARTED}wait 1; cancel; await end",
+    f"call; {STARTED}{UNHEARD}",
+    f"call; {UNHEARD}",
+    "call; offer lifespan.startup; await received; cancel; await end",
+    "call; await reaction",
+}
+
+
+def test_a_script_for_applications_is_a_lifespan() -> None:
+    """Or one after another, in a loop of its own."""
+    for case in cases.load():
+        if case.party == "application":
+            words = (
+                (each.verb, each.type, each.text, f"{each.seconds:g}" * bool(each.seconds))
+                for each in case.script
+            )
+            script = "; ".join(" ".join(filter(None, line)) for line in words)
+            assert set(script.split("; loop; ")) <= LIFESPANS, case.name
+
+
+# What the script of a case breaks, or a server that goes on: all others are as the tables have it.
+BROKEN = {
+    "through-a-refusal": ["lifespan.unheard"],
+    "failed-then-receives": ["shutdown-sent"],
+    "stopped-after-a-failed-start": ["shutdown-sent"],
+    "failed-then-completes": ["startup-answered-once", "shutdown-sent"],
+    "completes-before-it-receives": ["answers-in-order"],
+    "answers-both-at-once": ["answers-in-order"],
+    "completes-twice": ["startup-answered-once"],
+    "sends-an-unknown-type": ["lifespan.startup.done"],
+    "sends-no-mapping": [""],
+    "sends-no-type": [""],
+    "answers-shutdown-early": ["answers-in-order"],
+    "sends-after-its-end": ["answers-in-order"],
+    "raises-at-shutdown": ["shutdown-answered"],
+    "returns-at-shutdown": ["shutdown-answered"],
+    "receives-a-third-time": ["shutdown-sent"],
+}
+ENDS = {"hangs-at-startup": "starting", "hangs-at-shutdown": "stopping"}
+
+
+def happenings(case: cases.Case) -> Iterator[str]:
+    """Give what happens in the script of an application, in the words of the tables."""
+    offers = chain(["lifespan.startup"], repeat("lifespan.shutdown"))
+    for action in case.script:
+        if action.verb == "receive":
+            yield next(offers)
+        elif action.verb in {"send", "try", "later"}:
+            yield action.type
+        elif action.verb in {"raise", "throw", "return"}:
+            yield action.verb.replace("throw", "raise")
+
+
+def test_a_script_breaks_what_its_case_is_for() -> None:
+    """And nothing else; it goes on until the conversation has ended."""
+    played = [case for case in cases.load() if case.party != "application"]
+    found: dict[str, list[str]] = {}
+    for case in (case for case in played if case.lines != ("converse",)):
+        state: State = "called"
+        for happening in happenings(case):
+            step = TRANSITIONS[state].get(happening, Step(state, happening))
+            state = step.to
+            if happening not in TRANSITIONS[state] or step.rule or step.remark:
+                found.setdefault(case.name, []).append(step.rule or step.remark)
+        assert state in ({ENDS[case.name]} if case.name in ENDS else {"gone", "stopped", "refused"})
+    assert found == BROKEN
+
+
+def test_each_rule_has_its_row() -> None:
+    """The rules of rules.toml are those of validate.py; a level is a word of RFC 2119."""
+    rules = cases.rules()
+    for slug, rule in rules.items():
+        assert rule.slug == slug
+        assert rule.party in PARTIES
+        assert set(rule.levels) <= set(DIALECTS)
+        assert set(rule.levels.values()) <= {"must", "must not", "should", "should not", "may", ""}
+        assert set(rule.implies) <= set(rules)
+
+
+def test_the_strongest_level_counts() -> None:
+    """Where a text speaks twice, the stronger word counts; where a rule is ours, none."""
+    rows = [
+        {"dialects": ["asgi 2.0", "pagi 0.3"], "level": "should", "section": "Scope"},
+        {"dialects": ["asgi 2.0"], "level": "must", "section": "Scope"},
+        {"dialects": ["asgi 1.0"], "level": "may", "section": "Scope"},
+    ]
+    row = {
+        "party": "server",
+        "observable": "no",
+        "implies": ["b"],
+        "says": "It must be.",
+        "source": rows,
+        "wording": [{"dialects": ["asgi 1.0"], "says": "It may be, and more."}],
+        "ours": {"dialects": ["amgi 1.0"], "says": "It is."},
+    }
+    levels = {"asgi 2.0": "must", "pagi 0.3": "should", "asgi 1.0": "may", "amgi 1.0": ""}
+    says = ["It must be.", "It should be.", "It may be, and more.", "It is."]
+    wanted = cases.Rule("a", "server", "no", levels, dict(zip(levels, says, strict=True)), ("b",))
+    assert cases._rule("a", row) == wanted
+    bare = {key: row[key] for key in ("party", "observable", "ours")}
+    ours = {"amgi 1.0": ""}, {"amgi 1.0": "It is."}
+    assert cases._rule("a", bare) == cases.Rule("a", "server", "no", *ours)
+
+
+@pytest.mark.parametrize("name", [*DIALECTS, "asgi", "amgi", "pagi"])
+def test_texts(name: str) -> None:
+    """A text is named in full, or by its family for the newest."""
+    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
+    assert cases.text(name) == newest.get(name, name)
+
+
+def test_a_text_that_there_is_not() -> None:
+    """The sentence says which there are."""
+    with pytest.raises(Unchecked, match=r"there is no text 'asgi 3\.0': name asgi 1\.0, "):
+        cases.text("asgi 3.0")
+
+
+def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package without its data is not whole, and the sentence says which file is missing."""
+    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
+    with pytest.raises(Unchecked, match=r"this installation has no .*cases\.toml: install"):
+        cases._packaged("cases.toml")

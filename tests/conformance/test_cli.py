@@ -1,0 +1,484 @@
+"""The commands `lifespec check` and `lifespec cases`: options, output, exit status."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from lifespec import cli
+from lifespec.conformance import cases
+from lifespec.conformance import cli as check_cli
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app.pipe import BRIDGE
+from lifespec.conformance.leftovers import began_within, until
+from lifespec.conformance.report import terminal
+from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.server import brokers, clients
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.process import OfPerl
+from lifespec.validate import DIALECTS
+
+__all__: list[str] = []
+
+ROOT = Path(cli.__file__).parents[1]
+SHOP = """
+async def live(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http", "message"):
+        raise ValueError(scope["type"])
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            if (await receive())["type"] != f"lifespan.{name}":
+                raise ValueError
+            await send({"type": f"lifespan.{name}.complete"})
+
+async def leaves(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+
+def same(app):
+    return app
+"""
+
+
+@pytest.fixture
+def ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command in a folder with a shop; return status, output and errors."""
+    (tmp_path / "shop.py").write_text(SHOP)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        try:
+            status = cli.main(arguments)
+        except SystemExit as exit_:
+            status = int(exit_.code or 0)
+        return (status, *capfd.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Let the suite find this verdict; return the jobs it was given."""
+
+    def finding(name: str) -> list[Any]:
+        given: list[Any] = []
+        verdict = Verdict.named(name)
+
+        def check(*job: Any, **options: Any) -> Report:
+            given.append((job, options))
+            findings = (Finding("one", "events-known", verdict, "It is so.", "so", "It is."),)
+            return Report("shop:live", "asgi 2.0", findings)
+
+        monkeypatch.setattr(app_check, "check", check)
+        monkeypatch.setattr(server_check, "check", check)
+        return given
+
+    return finding
+
+
+def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The report is on standard output, 80 columns wide; the status is 0."""
+    status, out, err = ended("check", "app", "shop:live", "--strict")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].rstrip() == "shop:live, by lifespan 2.0 (ASGI)"
+    assert "PASS     startup-answered " in out
+    assert max(map(len, lines)) <= 80
+    assert out.isascii()
+
+
+def test_an_application_that_does_not(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """Status 1; the rule, what was expected, what was seen, and the conversation."""
+    status, out, err = ended("check", "app", "shop:leaves")
+    assert (status, err) == (1, "")
+    assert "FAIL: shutdown-answered" in out
+    assert "shutdown was not answered: it\n             returned." in out.replace("  \n", "\n")
+    assert "|-- lifespan.shutdown ---" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_middleware(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The same for middleware."""
+    status, out, err = ended("check", "middleware", "shop:same", "--strict")
+    assert (status, err) == (0, "")
+    assert "PASS     middleware-passes-on" in out
+
+
+@pytest.mark.parametrize(
+    ("verdict", "arguments", "status"),
+    [
+        ("pass", [], 0),
+        ("warn", [], 0),
+        ("warn", ["--strict"], 1),
+        ("fail", [], 1),
+        ("skip", [], 2),
+    ],
+)
+def test_exit_status(
+    verdict: Verdict,
+    arguments: list[str],
+    status: int,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+) -> None:
+    """The status is that of the report."""
+    found(verdict)
+    assert ended("check", "app", "shop:live", *arguments)[::2] == (status, "")
+    assert ended("check", "server", *arguments, "--", "x", "{app}{port}")[::2] == (status, "")
+
+
+def test_the_job(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """What was given is what is done."""
+    given = found("pass")
+    ended("check", "app", "shop:live")
+    ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
+    ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
+    ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
+    ended("check", "app", "lib/shop.pl", "--dialect", "pagi")
+    assert [job[0] for job, _ in given] == [
+        app_check.Job("application", "shop:live"),
+        app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
+        app_check.Job("middleware", "shop:same", "asgi 1.0"),
+        app_check.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
+        app_check.Job(
+            "application",
+            "lib/shop.pl",
+            "pagi 0.3",
+            pipe=("perl", str(BRIDGE), str(Path("lib/shop.pl").absolute())),
+        ),
+    ]
+
+
+def test_the_job_of_a_server(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """A broker is one more thing to be told; a driver is told by its name."""
+    given = found("pass")
+    words = ("x", "{app}", "{port}")
+    ended("check", "server", "--workers=-w 2", "--limit", "3", "--", *words)
+    amgi = ("--dialect", "amgi", "--broker", "mosquitto", "--only", "state")
+    ended("check", "server", *amgi, "--", *words, "{topic}")
+    ended("check", "driver", "starlette", "--dialect", "asgi 1.0", "--limit", "4")
+    ended("check", "server", "--dialect", "pagi", "--only", "state", "--", *words)
+    server, brokered, driver, perl = (job for (job, *_), _ in given)
+    assert perl.begins is OfPerl
+    assert server == server_check.Job(words, "asgi 2.0", "-w 2", 3.0)
+    assert brokered.command == (*words, "{topic}")
+    assert brokered.begins.args == (brokers.BROKERS["mosquitto"],)
+    assert driver == clients.job("starlette", "asgi 1.0", limit=4.0)
+    assert [len(only) for (_, only, _), _ in given] == [
+        len(server_check.chosen()),
+        1,
+        len(server_check.chosen()),
+        1,
+    ]
+
+
+def test_all_can_be_shown(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """With --verbose, what passed is shown in full, too."""
+    found("pass")
+    assert "requirement" not in ended("check", "app", "shop:live")[1]
+    assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
+
+
+def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
+    """The report is written as JSON and as JUnit XML, besides."""
+    found("warn")
+    status, out, _ = ended(
+        "check", "app", "shop:live", "--json", "a.json", "--junit", "a.xml", "--strict"
+    )
+    assert (status, "WARN 1" in out) == (1, True)
+    assert json.loads(Path("a.json").read_text("utf-8"))["subject"] == "shop:live"
+    suite = ET.fromstring(Path("a.xml").read_bytes())
+    assert suite.attrib["failures"] == "1"
+
+
+def test_a_rule_can_be_left_out(
+    found: Callable[..., list[Any]], ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """It counts for nothing, then; one that there is not is a sentence."""
+    found("fail")
+    assert ended("check", "app", "shop:live", "--ignore", "startup-sent")[0] == 1
+    status, out, _ = ended("check", "app", "shop:live", "--ignore", "events-known")
+    assert (status, "events-known" in out) == (2, False)
+    status, _, err = ended("check", "app", "shop:live", "--ignore", "nosuch")
+    assert (status, err.startswith("lifespec: there is no rule 'nosuch'")) == (2, True)
+
+
+def test_a_file_that_cannot_be_written(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """A sentence says so before anything is checked."""
+    given = found("pass")
+    status, out, err = ended("check", "app", "shop:live", "--json", "no/a.json")
+    assert (status, out, given) == (2, "", [])
+    wanted = "lifespec: no/a.json cannot be written: No such file or directory; name another\n"
+    assert err == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["app", "shop"], "'shop' names no attribute of a module: give module:attribute"),
+        (["app", "bazaar:app"], "there is no module 'bazaar': call the command in the folder"),
+        (["app", "shop:same"], "shop:same: this cannot be called with scope, receive and send"),
+        (["app"], "give a TARGET, as in shop.main:app, or --pipe and a COMMAND"),
+        (["app", "shop:live", "--pipe", "perl"], "give a TARGET, as in shop.main:app, or --pipe"),
+        (["app", "--pipe", "nosuchprogram"], "'nosuchprogram' cannot be started: No such file"),
+        (["middleware"], "the following arguments are required: TARGET; `lifespec check midd"),
+        ([], "the following arguments are required: SUBJECT; `lifespec check --help`"),
+        (["app", "shop:live", "--limit", "0"], "a limit is a number of seconds, not '0'"),
+        (["app", "shop:live", "--limit", "inf"], "a limit is a number of seconds, not 'inf'"),
+        (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
+        (
+            ["app", "shop:live", "--dialect", "asgi 3.0"],
+            f"there is no text 'asgi 3.0': name {', '.join(DIALECTS)}, asgi, amgi, pagi",
+        ),
+        (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
+        (
+            ["server", "--only", "stat", "--", "x", "{app}{port}"],
+            "there is no case for servers 'stat': did you mean state",
+        ),
+        (
+            ["server", "--workers", "'", "--", "x"],
+            '--workers "\'" are no words of a command: No closing quotation',
+        ),
+        (["app", "shop:live", "--limit", "1e300"], "a limit is a number of seconds, not '1e300'"),
+        (
+            ["server", "--dialect", "amgi", "--", "x", "{app}"],
+            "by AMGI messages come from a broker: give --broker redis or mosquitto",
+        ),
+        (
+            ["server", "--broker", "redis", "--", "x", "{app}"],
+            "messages come from a broker by amgi 2.0, not by asgi 2.0: give --dialect amgi",
+        ),
+        (["middleware", "shop:nothing"], "shop:nothing: there is no 'nothing' in"),
+    ],
+)
+def test_bad_usage(
+    arguments: list[str], said: str, ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """One line on standard error, and status 2."""
+    status, out, err = ended("check", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"lifespec: {said}")
+
+
+@pytest.mark.parametrize(
+    ("locale", "arguments", "wanted"),
+    [
+        ("C.UTF-8", [], "verdict "),
+        ("zh_CN.UTF-8", [], "规则"),
+        ("zh_CN.UTF-8", ["--language", "en"], "verdict "),
+        ("C.UTF-8", ["--language", "zh"], "规则"),
+    ],
+)
+def test_a_report_is_in_the_readers_language(
+    locale: str,
+    arguments: list[str],
+    wanted: str,
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That of the locale, or the one that is asked for; files are in English."""
+    monkeypatch.setenv("LC_ALL", locale)
+    _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
+    assert {word for word in ("verdict ", "规则") if word in out} == {wanted}
+    assert '"verdict": "fail"' in Path("found.json").read_text()
+
+
+@pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
+def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The help is 80 columns wide at most."""
+    status, out, err = ended("check", *subject, "--help")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """All cases are listed with their sentences and rules, 80 columns wide at most."""
+    status, out, err = ended("cases")
+    assert (status, err) == (0, "")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == [f"{case.name}  ({case.party})" for case in cases.load()]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "    The application is started, and stopped.\n    judges startup-answered, " in out
+
+
+def test_cases_of_a_party_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """Only those are listed that are asked for."""
+    _, out, _ = ended("cases", "--party", "middleware")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads
+    assert all(head.endswith("(middleware)") for head in heads)
+    _, out, _ = ended("cases", "--rule", "state-may-be-missing", "--party", "application")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == ["without-state  (application)"]
+
+
+def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """A rule is named by its slug."""
+    status, out, err = ended("cases", "--rule", "be-nice")
+    assert (status, out) == (2, "")
+    assert err == "lifespec: there is no rule 'be-nice'; `lifespec cases` lists all\n"
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("pass", 0), ("fail", 1), ("skip", 2)])
+def test_a_reader_that_has_read_enough(
+    verdict: Verdict,
+    status: int,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A pipe that nobody reads any more changes no verdict, and the files are written."""
+    found(verdict)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        told = ended("check", "app", "shop:live", "--json", "report.json")
+    assert told == (status, "", "")
+    assert json.loads(Path("report.json").read_text("utf-8"))["subject"] == "shop:live"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_any_terminal(encoding: str, tmp_path: Path) -> None:
+    """What is written suits the encoding of the terminal: nothing is lost, nothing fails."""
+    text = SHOP + '\nasync def sad(scope, receive, send): raise ValueError("没有数据库")\n'
+    (tmp_path / "shop.py").write_text(text, "utf-8")
+    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:sad", "--verbose"]
+    setting = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=setting, capture_output=True, check=False, timeout=100
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = "没有数据库" if encoding == "utf-8" else "\\u6ca1\\u6709\\u6570\\u636e\\u5e93"
+    assert shown in done.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize("number", check_cli.SIGNALS)
+@pytest.mark.parametrize("subject", [["server", "--", "x", "{app}{port}"], ["app", "shop:live"]])
+def test_a_check_that_is_to_end_is_broken_off(
+    number: signal.Signals,
+    subject: list[str],
+    ended: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each signal is like Ctrl-C; while things are cleaned up, and afterwards, none of them is."""
+    before = [signal.getsignal(each) for each in check_cli.SIGNALS]
+
+    def check(*_: object) -> None:
+        try:
+            signal.raise_signal(number)
+        finally:
+            for each in check_cli.SIGNALS:
+                signal.raise_signal(each)
+
+    monkeypatch.setattr(server_check, "check", check)
+    monkeypatch.setattr(app_check, "check", check)
+    told = ended("check", *subject, "--json", "a.json")
+    assert told == (128 + number, "", "lifespec: interrupted\n")
+    assert [signal.getsignal(each) for each in check_cli.SIGNALS] == before
+    assert sorted(path.name for path in Path().iterdir()) == ["shop.py"]
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """`nohup` lets a check go on when the terminal is closed."""
+    found("pass")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with check_cli._interruptible():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_outside_of_the_main_thread(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """No signal arrives there."""
+    found("pass")
+    told: list[Any] = []
+    thread = threading.Thread(target=lambda: told.append(ended("check", "app", "shop:live")))
+    thread.start()
+    thread.join()
+    assert told[0][0] == 0
+
+
+LEAVES = """
+import os, subprocess, sys, time
+
+async def slow(scope, receive, send):
+    options = {"env": {**os.environ}, "start_new_session": True}
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], **options)
+    with open("pids", "a") as file:
+        file.write(f"{os.getpid()} {sleeper.pid} ")
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", check_cli.SIGNALS)
+def test_nothing_is_left_of_a_check(number: signal.Signals, tmp_path: Path) -> None:
+    """Neither a process nor a folder."""
+    (tmp_path / "shop.py").write_text(LEAVES)
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    setting = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:slow", "--limit", "100"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=setting, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert until(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text(), 60)
+        assert [*folder.iterdir()]
+        process.send_signal(number)
+        assert process.communicate(timeout=60)[1] == "lifespec: interrupted\n"
+    assert process.returncode == 128 + number
+    assert [*folder.iterdir()] == []
+    pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    assert until(lambda: not any(began_within(pid, 0, time.monotonic()) for pid in pids), 10)
+
+
+def test_a_bar_on_a_terminal(
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is shown on standard error, where that is a terminal, and nowhere else."""
+    found("pass")
+    shown: list[str] = []
+
+    @contextlib.contextmanager
+    def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+        shown.append(title)
+        yield lambda: None
+
+    monkeypatch.setattr(terminal, "progress", progress)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ended("check", "app", "shop:live")
+    assert shown == []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    ended("check", "app", "shop:live")
+    assert shown == ["shop:live"]

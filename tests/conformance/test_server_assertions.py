@@ -1,0 +1,298 @@
+"""What the phrases of cases mean: which conversations hold them, break them, or say nothing."""
+
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.server.assertions import PHRASES
+from lifespec.conformance.server.observation import RAISED as TO_CALLER
+from lifespec.conformance.server.observation import Beside, Seen, Unspecified
+from sights import answered, line, saw
+
+__all__: list[str] = []
+
+CALLED, HTTP = "called lifespan", "called http"
+STARTUP, SHUTDOWN = "received lifespan.startup", "received lifespan.shutdown"
+COMPLETE, FAILED = "sends lifespan.startup.complete", "sends lifespan.startup.failed"
+STARTED = [CALLED, STARTUP, COMPLETE, "sent lifespan.startup.complete"]
+STOPPED = "sends lifespan.shutdown.complete"
+OTHER = "called lifespan  pid=2"
+
+
+def held(phrase: str, seen: Seen, argument: str = "") -> bool | str:
+    """Say whether a phrase holds, or why nothing is said."""
+    try:
+        return PHRASES[phrase](seen, argument).held
+    except Beside:
+        return "skip"
+
+
+def actual(phrase: str, seen: Seen, argument: str = "") -> str:
+    """Say what was seen."""
+    return PHRASES[phrase](seen, argument).actual
+
+
+@pytest.mark.parametrize(
+    ("phrase", "lines", "right"),
+    [
+        ("startup first", [CALLED, STARTUP], True),
+        ("startup first", [CALLED, STARTUP, SHUTDOWN], True),
+        ("startup first", [CALLED], False),
+        ("startup first", [CALLED, SHUTDOWN, STARTUP], False),
+        ("startup first", [CALLED, STARTUP, STARTUP], False),
+        ("startup first", [CALLED, STARTUP, OTHER], False),
+        ("startup first", [HTTP], "skip"),
+        ("startup before requests", [CALLED, STARTUP, HTTP], True),
+        ("startup before requests", [HTTP, CALLED, STARTUP], False),
+        ("startup before requests", [CALLED, HTTP], "skip"),
+        ("no request before", [*STARTED, HTTP], True),
+        ("no request before", [CALLED, STARTUP, HTTP, COMPLETE], False),
+        ("no request before", [CALLED, STARTUP, HTTP], False),
+        ("no request before", [CALLED, STARTUP, "called http  pid=2"], True),
+        ("no request before", [HTTP, *STARTED], True),
+        ("no request before", [CALLED, HTTP], "skip"),
+        ("no request after", [*STARTED, HTTP, "returned http  call=9", SHUTDOWN], True),
+        ("no request after", [*STARTED, HTTP, "cancelled http  call=9", SHUTDOWN], True),
+        ("no request after", [*STARTED, SHUTDOWN, HTTP], False),
+        ("no request after", [*STARTED, HTTP, SHUTDOWN, "returned http  call=9"], False),
+        ("no request after", [*STARTED, SHUTDOWN, "called http  pid=2"], True),
+        ("no request after", STARTED, "skip"),
+        ("waits", [*STARTED, SHUTDOWN, STOPPED], True),
+        ("waits", [*STARTED, SHUTDOWN], False),
+        ("waits", [*STARTED, SHUTDOWN, STOPPED, "received lifespan.shutdown  pid=2"], False),
+        ("waits", STARTED, "skip"),
+        ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "returned lifespan"], True),
+        ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "cancelled lifespan"], False),
+        ("finishes", STARTED, "skip"),
+    ],
+)
+def test_the_course_of_a_lifespan(phrase: str, lines: list[str], right: object) -> None:
+    """What came when, between the call and its end."""
+    assert held(phrase, saw("well-behaved", *lines)) == right
+
+
+RAISED = [CALLED, "plays raise", "raised lifespan"]
+
+
+def test_each_request_is_answered() -> None:
+    """One that is not, or that was not even made, means that it was not served."""
+    case = "raises-on-the-scope"
+    assert held("served", saw(case, *RAISED, answers=answered("/"))) is True
+    assert held("served", saw(case, *RAISED, answers=answered("/?"))) is False
+    assert held("served", saw(case, *RAISED)) is False
+    assert held("served", saw(case, CALLED)) == "skip"
+
+
+def test_a_start_is_judged_when_it_is_answered() -> None:
+    """What an application does before it answers is no answer."""
+    lines = [CALLED, "plays receive", STARTUP, "plays listen  step=1"]
+    assert held("served", saw("raises-after-startup", *lines)) == "skip"
+    lines += ["plays raise  step=2"]
+    assert held("served", saw("raises-after-startup", *lines, answers=answered("/"))) is True
+
+
+def test_a_server_that_ended_is_not_blocked() -> None:
+    """It has another fault."""
+    lines = [CALLED, "plays return", "returned lifespan"]
+    assert held("not blocked", saw("returns-on-the-scope", *lines, answers=answered("/"))) is True
+    assert held("not blocked", saw("returns-on-the-scope", *lines, ended=9.0)) is True
+    assert held("not blocked", saw("returns-on-the-scope", *lines)) is False
+
+
+@pytest.mark.parametrize(
+    ("became", "taken", "refused", "survives"),
+    [
+        (["sent lifespan.startup.done  step=1"], True, False, "skip"),
+        (["refused lifespan.startup.done  step=1"], False, True, True),
+        ([], "skip", "skip", "skip"),
+        (["sent lifespan.startup.complete  step=2"], "skip", "skip", "skip"),
+    ],
+)
+def test_what_becomes_of_a_try(
+    became: list[str], taken: object, refused: object, survives: object
+) -> None:
+    """It is taken or refused, and the server goes on."""
+    seen = saw("sends-an-unknown-type", CALLED, "plays try  step=1", *became, answers=answered("/"))
+    assert [held(phrase, seen) for phrase in ("taken", "refused", "survives")] == [
+        taken,
+        refused,
+        survives,
+    ]
+
+
+def test_what_a_client_raises_to_its_caller() -> None:
+    """It is a refusal, though not out of send; no specification speaks of it."""
+    lines = [CALLED, "plays try  step=1", "sent lifespan.startup.done  step=1"]
+    facts: dict[str, Any] = {"client": True, "status": TO_CALLER, "output": "KeyError: 'type'\n"}
+    seen = saw("sends-an-unknown-type", *lines, **facts)
+    sentence = "send has returned. It raised to the caller: KeyError: 'type'"
+    with pytest.raises(Unspecified, match=sentence):
+        held("refused", seen)
+    assert held("survives", seen) == "skip"
+    with pytest.raises(Beside, match=sentence):
+        actual("survives", seen)
+    with pytest.raises(Unspecified, match="It raised to the caller: KeyError"):
+        held("served", seen)
+
+
+def test_a_connection_after_shutdown() -> None:
+    """It is refused, or accepted, or nobody has tried."""
+    lines = [*STARTED, SHUTDOWN]
+    for knocks, wanted in (([False], True), ([True], False), ([], "skip")):
+        assert held("no connection after", saw("slow-shutdown", *lines, knocks=knocks)) == wanted
+    assert held("no connection after", saw("slow-shutdown", *STARTED, knocks=[True])) == "skip"
+
+
+def test_a_process_is_gone() -> None:
+    """By itself or when it was told to; where the script was not played, nothing is said."""
+    case, played = "stopped-after-a-failed-start", [CALLED, "plays receive  step=2"]
+    assert held("gone", saw(case, *played, ended=6.0)) is True
+    assert held("gone", saw(case, *played, stopped=4.0)) is False
+    assert held("gone", saw(case, CALLED, "plays try  step=1", ended=6.0)) == "skip"
+
+
+def test_what_send_raises_is_told() -> None:
+    """By its class and its text."""
+    seen = saw("sends-no-type", CALLED, "plays try  step=1", "refused  step=1")
+    assert actual("refused", seen) == "send has raised ValueError: no"
+    sent = saw("sends-no-type", CALLED, "plays try  step=1", "sent  step=1")
+    assert actual("taken", sent) == "send has returned."
+
+
+def test_a_send_after_the_end_does_nothing() -> None:
+    """It returns; where the child did not come so far, nothing is said."""
+    for lines, right in (
+        (["sent lifespan.shutdown.complete  by=child"], True),
+        (["refused lifespan.shutdown.complete  by=child"], False),
+        ([], "skip"),
+    ):
+        assert held("does nothing", saw("sends-after-its-end", CALLED, *lines)) == right
+
+
+def test_after_a_failure_nothing_is_served() -> None:
+    """Requests that came before are no fault of this rule."""
+    case = "failed-with-message"
+    assert held("not served", saw(case, CALLED, HTTP, FAILED)) is True
+    assert held("not served", saw(case, CALLED, FAILED, HTTP)) is False
+    assert held("not served", saw(case, CALLED, HTTP)) == "skip"
+
+
+def test_after_a_failure_the_process_ends_by_itself() -> None:
+    """Where it was told to, it did not end by itself."""
+    case = "failed-with-message"
+    assert held("exits", saw(case, CALLED, FAILED, ended=5.0, status=3)) is True
+    assert held("exits", saw(case, CALLED, FAILED, ended=5.0, status=3, stopped=4.0)) is False
+    assert held("exits", saw(case, CALLED, FAILED)) is False
+    assert held("exits", saw(case, CALLED, ended=5.0, status=3)) == "skip"
+
+
+def test_a_text_is_shown() -> None:
+    """In the output, wherever; before it was said it cannot be."""
+    text, case = "no database at db-1", "failed-with-message"
+    played = [CALLED, "plays send  step=1"]
+    shown = saw(case, *played, output=f"start\n  ERROR {text}\n")
+    assert held("shows", shown, text) is True
+    assert actual("shows", shown, text) == f"The output says: ERROR {text}"
+    assert held("shows", saw(case, *played, output="start"), text) is False
+    assert held("shows", saw(case, CALLED, output=text), text) == "skip"
+    crash = saw("crashes-while-serving", CALLED, "plays raise  step=4", output="the pool has burst")
+    assert held("shows", crash, "the pool has burst") is True
+
+
+@pytest.mark.parametrize(
+    ("case", "step", "output", "right"),
+    [
+        ("raises-on-the-scope", "plays raise", "INFO: Lifespan is unsupported", True),
+        ("raises-on-the-scope", "plays raise", "Failure: no lifespan here", True),
+        ("raises-on-the-scope", "plays raise", "started", False),
+        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi_lifespan/wait.py"', False),
+        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi/lifespan.py"', True),
+        ("returns-on-the-scope", "plays return", "the lifespan has ended", True),
+        ("raises-on-the-scope", "plays raise", '  File "a.py", line 9, in lifespan', False),
+        ("returns-on-the-scope", "plays receive  step=9", "the lifespan has ended", "skip"),
+    ],
+)
+def test_a_decline_is_told(case: str, step: str, output: str, right: object) -> None:
+    """By a word about the lifespan, or by the text of the exception."""
+    assert held("tells", saw(case, CALLED, step, output=output)) == right
+    died = saw(case, CALLED, step, output=output, ended=4.0, status=1)
+    assert held("tells", died) == "skip"
+
+
+def test_a_missing_message_is_empty() -> None:
+    """A KeyError, from send or in the output, shows that it is looked for."""
+    case, played = "failed-without-message", [CALLED, "plays send  step=1"]
+    assert held("as empty", saw(case, *played)) is True
+    refusal = line("refused lifespan.startup.failed", 5, error="KeyError")
+    assert held("as empty", saw(case, *played, refusal)) is False
+    assert held("as empty", saw(case, *played, output="KeyError: 'message'")) is False
+    assert held("as empty", saw(case, *played, output="DEBUG: no KeyError: 'message' here")) is True
+    assert held("as empty", saw(case, *played, output="KeyError: 'colour'")) is True
+    assert held("as empty", saw(case, CALLED)) == "skip"
+
+
+def test_after_the_end_all_is_quiet() -> None:
+    """What a child receives before the call is over is no fault."""
+    case = "raises-after-startup"
+    child = "received lifespan.shutdown  by=child"
+    assert held("quiet", saw(case, *RAISED)) is True
+    assert held("quiet", saw(case, *RAISED, child)) is False
+    assert held("quiet", saw(case, CALLED, child, "returned lifespan")) is True
+    assert held("quiet", saw(case, CALLED)) == "skip"
+
+
+@pytest.mark.parametrize(
+    ("lines", "facts", "right"),
+    [
+        ([*STARTED, SHUTDOWN], {"stopped": 4.5}, True),
+        (STARTED, {"stopped": 4.5}, False),
+        ([*STARTED, SHUTDOWN, SHUTDOWN], {"stopped": 4.5}, False),
+        ([*STARTED, OTHER, SHUTDOWN], {"stopped": 4.5}, True),
+        (STARTED, {}, "skip"),
+        ([CALLED, STARTUP], {"stopped": 4.5}, "skip"),
+        ([*STARTED, "cancelled lifespan"], {"stopped": 9.0}, "skip"),
+        ([*STARTED, "cancelled lifespan"], {"stopped": 4.5}, False),
+    ],
+)
+def test_shutdown_comes_once(lines: list[str], facts: dict[str, Any], right: object) -> None:
+    """To each application that has started, where the server was told to stop."""
+    assert held("shutdown once", saw("well-behaved", *lines, **facts)) == right
+
+
+def test_a_port_that_is_taken_is_told_by_nobody() -> None:
+    """There the server ends without a signal; one that has noticed before has nothing to end."""
+    assert held("shutdown once", saw("port-in-use")) == "skip"
+    assert held("shutdown once", saw("port-in-use", *STARTED, SHUTDOWN)) is True
+
+
+def test_a_server_waits_for_who_hangs() -> None:
+    """It is told how long."""
+    lines = [*STARTED, SHUTDOWN]
+    waiting = saw("hangs-at-shutdown", *lines, told=10.0)
+    assert held("waits", waiting) is True
+    assert actual("waits", waiting) == "It waited still after 5 s."
+    ended = saw("hangs-at-shutdown", *lines, stopped=4.5, told=5.0, ended=8.0, status=1)
+    assert held("waits", ended) is False
+    assert actual("waits", ended) == (
+        "It waited for 3 s; the process ended with status 1 after 3.0 s."
+    )
+
+
+def test_a_process_ends_when_all_is_said() -> None:
+    """It was told to stop, and the application has come to its last step."""
+    played, case = [*STARTED, "plays raise  step=3"], "raises-at-shutdown"
+    facts: dict[str, Any] = {"stopped": 4.5, "status": 0}
+    assert held("process ends", saw(case, *played, ended=6.0, **facts)) is True
+    assert held("process ends", saw(case, *played, **facts)) is False
+    assert held("process ends", saw(case, *STARTED, ended=6.0, **facts)) == "skip"
+    assert held("process ends", saw(case, *played, ended=6.0)) == "skip"
+
+
+def test_a_text_is_hidden() -> None:
+    """The process ends, and nothing of the text is in its output."""
+    text = "three orders are lost"
+    seen = saw("returns-a-value", CALLED, "plays give  step=4", stopped=1.0, ended=6.0, status=0)
+    assert held("hides", seen, text) is True
+    seen.output = f"ERROR {text}"
+    assert held("hides", seen, text) is False
+    assert actual("hides", seen, text) == f"The output says: ERROR {text}"

@@ -1,0 +1,357 @@
+"""A server is put on trial by its command: what is judged, and what cannot be."""
+
+import re
+import shlex
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.cases import Case, Unchecked
+from lifespec.conformance.report.model import Finding
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server import process
+from lifespec.conformance.server import run as server_run
+from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.observation import RAISED, Seen
+from lifespec.testing.trace import Entry
+from sights import line, saw
+
+__all__: list[str] = []
+
+SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
+SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
+HTTP_ALONE = """
+import asyncio, importlib, sys
+
+async def serve(app, port):
+    async def talk(reader, writer):
+        async def send(event):
+            writer.write(event.get("body", b"HTTP/1.1 200 OK\\r\\n\\r\\n"))
+
+        line = await reader.readuntil(b"\\r\\n\\r\\n")
+        await app({"type": "http", "path": line.split()[1].decode()}, None, send)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", port)
+    await server.serve_forever()
+
+module, name = sys.argv[1].split(":")
+asyncio.run(serve(getattr(importlib.import_module(module), name), int(sys.argv[2])))
+"""
+
+
+def job(*command: str, **options: Any) -> Job:
+    """Return what is to be put on trial."""
+    return Job(command or SERVER, **options)
+
+
+def program(text: str, **options: Any) -> Job:
+    """Return a job whose command runs a program of a few lines."""
+    return job(sys.executable, "-c", text, "{app}", "{port}", **options)
+
+
+def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
+    """Return case, rule and verdict of each."""
+    return [(each.case, each.slug, each.verdict) for each in findings]
+
+
+def test_a_server_is_judged_case_by_case() -> None:
+    """The findings come in the order of the cases, with a conversation each."""
+    told: list[int] = []
+    only = server_check.chosen(["sends-no-type", "well-behaved-loop"])
+    found = server_check.check(job(), only, lambda: told.append(1))
+    command = shlex.join([sys.executable, str(SERVE)])
+    assert found.subject == f"{command} {{app}} --port {{port}}"
+    assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
+    assert rows(found.findings) == [
+        ("sends-no-type", "send-refuses-unknown", "pass"),
+        ("sends-no-type", "refusal-survived", "pass"),
+        ("well-behaved-loop", "startup-sent", "pass"),
+        ("well-behaved-loop", "shutdown-sent", "pass"),
+        ("well-behaved-loop", "wait-for-shutdown", "pass"),
+    ]
+    assert "X------" in found.findings[0].conversation
+    assert "ProtocolError" in found.findings[0].conversation
+    assert len(told) == 3  # with the first of all cases
+
+
+def test_the_first_case_is_judged_too() -> None:
+    """It is not only there to see whether a server can be put on trial."""
+    found = server_check.check(job(), server_check.chosen(["well-behaved"]))
+    assert {each.case for each in found.findings} == {"well-behaved"}
+    assert {each.verdict for each in found.findings} == {"pass"}
+
+
+def test_a_text_judges_by_its_own_rules() -> None:
+    """A rule that a text does not have is left out; so is a case with nothing else."""
+    found = server_check.check(
+        job(dialect="asgi 1.0"), server_check.chosen(["state", "well-behaved"])
+    )
+    slugs = {each.slug for each in found.findings}
+    assert "startup-sent" in slugs
+    assert "state-shallow-copy" not in slugs
+
+
+def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the level of the text; where a case is silent, nobody is at fault."""
+    broken = {"shutdown once": lambda *_: (False, "It is so.")}
+    monkeypatch.setattr(server_check, "PHRASES", {**server_check.PHRASES, **broken})
+    found = server_check.check(job(), server_check.chosen(["interrupted"]))
+    assert [(each.verdict, each.actual) for each in found.findings] == [("info", "It is so.")]
+
+
+def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
+    """A case, or a rule, for which the job has a sentence."""
+    beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
+    found = server_check.check(
+        job(beside=beside, title="a thing"),
+        server_check.chosen(["interrupted", "well-behaved-loop"]),
+    )
+    assert found.subject == "a thing"
+    assert [(each.slug, each.verdict, each.actual) for each in found.findings][:2] == [
+        ("shutdown-sent", "skip", "It hears no signals."),
+        ("startup-sent", "skip", "It sends nothing."),
+    ]
+    assert {each.verdict for each in found.findings[2:]} == {"pass"}
+
+
+def test_unknown_cases_are_refused() -> None:
+    """Those too that put others on trial."""
+    for name in ("no-such-case", "start-and-stop"):
+        with pytest.raises(Unchecked, match=f"there is no case for servers {name!r}"):
+            server_check.chosen([name])
+
+
+def test_all_cases_are_chosen_where_none_is() -> None:
+    """In the order of the file."""
+    assert server_check.chosen() == [case for case in cases.load() if case.party == "server"]
+
+
+@pytest.mark.parametrize("words", [("uvicorn",), ("uvicorn", "{app}"), ("uvicorn", "{port}")])
+def test_a_command_has_its_places(words: tuple[str, ...]) -> None:
+    """Without them the suite's application is not what is served, or not where."""
+    with pytest.raises(Unchecked, match=r"the command has no \{(app|port)\}: uvicorn"):
+        server_check.check(job(*words), server_check.chosen())
+
+
+def test_workers_have_a_place() -> None:
+    """In the command, or by what is added to it; else the case is not run."""
+    two = server_check.chosen(["two-workers"])[0]
+    one = server_check.chosen(["state"])[0]
+    assert job("x", "-w={workers}").arguments(two) == ["x", "-w={workers}"]
+    assert job("x", workers="--workers 2").arguments(two) == ["x", "--workers", "2"]
+    assert job("x", workers="--workers 2").arguments(one) == ["x"]
+    found = server_check.check(job(), [two])
+    assert {each.verdict for each in found.findings} == {"skip"}
+    assert found.findings[0].actual == (
+        "Not run: the command has no {workers}, and --workers was not given."
+    )
+    assert found.status() == 2
+
+
+def test_a_server_without_lifespan_is_told_as_that() -> None:
+    """Nothing was checked, and the exit status says so."""
+    only = server_check.chosen(["well-behaved", "state"])
+    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    assert {(each.verdict, each.actual) for each in found.findings} == {
+        ("skip", server_check.WITHOUT)
+    }
+    assert (found.status(), found.unchecked) == (2, server_check.WITHOUT)
+
+
+def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
+    """It is judged when that is known."""
+    only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
+    assert [case.name for case in only] == ["hangs-at-shutdown"]
+    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    assert {(each.verdict, each.actual) for each in found.findings} == {
+        ("skip", server_check.WITHOUT)
+    }
+    began = time.monotonic()
+    with pytest.raises(Unchecked, match="ended with status 3"):
+        server_check.check(program("raise SystemExit(3)", limit=20.0), only)
+    assert time.monotonic() - began < 15
+
+
+class Tried:
+    """A trial that only counts how many of its kind there are at a time."""
+
+    now, most = 0, 0
+    rest, together = False, threading.Barrier(1)
+
+    def __init__(self, _: object, case: Case, *__: object, rests: Any, **___: object) -> None:
+        self.case, self.rests = case, rests
+
+    def run(self) -> Seen:
+        """Take part; the first case does not rest."""
+        Tried.now += 1
+        Tried.most = max(Tried.most, Tried.now)
+        if self.case.name != "well-behaved" and self.rest:
+            self.rests()
+            self.rests()
+            self.together.wait(30)
+        time.sleep(0.01)
+        Tried.now -= 1
+        return saw(self.case.name, "called lifespan")
+
+
+@pytest.mark.parametrize(("rest", "most"), [(True, 3), (False, 1)])
+def test_a_case_begins_when_another_only_waits(
+    rest: bool,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As many are played at a time as there are places, and beside them those that rest."""
+    monkeypatch.setattr(server_check, "AT_ONCE", 1)
+    monkeypatch.setattr(server_check, "Trial", Tried)
+    monkeypatch.setattr(Tried, "most", 0)
+    monkeypatch.setattr(Tried, "rest", rest)
+    monkeypatch.setattr(Tried, "together", threading.Barrier(3))
+    only = server_check.chosen(["state", "slow-start", "hangs-at-startup"])
+    found = server_check.check(job(), only)
+    assert {each.case for each in found.findings} == {case.name for case in only}
+    assert Tried.most == most
+
+
+PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "print('bad option'); exit(2)",
+            "NAME ended with status 2 before it served anything; its last words: bad option",
+        ),
+        ("exit(0)", "NAME ended with status 0 before it served anything"),
+        (
+            f"{PORT}time.sleep(60)",
+            r"NAME listens on port \d+, not on the one that \{port\} stands for",
+        ),
+        ("import time; time.sleep(60)", "NAME did not call the application within 1 s"),
+        (
+            "import os, time; os._exit(0) if os.fork() else time.sleep(60)",
+            "NAME ended and left other processes behind: start it in the foreground",
+        ),
+        ("while True: print('x' * 100_000)", "it wrote more than 8 MB to its output"),
+    ],
+)
+def test_what_cannot_be_put_on_trial(
+    text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence says why, and nothing is left behind."""
+    monkeypatch.setattr(server_run, "START", 1.0)
+    monkeypatch.setattr(server_check, "START", 1.0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(Unchecked) as told:
+        server_check.check(program(text), server_check.chosen(["state"]))
+    assert re.fullmatch(sentence.replace("NAME", repr(sys.executable)), str(told.value))
+    assert [*tmp_path.iterdir()] == []
+    assert not process._given
+
+
+def test_a_program_that_is_not_there() -> None:
+    """It is told by its name."""
+    with pytest.raises(Unchecked, match="there is no program 'no-such-server'"):
+        server_check.check(job("no-such-server", "{app}", "{port}"), server_check.chosen(["state"]))
+
+
+def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The case is not run; others are."""
+    complete = process.Subject.complete
+
+    def cut(self: process.Subject) -> list[dict[str, Any]]:
+        if self.script != [["converse", None]]:
+            return complete(self)
+        self.log.write_bytes(self.log.read_bytes()[:-5])
+        self._read, self._lines = 0, []
+        return complete(self)
+
+    monkeypatch.setattr(process.Subject, "complete", cut)
+    found = server_check.check(job(), server_check.chosen(["interrupted"]))
+    assert [(each.verdict, each.actual) for each in found.findings] == [
+        ("skip", "Not run: the probe's log is cut short: its last line has no end.")
+    ]
+    assert found.status() == 2
+    assert found.unchecked.startswith("The case interrupted could not be played: the probe's log")
+
+
+def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What held until then is skipped, with the step that was not reached."""
+
+    class Halted(Tried):
+        def run(self) -> Seen:
+            played = ["called lifespan", "received lifespan.startup", "plays receive"]
+            return saw(self.case.name, *played)
+
+    monkeypatch.setattr(server_check, "Trial", Halted)
+    found = server_check.check(job(), server_check.chosen(["well-behaved"]))
+    (said,) = [each for each in found.findings if each.slug == "startup-sent"]
+    step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
+    assert said.verdict == "skip"
+    assert said.actual.startswith(step)
+
+
+def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to the caller, and no specification says that it must not."""
+
+    class Raised(Tried):
+        def run(self) -> Seen:
+            lines = ["called lifespan", "plays raise"]
+            facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
+            return saw(self.case.name, *lines, output="ValueError: no\n", **facts)
+
+    monkeypatch.setattr(server_check, "Trial", Raised)
+    found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
+    (said,) = [each for each in found.findings if each.slug == "unsupported-by-raising"]
+    assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
+
+
+def test_an_interruption_ends_every_trial() -> None:
+    """Ctrl+C while cases are played leaves no process behind, and is no verdict."""
+    told: list[int] = []
+
+    def tell() -> None:
+        told.append(1)
+        if len(told) > 1:
+            raise KeyboardInterrupt
+
+    began, only = time.monotonic(), server_check.chosen(["interrupted", "hangs-at-startup"])
+    with pytest.raises(KeyboardInterrupt):
+        server_check.check(job(limit=60.0), only, tell)
+    assert time.monotonic() - began < 30
+    assert not process._given
+
+
+def test_a_conversation_is_drawn_with_its_requests() -> None:
+    """Of the first lifespan all that was said, of others and of requests only that they came."""
+    seen = saw(
+        "well-behaved",
+        "imported  call=0",
+        line("called lifespan", 2, text=None),
+        "plays receive",
+        line("refused x.y", 4, error="ValueError", text="no"),
+        line("sent a.b", 5, event={"message": "why"}, text=None),
+        line("sent ", 6, event=28, text=None),
+        line("called http", 7, path="/look", text=None),
+        "returned http  call=9",
+        line("raised lifespan", 9, error="Failure", text="burst"),
+        "called lifespan  pid=2",
+    )
+    assert [*server_check._entries(seen)] == [
+        Entry(0.0, "called", "lifespan", ""),
+        Entry(2.0, "refused", "x.y", "ValueError: no"),
+        Entry(3.0, "sent", "a.b", "why"),
+        Entry(4.0, "sent", "", ""),
+        Entry(5.0, "called", "http /look", ""),
+        Entry(7.0, "raised", "Failure", "burst"),
+    ]
+    assert [*server_check._entries(saw("well-behaved", "called http"))] == []

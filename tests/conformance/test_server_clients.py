@@ -1,0 +1,103 @@
+"""Drivers are put on trial by name; what is no affair of theirs is left out, with a sentence."""
+
+import re
+import sys
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server import client_host, clients
+from lifespec.conformance.server.messages import Delivered
+from lifespec.conformance.server.process import Subject
+
+__all__: list[str] = []
+
+CASES = ["well-behaved", "failed-with-message", "raises-on-the-scope", "state", "port-in-use"]
+
+
+def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Put a driver on trial; return verdict and what was seen, by case and rule."""
+    report = server_check.check(clients.job(name, limit=4.0), server_check.chosen(CASES))
+    assert report.subject == name
+    return {(each.case, each.slug): (each.verdict, each.actual) for each in report.findings}
+
+
+def test_the_test_client_of_starlette() -> None:
+    """It raises what a server lives with, and goes on where the start has failed in silence."""
+    verdicts = found("starlette")
+    assert verdicts["well-behaved", "startup-sent"][0] == "pass"
+    assert verdicts["well-behaved", "scope-versions"] == (
+        "fail",
+        "The scope has the asgi None.",
+    )
+    assert verdicts["raises-on-the-scope", "unsupported-by-raising"] == (
+        "info",
+        "It raised to the caller: lifespec_probe.Failure: no lifespan here",
+    )
+    assert verdicts["failed-with-message", "startup-failed-never-serves"][0] == "fail"
+    assert verdicts["state", "state-shallow-copy"] == (
+        "pass",
+        "Each request had a shallow copy.",
+    )
+    assert verdicts["well-behaved", "shutdown-after-serving"] == (
+        "skip",
+        "Who uses a driver makes the requests, and decides when they end.",
+    )
+    assert verdicts["port-in-use", "shutdown-sent"] == (
+        "skip",
+        "A driver listens on no port.",
+    )
+
+
+def test_the_lifespan_of_amgi() -> None:
+    """It gives messages, raises where the start has failed, and leaves the state to others."""
+    verdicts = found("amgi-common")
+    assert verdicts["well-behaved", "scope-versions"] == (
+        "pass",
+        "amgi is {'version': '2.0', 'spec_version': '2.0'}.",
+    )
+    assert verdicts["well-behaved", "same-loop"][0] == "pass"
+    assert verdicts["failed-with-message", "startup-failed-shown"] == (
+        "pass",
+        "The output says: amgi_common.LifespanFailureError: no database at db-1",
+    )
+    assert verdicts["raises-on-the-scope", "unsupported-by-raising"] == ("pass", "It was served.")
+    assert verdicts["state", "state-shallow-copy"][0] == "skip"
+    assert verdicts["state", "state-untouched"][0] == "pass"
+
+
+def test_the_reference_conforms() -> None:
+    """Everywhere."""
+    assert {verdict for verdict, _ in found("lifespec").values()} <= {
+        "pass",
+        "skip",
+        "info",
+    }
+
+
+@pytest.mark.parametrize("name", clients.DRIVERS)
+def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
+    """Run by the Python that is given; what is left out are cases and rules."""
+    job = clients.job(name, python="python3")
+    asgi = client_host.HOSTED[name].protocol == "asgi"
+    assert (job.dialect, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
+    assert job.command[:4] == ("python3", "-m", "lifespec.conformance.server.client_host", name)
+    known = {case.name for case in cases.load()} | {*cases.rules()}
+    assert set(job.beside) <= known
+    assert clients.job(name).command[0] == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("starlet",), "there is no driver 'starlet': did you mean starlette?"),
+        (("starlette", "amgi 2.0"), "starlette is a driver of asgi, not of amgi 2.0"),
+        (("amgi-common", "amgi 1.0"), "the suite has no messages of amgi 1.0: name amgi 2.0"),
+    ],
+)
+def test_what_cannot_be_put_on_trial(arguments: tuple[str, ...], sentence: str) -> None:
+    """A sentence says what can."""
+    with pytest.raises(Unchecked, match=re.escape(sentence)):
+        clients.job(*arguments)

@@ -1,0 +1,153 @@
+"""What was seen in a trial can be asked for: lines by kind, the first, how all ended."""
+
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.server.observation import (
+    RAISED,
+    Beside,
+    among,
+    clock,
+    count,
+    loop,
+    own,
+    own_words,
+    short,
+)
+from sights import line, saw
+
+__all__: list[str] = []
+
+CALLED = "called lifespan"
+
+
+def test_lines_are_found_by_kind_and_type() -> None:
+    """A child's lines are found only where they are asked for."""
+    seen = saw("well-behaved", CALLED, "received a", "received b", "received b  by=child")
+    assert [row["type"] for row in seen.all("received")] == ["a", "b"]
+    assert len(seen.all("received", "b")) == 1
+    assert [row["time"] for row in seen.all("received", by="child")] == [4]
+
+
+def test_lifespans_and_requests_are_calls() -> None:
+    """A call is one of both by its scope."""
+    seen = saw("well-behaved", CALLED, "called http")
+    assert [[row["time"] for row in rows] for rows in (seen.lifespans, seen.requests)] == [[1], [2]]
+
+
+def test_the_first_is_so_by_the_clock() -> None:
+    """Lines of several processes need not come in order."""
+    late, early = line("received a", 7), line("received a", 5)
+    assert saw("well-behaved", CALLED, late, early).first("received", "a")["time"] == 5
+
+
+def test_what_did_not_happen_says_how_far_it_came() -> None:
+    """Where something is missing, the last of the application is told; not what imports say."""
+    seen = saw("well-behaved", CALLED, "plays receive", "imported  call=0")
+    with pytest.raises(Beside) as told:
+        seen.first("received")
+    sentence = 'The application has not come so far: the last of it is "plays receive".'
+    assert str(told.value) == sentence
+
+
+GROUP = """\
+INFO: starting
+  + Exception Group Traceback (most recent call last):
+  |   File "/a/hypercorn/run.py", line 9, in serve
+  |     async with trio.open_nursery() as lifespan_nursery:
+  |                ^^^^^^^^^^^^^^^^^^^^
+  | ExceptionGroup: a group (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/a/hosts.py", line 87, in _asgi_lifespan
+    |     await lifespan()
+    | KeyError: 'message'
+    +------------------------------------
+Traceback (most recent call last):
+  File "/a/b.py", line 2, in lifespan
+    raise Failure("lifespan")
+b.Failure: burst
+goodbye
+"""
+
+
+def test_of_a_traceback_only_the_exception_counts() -> None:
+    """Files, functions, lines of code and what is drawn around them are no words of a server."""
+    assert [word.strip(" |") for word in own_words(GROUP)] == [
+        "INFO: starting",
+        "ExceptionGroup: a group (1 sub-exception)",
+        "+-+---------------- 1 ----------------",
+        "KeyError: 'message'",
+        "b.Failure: burst",
+        "goodbye",
+    ]
+
+
+def test_what_was_raised_to_the_caller() -> None:
+    """By a test client alone, and told by its exit status."""
+    facts: dict[str, Any] = {"output": "a\nKeyError: 1\n", "status": RAISED}
+    assert saw("state", client=True, **facts).to_caller == "KeyError: 1"
+    assert saw("state", **facts).to_caller == ""
+    assert saw("state", client=True, status=1).to_caller == ""
+    assert saw("state", client=True, status=RAISED).to_caller == "an exception"
+
+
+def test_the_last_step() -> None:
+    """It is named where it was not reached."""
+    saw("returns-on-the-scope", CALLED, "plays return").finished()
+    with pytest.raises(Beside, match=r'Step 1, "return", was not reached\. The app'):
+        saw("returns-on-the-scope", CALLED).finished()
+
+
+def test_without_a_call_nothing_happened() -> None:
+    """A server that calls for requests only is told as that."""
+    with pytest.raises(Beside, match="was not called with the scope of a lifespan"):
+        assert saw("well-behaved", "called http").lifespans
+
+
+def test_a_step_is_reached_when_it_is_played() -> None:
+    """What is begun counts."""
+    seen = saw("well-behaved", CALLED, "plays receive", "plays send  step=1")
+    seen.reached(1)
+    with pytest.raises(Beside):
+        seen.reached(2)
+
+
+@pytest.mark.parametrize(
+    ("status", "stopped", "ended", "words"),
+    [
+        (None, 1.0, None, "the process was still there 10 s later"),
+        (3, None, 5.0, "the process ended with status 3"),
+        (0, 1.0, 5.25, "the process ended with status 0 after 3.2 s"),
+        (-15, 1.0, 1.9, "the process ended by signal 15 after 0.0 s"),
+    ],
+)
+def test_the_end_is_told_in_words(
+    status: int | None, stopped: float | None, ended: float | None, words: str
+) -> None:
+    """Status or signal, and how long it took where it was told to."""
+    seen = saw("well-behaved", status=status, stopped=stopped, ended=ended, told=2.0)
+    assert seen.end == words
+
+
+def test_lines_belong_to_calls_and_loops() -> None:
+    """A call is known by process and number, a loop by process, thread and identity."""
+    one, other = line("called lifespan  loop=3", 1), line("called lifespan  pid=2", 2)
+    assert own([one, other], line("x  pid=2", 9)) == [other]
+    assert loop(one) == (1, 1, 3)
+    assert among(other, "pid", "call") == (2, 1)
+    assert clock(other) == 2.0
+
+
+def test_numbers_are_told_in_words() -> None:
+    """One thing, several things."""
+    words = [count(1, "request"), count(2, "request"), count(0, "process", "processes")]
+    assert words == ["1 request", "2 requests", "0 processes"]
+
+
+def test_a_line_is_told_in_short() -> None:
+    """Without the folders of a machine, and not longer than it has to be."""
+    assert short('File "/usr/lib/asyncio/tasks.py", line 9') == 'File "…/tasks.py", line 9'
+    assert short("see http://127.0.0.1/a and /a") == "see http://127.0.0.1/a and /a"
+    assert short("/a" * 40 + "/" + "x" * 200) == "…/" + "x" * 118

@@ -1,0 +1,375 @@
+"""The probe plays its script to whatever serves it, and writes down what it sees."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+import trio
+
+from lifespec.conformance.server import probe
+
+__all__: list[str] = []
+
+STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
+COMPLETE = {"type": "lifespan.startup.complete"}
+Run = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
+
+
+class Stage:
+    """A server that offers events, keeps what is sent, and reads the log."""
+
+    def __init__(self, folder: Path, *events: Any) -> None:
+        self.folder, self.events, self.sent = folder, [*events], list[Any]()
+        self.refusing = False
+        self.more: Any = None
+
+    def script(self, *steps: tuple[str, Any]) -> None:
+        """Write the script."""
+        (self.folder / "script.json").write_text(json.dumps(steps))
+
+    async def receive(self) -> Any:
+        """Give the next event; without one, wait for what `offer` gives."""
+        while not self.events:
+            await probe.sleep(0.01)
+        return self.events.pop(0)
+
+    async def send(self, message: Any) -> None:
+        """Take a message, or refuse it."""
+        if self.refusing:
+            raise ValueError("not here")
+        self.sent.append(message)
+
+    async def call(self, kind: str = "lifespan", **keys: Any) -> Any:
+        """Call the probe."""
+        return await probe.app({"type": kind, **keys}, self.receive, self.send)
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """Read the lines so far."""
+        log = self.folder / "log.jsonl"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    @property
+    def kinds(self) -> list[tuple[str, Any]]:
+        """Kind and type of each line that is no step."""
+        return [(row["kind"], row.get("type")) for row in self.log if row["kind"] != "plays"]
+
+    async def noted(self, kind: str) -> None:
+        """Wait until the probe has noted something."""
+        while not any(kind == row["kind"] for row in self.log):
+            await probe.sleep(0.01)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Let the probe live in an empty folder."""
+    monkeypatch.setattr(probe, "HERE", tmp_path)
+    monkeypatch.setattr(probe, "LOG", tmp_path / "log.jsonl")
+    monkeypatch.setattr(probe, "SCRIPT", tmp_path / "script.json")
+    monkeypatch.setattr(probe, "namespaces", {})
+    return Stage(tmp_path, STARTUP, SHUTDOWN)
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """Run on each event loop."""
+    if request.param == "trio":
+        return trio.run
+    return lambda main: asyncio.run(main())
+
+
+def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
+    """What it receives and sends stands in the log, in order, with the loop that it saw."""
+    stage.script(
+        ("receive", None),
+        ("send", COMPLETE),
+        ("wait", 0.01),
+        ("receive", None),
+        ("give", 28),
+    )
+    assert run(lambda: stage.call(asgi={"version": "3.0"})) == 28
+    assert stage.sent == [COMPLETE]
+    assert stage.kinds == [
+        ("called", "lifespan"),
+        ("received", "lifespan.startup"),
+        ("sends", "lifespan.startup.complete"),
+        ("sent", "lifespan.startup.complete"),
+        ("received", "lifespan.shutdown"),
+        ("returned", "lifespan"),
+    ]
+    assert [row["step"] for row in stage.log if row["kind"] == "plays"] == [0, 1, 2, 3, 4]
+    assert len({(row["pid"], row["thread"], row["loop"], row["call"]) for row in stage.log}) == 1
+    assert stage.log[0]["loop"] != 0
+    assert [row["n"] for row in stage.log[1:]] == [row["n"] + 1 for row in stage.log[:-1]]
+
+
+def test_an_empty_script_returns(stage: Stage, run: Run) -> None:
+    """Without a step it returns, and receives nothing."""
+    stage.script()
+    assert run(stage.call) is None
+    assert stage.kinds == [("called", "lifespan"), ("returned", "lifespan")]
+
+
+def test_outside_of_a_loop_there_is_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is written where no loop runs has the loop 0, with trio imported or without."""
+    probe.note("imported", 0)
+    monkeypatch.delitem(sys.modules, "trio")
+    probe.note("imported", 0)
+    assert [row["loop"] for row in stage.log] == [0, 0]
+
+
+async def test_send_lets_a_refusal_through(stage: Stage) -> None:
+    """What the server's send raises is noted and raised, as in any application."""
+    stage.script(("send", COMPLETE))
+    stage.refusing = True
+    with pytest.raises(ValueError, match="not here"):
+        await stage.call()
+    row = stage.log[-2]
+    assert (row["kind"], row["error"], row["text"]) == ("refused", "ValueError", "not here")
+    assert stage.kinds[-1] == ("raised", "lifespan")
+
+
+async def test_try_goes_on(stage: Stage) -> None:
+    """With try the script goes on, whatever the event is."""
+    stage.script(("try", 28), ("receive", None))
+    stage.refusing = True
+    await stage.call()
+    assert stage.kinds[1:4] == [("sends", ""), ("refused", ""), ("received", "lifespan.startup")]
+
+
+async def test_converse_answers_until_shutdown(stage: Stage) -> None:
+    """The usual loop of an application: each event has its answer."""
+    stage.script(("converse", None))
+    await stage.call()
+    assert [event["type"] for event in stage.sent] == [
+        "lifespan.startup.complete",
+        "lifespan.shutdown.complete",
+    ]
+
+
+async def test_a_failure_is_raised(stage: Stage) -> None:
+    """What a script raises is the probe's own, with its text."""
+    stage.script(("raise", "no database"))
+    with pytest.raises(probe.Failure, match="no database"):
+        await stage.call()
+    assert stage.log[-1]["text"] == "no database"
+
+
+async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
+    """The keys that it puts into the state, and their values, are noted by identity."""
+    state: dict[str, Any] = {}
+    stage.script(("state", {"visitors": []}))
+    await stage.call(state=state)
+    row = next(row for row in stage.log if row["kind"] == "kept")
+    assert row["state"] == {"visitors": []}
+    assert row["state_id"] == id(state)
+    assert row["ids"] == {"visitors": id(state["visitors"])}
+
+
+async def test_without_state_there_is_nothing_to_keep(stage: Stage) -> None:
+    """A server that offers none sees no key."""
+    stage.script(("state", {"visitors": []}))
+    await stage.call()
+    assert "state" not in next(row for row in stage.log if row["kind"] == "kept")
+
+
+async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
+    """Each pause waits for a file of its own."""
+    stage.script(("pause", None), ("pause", None))
+    (stage.folder / "go1").touch()
+    task = asyncio.create_task(stage.call())
+    await asyncio.sleep(1)
+    assert not task.done()
+    (stage.folder / "go2").touch()
+    await task
+
+
+async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
+    """Cancellation is no failure of its own: it is noted as that."""
+    stage.script(("hang", None))
+    task = asyncio.create_task(stage.call())
+    await asyncio.sleep(100)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stage.kinds[-1] == ("cancelled", "lifespan")
+
+
+def test_a_child_hears_what_comes_after_the_call(stage: Stage, run: Run) -> None:
+    """A task of its own receives when the call is over."""
+    stage.script(("receive", None), ("listen", None), ("return", None))
+    later = stage.events.pop()
+
+    async def main() -> None:
+        await stage.call()
+        stage.events.append(later)
+        await stage.noted("child ended")
+
+    run(main)
+    row = next(row for row in stage.log if row.get("by") == "child")
+    assert (row["kind"], row["type"]) == ("received", "lifespan.shutdown")
+
+
+def test_a_child_sends_after_the_call(stage: Stage, run: Run) -> None:
+    """A task of its own sends when the call is over; its refusal is noted, and harms nobody."""
+    stage.script(("later", COMPLETE), ("wait", 0.05))
+
+    async def main() -> None:
+        await stage.call()
+        stage.refusing = True
+        await stage.noted("child ended")
+
+    run(main)
+    kinds = [row["kind"] for row in stage.log]
+    assert kinds.index("returned") < kinds.index("refused") < kinds.index("child ended")
+
+
+async def asked(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
+    """Make a request; return the body of the response."""
+    await stage.call("http", path=path, **keys)
+    start, body = stage.sent[-2:]
+    assert (start["status"], body["type"]) == (200, "http.response.body")
+    assert dict(start["headers"])[b"content-length"] == b"%d" % len(body["body"])
+    return dict(json.loads(body["body"]))
+
+
+async def test_a_request_tells_what_it_sees(stage: Stage) -> None:
+    """State and identities as they were when the request came, beside those of the lifespans."""
+    offered: dict[str, Any] = {}
+    stage.script()
+    await stage.call(state=offered)
+    await stage.call()
+    own: dict[str, Any] = {"colour": "green", "visitors": []}
+    body = await asked(stage, "/", state=own)
+    assert (body["probe"], body["pid"]) == (stage.folder.name, os.getpid())
+    assert (body["state"], body["state_id"]) == ({"colour": "green", "visitors": []}, id(own))
+    assert body["offered"] == [id(offered)]
+    assert stage.log[-1]["type"] == "http"
+
+
+async def test_a_request_changes_its_state(stage: Stage) -> None:
+    """By its path it sets a key, appends to a value, or puts another state in its place."""
+    own: dict[str, Any] = {"colour": "green", "visitors": []}
+    scope = {"type": "http", "state": own}
+    for path in ("/set/colour/red", "/append/visitors/Ada", "/append/nobody/Ada", "/rebind"):
+        await probe.app(scope | {"path": path}, stage.receive, stage.send)
+    assert own == {"colour": "red", "visitors": ["Ada"]}
+    await asked(stage, "/append/visitors/Ada")
+
+
+async def test_a_request_is_held(stage: Stage) -> None:
+    """/hold is answered when the file `release` is there."""
+    task = asyncio.create_task(asked(stage, "/hold"))
+    await stage.noted("holds")
+    await asyncio.sleep(10)
+    assert not task.done()
+    (stage.folder / "release").touch()
+    await task
+
+
+async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
+    """Its payload is a path, and what follows the question mark stands in the log as well."""
+    own = {"colour": "green"}
+    await stage.call("message", payload=b"/set/taste/sweet?7", state=own)
+    await stage.call("message")
+    assert stage.sent == [{"type": "message.ack"}] * 2
+    called, answered, _, _, another, _ = stage.log
+    assert (called["path"], called["state"]) == ("/set/taste/sweet", {"colour": "green"})
+    assert (answered["kind"], answered["query"]) == ("answered", ["7"])
+    assert answered["body"]["state"] == {"colour": "green"}
+    assert own == {"colour": "green", "taste": "sweet"}
+    assert (another["kind"], another["query"]) == ("answered", [])
+
+
+async def test_other_scopes_are_refused(stage: Stage) -> None:
+    """A scope of another type is noted, and raised upon."""
+    with pytest.raises(probe.Failure, match="websocket"):
+        await stage.call("websocket")
+    assert stage.kinds == [("called", "websocket"), ("raised", "websocket")]
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (None, None),
+        (["a", 1, 1.5, True], ["a", 1, 1.5, True]),
+        ({"a": {}}, {"a": {}}),
+        ({1: 2}, {"!": "dict", "holds": {"1": 2}, "mutable": True}),
+        (MappingProxyType({}), {"!": "mappingproxy", "holds": {}, "mutable": False}),
+        (b"x", {"!": "bytes", "repr": "b'x'"}),
+        ((), {"!": "tuple", "repr": "()"}),
+    ],
+)
+def test_values_keep_their_type(value: object, shape: object) -> None:
+    """What JSON has stays as it is; other types are told by name."""
+    assert probe.shape(value) == shape
+
+
+def test_deep_values_are_cut() -> None:
+    """A value that holds itself is told up to a depth."""
+    value: list[Any] = []
+    value.append(value)
+    assert '"!": "list"' in json.dumps(probe.shape(value))
+
+
+async def test_what_is_no_event_is_noted_too(stage: Stage) -> None:
+    """A server that offers something else is heard all the same."""
+    stage.events[:] = [28, {"type": 28}]
+    stage.script(("receive", None), ("receive", None))
+    await stage.call()
+    assert [row["event"] for row in stage.log if row["kind"] == "received"] == [28, {"type": 28}]
+
+
+def test_a_state_that_is_no_mapping_is_noted(stage: Stage) -> None:
+    """It has no keys to tell."""
+    assert stage.folder
+    assert probe.held({"state": 28}) | {"state_id": 0} == {"state": 28, "state_id": 0, "ids": {}}
+
+
+def test_it_stands_alone(tmp_path: Path) -> None:
+    """A copy needs nothing but Python; beside a script its import is noted, else not."""
+    copy = tmp_path / "copy.py"
+    copy.write_bytes(Path(probe.__file__).read_bytes())
+    for count in (0, 1):
+        subprocess.run([sys.executable, "-I", "-S", str(copy)], check=True, timeout=60)
+        assert (tmp_path / "log.jsonl").exists() == bool(count)
+        (tmp_path / "script.json").write_text("[]")
+    assert json.loads((tmp_path / "log.jsonl").read_text())["kind"] == "imported"
+
+
+def test_an_import_is_noted_beside_a_script(stage: Stage) -> None:
+    """Where nobody has written a script, importing leaves nothing behind."""
+    probe.imported()
+    assert stage.log == []
+    stage.script()
+    probe.imported()
+    assert stage.kinds == [("imported", None)]
+
+
+def test_lines_are_whole(stage: Stage) -> None:
+    """However many threads write at once, each line is one."""
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import copied"
+    (stage.folder / "copied.py").write_bytes(Path(probe.__file__).read_bytes())
+    (stage.folder / "script.json").write_text("[]")
+    program += "; from threading import Thread as T; note = copied.note"
+    program += "; ts = [T(target=lambda: [note('x', 1) for _ in range(50)]) for _ in range(8)]"
+    program += "; [t.start() for t in ts]; [t.join() for t in ts]"
+    command = [sys.executable, "-c", program, str(stage.folder)]
+    subprocess.run(command, check=True, timeout=60)
+    assert sorted(row["n"] for row in stage.log) == list(range(1, 402))
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
+def test_it_raises_exceptions_of_python(stage: Stage, error: type[BaseException]) -> None:
+    """By their names; they are noted as what ends a call without being an Exception."""
+    stage.script(("throw", error.__name__))
+    with pytest.raises(error):
+        asyncio.run(stage.call())
+    assert (stage.log[-1]["kind"], stage.log[-1]["error"]) == ("cancelled", error.__name__)

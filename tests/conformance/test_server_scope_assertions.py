@@ -1,0 +1,249 @@
+"""What a server offers: its scope, the event loop of its calls, and state."""
+
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.server.observation import Beside, Seen
+from lifespec.conformance.server.scope_assertions import OFFERED
+from sights import answered, line, saw
+
+__all__: list[str] = []
+
+CALLED, HTTP = "called lifespan", "called http"
+
+
+def offers(scope: dict[str, Any], **also: Any) -> Seen:
+    """Return what was seen of a server that offers a scope."""
+    return saw("well-behaved", line(CALLED, 1, scope=scope, **also))
+
+
+def held(phrase: str, seen: Seen) -> tuple[bool | str, str]:
+    """Say whether a phrase holds, and what was seen."""
+    try:
+        return OFFERED[phrase](seen, "")
+    except Beside as beside:
+        return "skip", str(beside)
+
+
+def test_the_type_of_the_scope() -> None:
+    """Any type beside those of lifespans and requests is wrong."""
+    assert held("lifespan scope", saw("well-behaved", CALLED, HTTP)) == (True, "1 lifespan.")
+    assert held("lifespan scope", saw("well-behaved", CALLED, "called message"))[0] is True
+    assert held("lifespan scope", saw("well-behaved", "called lifecycle")) == (
+        False,
+        "A scope had the type 'lifecycle'.",
+    )
+    assert held("lifespan scope", saw("well-behaved", HTTP))[0] == "skip"
+
+
+@pytest.mark.parametrize(
+    ("box", "right"),
+    [
+        ({"version": "3.0"}, True),
+        ({"version": "3.0", "spec_version": "2.0"}, True),
+        ({"spec_version": "2.0"}, False),
+        ({"version": 3}, False),
+        ({"version": "3.0", "spec_version": 2}, False),
+        ("3.0", False),
+        (None, False),
+        ({"!": "Versions", "holds": {}}, False),
+    ],
+)
+def test_the_versions(box: object, right: bool) -> None:
+    """The version is there, and each is text."""
+    assert held("versions", offers({"asgi": box}))[0] is right
+
+
+def test_each_text_has_its_own_envelope() -> None:
+    """In that of AMGI no version is optional; that of another text is none."""
+    one: dict[str, Any] = {"version": "1.0"}
+    both = one | {"spec_version": "1.0"}
+    for text, scope, right in (
+        ("pagi 0.3", {"pagi": one}, True),
+        ("amgi 2.0", {"amgi": one}, False),
+        ("amgi 2.0", {"amgi": both}, True),
+        ("amgi 2.0", {"asgi": both}, False),
+    ):
+        seen = offers(scope)
+        seen.dialect = text
+        assert held("versions", seen)[0] is right
+    assert held("versions", offers({})) == (False, "The scope has the asgi None.")
+
+
+def worker(number: object, is_worker: object = 1) -> dict[str, object]:
+    """Return what a worker is told."""
+    return {"is_worker": is_worker, "worker_num": number}
+
+
+@pytest.mark.parametrize(
+    ("case", "boxes", "right"),
+    [
+        ("well-behaved", [{"is_worker": 0}], True),
+        ("well-behaved", [{}], True),
+        ("well-behaved", [worker(1)], True),
+        ("well-behaved", [worker(0)], False),
+        ("well-behaved", [worker("1")], False),
+        ("well-behaved", [worker(1, 0)], False),
+        ("well-behaved", [None], "skip"),
+        ("two-workers", [worker(1), worker(2)], True),
+        ("two-workers", [{"is_worker": 1}, {"is_worker": 1}], True),
+        ("two-workers", [{}, {}], True),
+        ("two-workers", [worker(1), worker(1)], False),
+        ("two-workers", [{"is_worker": 0}, {"is_worker": 0}], False),
+    ],
+)
+def test_the_numbers_of_workers(case: str, boxes: list[Any], right: object) -> None:
+    """Alone, none; among several, each its own, or nobody is told."""
+    lines = [line(CALLED, 1, scope={"pagi": box}) for box in boxes]
+    assert held("worker numbers", saw(case, *lines))[0] == right
+
+
+@pytest.mark.parametrize(
+    ("state", "namespace", "empty"),
+    [
+        ({}, True, True),
+        ({"server": "s"}, True, False),
+        ({"!": "Namespace", "holds": {}, "mutable": True}, True, True),
+        ({"!": "mappingproxy", "holds": {"a": 1}, "mutable": False}, False, False),
+        ({"!": "list", "repr": "[]"}, False, False),
+        (28, False, "skip"),
+    ],
+)
+def test_the_state_of_the_scope(state: object, namespace: object, empty: object) -> None:
+    """It is a namespace that can be changed, and it is empty."""
+    seen = offers({"state": state})
+    assert (held("namespace", seen)[0], held("empty state", seen)[0]) == (namespace, empty)
+
+
+@pytest.mark.parametrize("phrase", ["namespace", "empty state", "copies", "untouched", "late key"])
+def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
+    """A server need not offer it."""
+    assert held(phrase, offers({})) == ("skip", "The server offers no state.")
+
+
+@pytest.mark.parametrize(
+    ("lines", "right"),
+    [
+        ([CALLED, HTTP], True),
+        ([CALLED, "called lifecycle  call=2", HTTP], False),
+        ([CALLED, "called lifespan  loop=2", "called http  loop=3"], True),
+        ([CALLED, CALLED], False),
+        ([CALLED, "called http  pid=2"], False),
+        ([HTTP], False),
+    ],
+)
+def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) -> None:
+    """No process serves without one, and no loop has two."""
+    assert held("one call", saw("well-behaved", *lines))[0] is right
+
+
+def test_two_workers_have_two_lifespans() -> None:
+    """Where two are asked for, one is too few."""
+    assert held("one call", saw("two-workers", CALLED, HTTP)) == (
+        False,
+        "1 lifespan, 1 process that served.",
+    )
+    assert held("one call", saw("two-workers", CALLED, "called lifespan  pid=2", HTTP)) == (
+        True,
+        "2 lifespans; each process that served had its own.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "where"),
+    [("pid=2", "process"), ("thread=2", "thread"), ("loop=2", "event loop")],
+)
+def test_a_request_elsewhere_is_named(request_: str, where: str) -> None:
+    """It is told what is another: process, thread or loop."""
+    seen = saw("well-behaved", CALLED, f"{HTTP}  {request_}")
+    assert held("same loop", seen) == (False, f"A request came in another {where}.")
+
+
+def test_requests_come_in_the_loop_of_a_lifespan() -> None:
+    """In one of them; without a request nothing is said."""
+    other = "called lifespan  pid=2"
+    assert held("same loop", saw("two-workers", CALLED, other, "called http  pid=2"))[0] is True
+    assert held("same loop", saw("two-workers", CALLED, other))[0] == "skip"
+
+
+def test_a_call_is_not_broken_off() -> None:
+    """Before the signal it lasts; afterwards a server can give it up."""
+    lines = [CALLED, HTTP, "cancelled lifespan"]
+    assert held("lasts", saw("well-behaved", *lines))[0] is False
+    assert held("lasts", saw("well-behaved", *lines, stopped=9.0))[0] is False
+    assert held("lasts", saw("well-behaved", *lines, stopped=2.5))[0] is True
+    assert held("lasts", saw("well-behaved", CALLED, stopped=2.5))[0] is True
+
+
+LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
+KEPT = {"kind": "kept", **LIVE, "ids": {"colour": 1, "visitors": 2}}
+BODY = {**LIVE, "state_id": 8, "ids": {"colour": 1, "visitors": 2}, "offered": [7]}
+BEGUN = [line(CALLED, 1, scope={"state": {}}), KEPT, "sends lifespan.startup.complete"]
+
+
+@pytest.mark.parametrize(
+    ("change", "actual"),
+    [
+        ({}, "Each request had a shallow copy."),
+        ({"state_id": 7}, "A request had the state itself, not a copy."),
+        ({"ids": {"colour": 1}}, "The values of a request are not those of a lifespan."),
+        (
+            {"ids": {**KEPT["ids"], "visitors": 3}},
+            "The values of a request are not those of a lifespan.",
+        ),
+        ({"state": {"colour": "red"}}, "A key that one request set came with another."),
+        ({"state": {"taste": "sweet"}}, "A key that one request set came with another."),
+    ],
+)
+def test_a_request_has_a_shallow_copy(change: dict[str, Any], actual: str) -> None:
+    """Another namespace, the same values, and no key of another request."""
+    seen = saw("state", *BEGUN, answers=answered("/", **BODY | change))
+    assert held("copies", seen) == (actual.startswith("Each"), actual)
+
+
+def test_a_request_without_state_has_no_copy() -> None:
+    """Where a lifespan has state, requests have it too."""
+    seen = saw("state", *BEGUN, answers=answered("/", offered=[7]))
+    assert held("copies", seen) == (False, "A request had no state.")
+
+
+def test_values_are_shared() -> None:
+    """What one request appends, the next one sees."""
+    after = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
+    for last, right in ((after, True), (BODY, False)):
+        answers = answered("/append/visitors/Ada", **BODY) + answered("/", **last)
+        assert held("copies", saw("state", *BEGUN, answers=answers))[0] is right
+
+
+def test_only_answers_count() -> None:
+    """Requests before startup was answered, and those that nobody answered, say nothing."""
+    early = answered("/", asked=1.0, **BODY | {"state_id": 7})
+    assert held("copies", saw("state", *BEGUN, answers=early + answered("/?")))[0] == "skip"
+
+
+def test_a_key_can_come_late() -> None:
+    """Whether a key that is set while serving comes with requests is told."""
+    late = {**KEPT, "state": {"late": "yes"}}
+    for state, right in (({"late": "yes"}, True), ({}, False)):
+        seen = saw("state-set-while-serving", *BEGUN, late, answers=answered("/late", state=state))
+        assert held("late key", seen)[0] is right
+    unanswered = saw("state-set-while-serving", *BEGUN, late, answers=answered("/", state={}))
+    assert held("late key", unanswered)[0] == "skip"
+    assert held("late key", saw("state-set-while-serving", *BEGUN))[0] == "skip"
+
+
+def test_the_state_is_left_alone() -> None:
+    """At shutdown it is the same object with the same values as the application has left it."""
+    shutdown = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
+    assert held("untouched", saw("state", *BEGUN, shutdown))[0] is True
+    for change in ({"ids": {}}, {"state_id": 8}):
+        assert held("untouched", saw("state", *BEGUN, shutdown | change))[0] is False
+    assert held("untouched", saw("state", *BEGUN))[0] == "skip"
+
+
+def test_state_that_requests_had_is_theirs_to_change() -> None:
+    """Where a request had the state itself, what changed it is not known."""
+    shutdown = {**KEPT, "kind": "received", "type": "lifespan.shutdown", "ids": {}}
+    seen = saw("state", *BEGUN, shutdown, answers=answered("/", "/?", **BODY | {"state_id": 7}))
+    assert held("untouched", seen)[0] == "skip"
