@@ -287,6 +287,6 @@ with_lifespan(respond, no_context)
 with_lifespan(Framework(), either_context)
 with_lifespan(both, ClassContext)
 with_lifespan(respond, list_context)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-with_lifespan(respond, typed_context())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+with_lifespan(respond, typed_context(None))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 Lifespan[AppState](with_lifespan(respond, typed_context))
 asgi: Application = with_lifespan(respond, typed_context)
