@@ -2,21 +2,27 @@
 
 import asyncio
 import contextlib
+import inspect
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 
 import pytest
 import trio
 
-from lifespec.application import single_callable, with_lifespan
+from lifespec.application import double_to_single_callable, with_lifespan
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+
+
+async def respond(scope: Any, receive: Any, send: Any) -> None:
+    """Raise on every scope, as an application does that knows none."""
+    raise ValueError(scope["type"])
 
 
 def steps(log: list[str], state: Any = None, fail: str = "", error: Exception | None = None) -> Any:
     """Make a context that notes its start and stop, yields state, and fails where it is told."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[Mapping[str, Any] | None]:
+    async def context(_: object) -> AsyncIterator[Mapping[str, Any] | None]:
         if fail == "start":
             raise error or OSError("no database")
         log.append("started")
@@ -31,7 +37,7 @@ def steps(log: list[str], state: Any = None, fail: str = "", error: Exception | 
 async def test_starts_and_stops() -> None:
     """What comes before `yield` is startup, what comes after it is shutdown."""
     log: list[str] = []
-    async with Lifespan(with_lifespan(steps(log))) as lifespan:
+    async with Lifespan(with_lifespan(respond, steps(log))) as lifespan:
         assert log == ["started"]
     assert log == ["started", "stopped"]
     assert lifespan.outcome == "complete"
@@ -39,15 +45,15 @@ async def test_starts_and_stops() -> None:
 
 async def test_state() -> None:
     """What the context yields is the state of the requests."""
-    async with Lifespan(with_lifespan(steps([], {"pool": 1}))) as lifespan:
+    async with Lifespan(with_lifespan(respond, steps([], {"pool": 1}))) as lifespan:
         assert lifespan.with_state({})["state"] == {"pool": 1}
 
 
 async def test_state_not_offered() -> None:
     """State that was not offered is refused, and the sentence says so."""
-    app = with_lifespan(steps([], {"pool": 1, "cache": 2}))
+    app = with_lifespan(respond, steps([], {"pool": 1, "cache": 2}))
     with pytest.raises(StartupFailed) as caught:
-        await Lifespan(app, {"type": "lifespan"}).startup()
+        await Lifespan(app, scope={"type": "lifespan"}).startup()
     expected = "the context yields state (pool, cache), and the server offers none"
     assert caught.value.message == expected
 
@@ -56,7 +62,9 @@ async def test_no_state_not_offered() -> None:
     """A context without state needs no offer of it."""
     nothing: list[Any] = [None, {}]
     for state in nothing:
-        async with Lifespan(with_lifespan(steps([], state)), {"type": "lifespan"}) as lifespan:
+        async with Lifespan(
+            with_lifespan(respond, steps([], state)), scope={"type": "lifespan"}
+        ) as lifespan:
             assert lifespan.supported
 
 
@@ -65,7 +73,7 @@ async def test_state_is_no_mapping(state: object) -> None:
     """A context that yields something else is told what was wanted."""
     expected = f"a lifespan context yields None or a mapping of state, not {state!r}"
     with pytest.raises(StartupFailed) as caught:
-        await Lifespan(with_lifespan(steps([], state))).startup()
+        await Lifespan(with_lifespan(respond, steps([], state))).startup()
     assert caught.value.message == expected
 
 
@@ -74,7 +82,7 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
     """A context that swallows what was raised in it has not completed anything."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[Any]:
+    async def context(_: object) -> AsyncIterator[Any]:
         with contextlib.suppress(TypeError, OSError):
             yield state
 
@@ -84,7 +92,7 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
             raise OSError("the line is cut")
         return event
 
-    app = with_lifespan(context)
+    app = with_lifespan(respond, context)
     lifespan = Lifespan(lambda scope, receive, send: app(scope, lambda: broken(receive), send))
     with contextlib.suppress(StartupFailed):
         async with lifespan:
@@ -99,7 +107,7 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
 async def test_start_fails(error: Exception, text: str) -> None:
     """A failure on the way up is startup.failed with its text, and the exception is the cause."""
     with pytest.raises(StartupFailed) as caught:
-        await Lifespan(with_lifespan(steps([], fail="start", error=error))).startup()
+        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
     assert (caught.value.message, caught.value.__cause__) == (text, error)
 
 
@@ -114,7 +122,7 @@ async def test_start_fails_without_words() -> None:
 
     error = MuteError()
     with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
-        await Lifespan(with_lifespan(steps([], fail="start", error=error))).startup()
+        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
     assert caught.value.__cause__ is error
 
 
@@ -130,13 +138,13 @@ async def test_cancelled_error_of_its_own(at: str) -> None:
     """A CancelledError of what the context awaits is a failure; servers would serve without it."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         if at == "startup":
             await gives_up()
         yield
         await gives_up()
 
-    lifespan = Lifespan(with_lifespan(context))
+    lifespan = Lifespan(with_lifespan(respond, context))
     with pytest.raises(StartupFailed if at == "startup" else ShutdownFailed) as caught:
         async with lifespan:
             pass
@@ -148,13 +156,13 @@ async def test_exit_at_startup() -> None:
     """An exit at startup is a failure, and ends the program if the server lets it."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         raise SystemExit(3)
         yield
 
     sent: list[Any] = []
     with pytest.raises(SystemExit):
-        await by_hand(with_lifespan(context), sent)
+        await by_hand(with_lifespan(respond, context), sent)
     assert sent == [{"type": "lifespan.startup.failed", "message": "3"}]
 
 
@@ -175,7 +183,7 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     """What the server's cancellation raises is never answered, also not in a group."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         try:
             await asyncio.sleep(9)
         except asyncio.CancelledError as error:
@@ -185,7 +193,7 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
         yield
 
     sent: list[Any] = []
-    task = asyncio.ensure_future(by_hand(with_lifespan(context), sent))
+    task = asyncio.ensure_future(by_hand(with_lifespan(respond, context), sent))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(BaseExceptionGroup if grouped else asyncio.CancelledError):
@@ -197,12 +205,12 @@ def test_closed() -> None:
     """A call whose coroutine is closed sends nothing: it could not await the sending."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         await Never()
         yield
 
     sent: list[Any] = []
-    call = by_hand(with_lifespan(context), sent)
+    call = by_hand(with_lifespan(respond, context), sent)
     call.send(None)
     call.close()
     assert sent == []
@@ -219,7 +227,7 @@ def test_cancelled_on_trio() -> None:
     """A cancellation on trio comes from outside, and is not answered."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         await trio.sleep_forever()
         yield
 
@@ -227,7 +235,7 @@ def test_cancelled_on_trio() -> None:
 
     async def main() -> None:
         with trio.move_on_after(0.01):
-            await by_hand(with_lifespan(context), sent)
+            await by_hand(with_lifespan(respond, context), sent)
 
     trio.run(main)
     assert sent == []
@@ -237,19 +245,19 @@ def test_cancelled_error_without_asyncio() -> None:
     """A CancelledError of asyncio where asyncio does not run is an error like any other."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         raise asyncio.CancelledError
         yield
 
     sent: list[Any] = []
     with pytest.raises(asyncio.CancelledError):
-        trio.run(by_hand, with_lifespan(context), sent)
+        trio.run(by_hand, with_lifespan(respond, context), sent)
     assert sent == [{"type": "lifespan.startup.failed", "message": "CancelledError()"}]
 
 
 async def test_stop_fails() -> None:
     """A failure on the way down is shutdown.failed with its text."""
-    lifespan = Lifespan(with_lifespan(steps([], fail="stop")))
+    lifespan = Lifespan(with_lifespan(respond, steps([], fail="stop")))
     await lifespan.startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
@@ -261,7 +269,7 @@ async def test_fails_in_between() -> None:
     sent = []
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         async with asyncio.TaskGroup() as group:
             group.create_task(fails())
             yield
@@ -270,7 +278,7 @@ async def test_fails_in_between() -> None:
         await asyncio.sleep(1)
         raise OSError("worker died")
 
-    app = with_lifespan(context)
+    app = with_lifespan(respond, context)
 
     async def spy(scope: Any, receive: Any, send: Any) -> None:
         async def recorded(message: Any) -> None:
@@ -280,7 +288,7 @@ async def test_fails_in_between() -> None:
         await app(scope, receive, recorded)
 
     async with Lifespan(spy) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
     assert (lifespan.outcome, sent) == ("crashed", ["lifespan.startup.complete"])
     assert isinstance(lifespan.error, ExceptionGroup)
 
@@ -290,7 +298,7 @@ async def test_cancelled() -> None:
     log = []
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         try:
             await asyncio.sleep(60)
             yield
@@ -298,7 +306,7 @@ async def test_cancelled() -> None:
             log.append("stopped")
 
     with pytest.raises(StartupFailed):
-        await Lifespan(with_lifespan(context), startup_timeout=1).startup()
+        await Lifespan(with_lifespan(respond, context), startup_timeout=1).startup()
     assert log == ["stopped"]
 
 
@@ -307,12 +315,12 @@ async def test_same_task() -> None:
     tasks = []
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[None]:
+    async def context(_: object) -> AsyncIterator[None]:
         tasks.append(asyncio.current_task())
         yield
         tasks.append(asyncio.current_task())
 
-    async with Lifespan(with_lifespan(context)):
+    async with Lifespan(with_lifespan(respond, context)):
         pass
     assert tasks[0] is tasks[1]
 
@@ -320,7 +328,7 @@ async def test_same_task() -> None:
 async def test_each_start_its_own() -> None:
     """The same application starts again, with a context made anew."""
     log: list[str] = []
-    app = with_lifespan(steps(log))
+    app = with_lifespan(respond, steps(log))
     for _ in range(2):
         async with Lifespan(app):
             pass
@@ -336,24 +344,61 @@ async def test_other_scopes() -> None:
         return "returned"
 
     scope, receive, send = {"type": "http"}, object(), object()
-    both = with_lifespan(steps([]), app)
+    both = with_lifespan(app, steps([]))
     assert await both(scope, receive, send) == "returned"  # type: ignore[arg-type]
     assert seen[0][0] is scope
     assert seen == [(scope, receive, send)]
 
 
-async def test_no_other_scopes() -> None:
-    """Without an application every other scope raises, as the core text asks."""
-    with pytest.raises(ValueError, match="this application has a lifespan and no 'http'"):
-        await with_lifespan(steps([]))({"type": "http"}, None, None)  # type: ignore[arg-type]
+async def test_unknown_scope() -> None:
+    """On a scope that the application does not know it does what the application does."""
+    with pytest.raises(ValueError, match="http"):
+        await with_lifespan(respond, steps([]))({"type": "http"}, None, None)  # type: ignore[arg-type]
 
 
-def test_not_callable() -> None:
-    """What cannot be called is refused at once, with what was wanted."""
-    with pytest.raises(TypeError, match="wants a callable that makes a context, not 'pool'"):
-        with_lifespan("pool")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="an application is a callable, not 'app'"):
-        with_lifespan(steps([]), "app")  # type: ignore[arg-type]
+async def test_lifespan_gets_application() -> None:
+    """The lifespan is called with the application, anew for each start."""
+    given = []
+
+    class Open(contextlib.AbstractAsyncContextManager[None]):
+        def __init__(self, app: object) -> None:
+            given.append(app)
+
+        async def __aenter__(self) -> None:
+            pass
+
+        async def __aexit__(self, *error: object) -> None:
+            given.append("closed")
+
+    app = with_lifespan(respond, Open)
+    for _ in range(2):
+        async with Lifespan(app):
+            pass
+    assert given == [respond, "closed"] * 2
+
+
+@pytest.mark.parametrize(
+    ("app", "lifespan", "sentence"),
+    [
+        (steps([]), respond, "takes the application first, .* not <function .*context"),
+        ("app", steps([]), "takes the application first, .* not 'app'"),
+        (respond, "pool", "takes second what is called with the application .* not 'pool'"),
+        (respond, lambda: steps([])(None), "takes second what is called with the application"),
+        (respond, respond, "takes second what is called with the application"),
+    ],
+    ids=["swapped", "no application", "no lifespan", "old lifespan", "twice the application"],
+)
+def test_wrong_arguments(app: Any, lifespan: Any, sentence: str) -> None:
+    """What cannot be called so is refused at once, with what was wanted."""
+    with pytest.raises(TypeError, match=sentence):
+        with_lifespan(app, lifespan)
+
+
+def test_no_signature() -> None:
+    """What shows no signature is taken as it is."""
+    with pytest.raises(ValueError, match="signature"):
+        inspect.signature(str)
+    assert callable(with_lifespan(str, str))  # type: ignore[arg-type]
 
 
 async def test_single_callable() -> None:
@@ -369,6 +414,6 @@ async def test_single_callable() -> None:
                 await receive()
                 await send({"type": f"lifespan.{answer}.complete"})
 
-    async with Lifespan(single_callable(App)) as lifespan:
+    async with Lifespan(double_to_single_callable(App)) as lifespan:
         assert lifespan.supported
     assert lifespan.outcome == "complete"

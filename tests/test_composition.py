@@ -11,7 +11,7 @@ import trio
 
 from lifespec import server_trio
 from lifespec.application import with_lifespan
-from lifespec.composition import compose
+from lifespec.composition import combine_lifespans
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 
 
@@ -19,7 +19,7 @@ def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
     """Make an application that notes its start and stop, and fails where it is told."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[Mapping[str, Any] | None]:
+    async def context(_: object) -> AsyncIterator[Mapping[str, Any] | None]:
         task = asyncio.current_task()
         if fail == "start":
             raise OSError(f"{name} cannot start")
@@ -33,7 +33,7 @@ def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
     async def app(scope: Any, receive: Any, send: Any) -> str:
         return name
 
-    return with_lifespan(context, app)
+    return with_lifespan(app, context)
 
 
 async def declines(scope: Any, receive: Any, send: Any) -> None:
@@ -44,7 +44,7 @@ async def declines(scope: Any, receive: Any, send: Any) -> None:
 async def test_order() -> None:
     """Parts start in order and stop in reverse, each in one task from start to end."""
     log: list[str] = []
-    async with Lifespan(compose(*(part(log, name) for name in "abc"))) as lifespan:
+    async with Lifespan(combine_lifespans(*(part(log, name) for name in "abc"))) as lifespan:
         assert log == ["+a", "+b", "+c"]
     assert log == ["+a", "+b", "+c", "-c", "-b", "-a"]
     assert lifespan.outcome == "complete"
@@ -53,7 +53,7 @@ async def test_order() -> None:
 async def test_start_fails(caplog: pytest.LogCaptureFixture) -> None:
     """When the third fails to start, the second and first are stopped, and one failure reported."""
     log: list[str] = []
-    app = compose(part(log, "a"), part(log, "b"), part(log, "c", "start"))
+    app = combine_lifespans(part(log, "a"), part(log, "b"), part(log, "c", "start"))
     with caplog.at_level(logging.INFO), pytest.raises(StartupFailed) as caught:
         await Lifespan(app).startup()
     assert log == ["+a", "+b", "-b", "-a"]
@@ -64,7 +64,7 @@ async def test_start_fails(caplog: pytest.LogCaptureFixture) -> None:
 
 async def test_start_and_stop_fail() -> None:
     """A failure in unwinding is a note on the failure to start."""
-    app = compose(part([], "a", "stop"), part([], "b", "start"))
+    app = combine_lifespans(part([], "a", "stop"), part([], "b", "start"))
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(app).startup()
     cause = caught.value.__cause__
@@ -75,7 +75,9 @@ async def test_start_and_stop_fail() -> None:
 async def test_stop_fails() -> None:
     """A failure in stopping does not keep the others from stopping; all failures are reported."""
     log: list[str] = []
-    lifespan = Lifespan(compose(part(log, "a", "stop"), part(log, "b"), part(log, "c", "stop")))
+    lifespan = Lifespan(
+        combine_lifespans(part(log, "a", "stop"), part(log, "b"), part(log, "c", "stop"))
+    )
     await lifespan.startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
@@ -92,7 +94,7 @@ async def test_fails_without_text() -> None:
         await receive()
         await send({"type": "lifespan.shutdown.failed"})
 
-    lifespan = Lifespan(compose(part([], "a"), silent))
+    lifespan = Lifespan(combine_lifespans(part([], "a"), silent))
     await lifespan.startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
@@ -102,14 +104,14 @@ async def test_fails_without_text() -> None:
 async def test_one_declines() -> None:
     """A part that declines does not matter to the rest."""
     log: list[str] = []
-    async with Lifespan(compose(declines, part(log, "b"), declines)) as lifespan:
+    async with Lifespan(combine_lifespans(declines, part(log, "b"), declines)) as lifespan:
         assert lifespan.supported
     assert log == ["+b", "-b"]
 
 
 async def test_all_decline() -> None:
     """If no part supports lifespan, the whole has nothing to do, and says so by the protocol."""
-    async with Lifespan(compose(declines, declines), strict=True) as lifespan:
+    async with Lifespan(combine_lifespans(declines, declines), strict=True) as lifespan:
         assert lifespan.supported
     assert lifespan.outcome == "complete"
 
@@ -124,7 +126,7 @@ async def test_raises_at_startup(error: BaseException) -> None:
         raise error
 
     with pytest.raises(StartupFailed) as caught:
-        await Lifespan(compose(part(log, "a"), raises)).startup()
+        await Lifespan(combine_lifespans(part(log, "a"), raises)).startup()
     assert caught.value.message == (str(error) or "CancelledError()")
     assert log == ["+a", "-a"]
 
@@ -136,7 +138,7 @@ async def test_returns_at_startup() -> None:
     async def returns(scope: Any, receive: Any, send: Any) -> None:
         await receive()
 
-    async with Lifespan(compose(part(log, "a"), returns)) as lifespan:
+    async with Lifespan(combine_lifespans(part(log, "a"), returns)) as lifespan:
         assert lifespan.supported
     assert log == ["+a", "-a"]
 
@@ -152,7 +154,7 @@ async def test_raises_at_shutdown(error: BaseException) -> None:
         await receive()
         raise error
 
-    lifespan = Lifespan(compose(part(log, "a"), raises))
+    lifespan = Lifespan(combine_lifespans(part(log, "a"), raises))
     await lifespan.startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
@@ -168,7 +170,7 @@ async def test_crashes_while_running() -> None:
         await send({"type": "lifespan.startup.complete"})
         raise OSError("connection lost")
 
-    async with Lifespan(compose(part([], "a"), crashes)) as lifespan:
+    async with Lifespan(combine_lifespans(part([], "a"), crashes)) as lifespan:
         pass
     assert lifespan.outcome == "complete"
 
@@ -179,7 +181,7 @@ def on_trio(
     """Start and stop a combination on trio."""
 
     async def main() -> None:
-        lifespan = server_trio.Lifespan(compose(*compose_of))
+        lifespan = server_trio.Lifespan(combine_lifespans(*compose_of))
         async with lifespan:
             log.append(f"state {lifespan.state}")
         log.append(str(lifespan.outcome))
@@ -195,7 +197,7 @@ def trio_part(log: list[str], name: str, fail: str = "") -> Any:
     """Make an application whose context waits as only trio can."""
 
     @contextlib.asynccontextmanager
-    async def context() -> AsyncIterator[Mapping[str, Any]]:
+    async def context(_: object) -> AsyncIterator[Mapping[str, Any]]:
         await trio.lowlevel.checkpoint()
         if fail == "start":
             raise OSError(f"{name} cannot start")
@@ -207,7 +209,7 @@ def trio_part(log: list[str], name: str, fail: str = "") -> Any:
         finally:
             log.append(f"-{name}")
 
-    return with_lifespan(context)
+    return with_lifespan(declines, context)
 
 
 def test_on_trio() -> None:
@@ -229,7 +231,7 @@ def test_cancelled_on_trio(caplog: pytest.LogCaptureFixture) -> None:
     log: list[str] = []
 
     async def main() -> None:
-        app = compose(trio_part(log, "a"), trio_part(log, "b", "hang"))
+        app = combine_lifespans(trio_part(log, "a"), trio_part(log, "b", "hang"))
         await server_trio.Lifespan(app, startup_timeout=0.01).startup()
 
     with pytest.raises(StartupFailed):
@@ -250,7 +252,7 @@ def test_on_no_library() -> None:
     async def send(event: Any) -> None:
         sent.append(event)
 
-    call = compose(part([], "a"), declines)({"type": "lifespan"}, receive, send)
+    call = combine_lifespans(part([], "a"), declines)({"type": "lifespan"}, receive, send)
     assert isinstance(call, Coroutine)
     with pytest.raises(StartupFailed, match="neither runs here"):
         call.send(None)
@@ -259,16 +261,16 @@ def test_on_no_library() -> None:
 
 async def test_state() -> None:
     """The state is one namespace, in which requests see what each part has set."""
-    app = compose(part([], "a", state={"a": 1}), part([], "b", state={"b": 2}))
+    app = combine_lifespans(part([], "a", state={"a": 1}), part([], "b", state={"b": 2}))
     async with Lifespan(app) as lifespan:
         assert lifespan.with_state({})["state"] == {"a": 1, "b": 2}
 
 
 async def test_no_state() -> None:
     """Where no state is offered, none is offered to the parts."""
-    app = compose(part([], "a"), part([], "b", state={"b": 2}))
+    app = combine_lifespans(part([], "a"), part([], "b", state={"b": 2}))
     with pytest.raises(StartupFailed, match="the server offers none"):
-        await Lifespan(app, {"type": "lifespan"}).startup()
+        await Lifespan(app, scope={"type": "lifespan"}).startup()
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
@@ -285,7 +287,7 @@ async def test_key_set_twice(by_hand: bool) -> None:
 
     second = careless if by_hand else part([], "b", state={"pool": 2})
     log: list[str] = []
-    app = compose(part(log, "a", state={"pool": 1}), second)
+    app = combine_lifespans(part(log, "a", state={"pool": 1}), second)
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(app).startup()
     name = "careless" if by_hand else "application"
@@ -320,7 +322,7 @@ async def test_every_way_to_set_a_key() -> None:
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async with Lifespan(compose(app, declines)) as lifespan:
+    async with Lifespan(combine_lifespans(app, declines)) as lifespan:
         await asyncio.sleep(1)
     mine = [{"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}, {"b": 2, "c": 3}]
     mine += [{"b": 2, "c": 3, "d": 4}, {"c": 3, "d": 4}, {}, {"e": 5, "f": 6}, {"e": 5}]
@@ -328,9 +330,9 @@ async def test_every_way_to_set_a_key() -> None:
 
 
 async def test_one() -> None:
-    """compose() of one is that one."""
+    """combine_lifespans() of one is that one."""
     app = part([], "a")
-    assert compose(app) is app
+    assert combine_lifespans(app) is app
 
 
 @pytest.mark.parametrize("fail", ["", "start", "stop"])
@@ -340,7 +342,11 @@ async def test_associative(fail: str) -> None:
     for grouping in range(3):
         log: list[str] = []
         a, b, c = (part(log, name, fail if name != "b" else "") for name in "abc")
-        app = [compose(a, b, c), compose(compose(a, b), c), compose(a, compose(b, c))][grouping]
+        app = [
+            combine_lifespans(a, b, c),
+            combine_lifespans(combine_lifespans(a, b), c),
+            combine_lifespans(a, combine_lifespans(b, c)),
+        ][grouping]
         lifespan = Lifespan(app)
         try:
             async with lifespan:
@@ -353,7 +359,7 @@ async def test_associative(fail: str) -> None:
 
 async def test_other_scopes() -> None:
     """Every other scope goes to the first."""
-    app = compose(part([], "a"), part([], "b"))
+    app = combine_lifespans(part([], "a"), part([], "b"))
     assert await app({"type": "http"}, None, None) == "a"  # type: ignore[arg-type]
 
 
@@ -366,7 +372,7 @@ async def test_cancelled() -> None:
         await asyncio.sleep(60)
 
     with pytest.raises(StartupFailed):
-        await Lifespan(compose(part(log, "a"), slow), startup_timeout=5).startup()
+        await Lifespan(combine_lifespans(part(log, "a"), slow), startup_timeout=5).startup()
     assert log == ["+a", "-a"]
 
 
@@ -383,7 +389,7 @@ async def test_the_server_breaks() -> None:
     async def send(message: Any) -> None:
         log.append(message["type"])
 
-    app = compose(part(log, "a"), part(log, "b"))
+    app = combine_lifespans(part(log, "a"), part(log, "b"))
     with pytest.raises(ConnectionError):
         await app({"type": "lifespan"}, receive, send)
     assert log == ["+a", "+b", "lifespan.startup.complete", "-b", "-a"]
@@ -398,7 +404,7 @@ async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> Non
         started.set()
         await asyncio.sleep(60)
 
-    server = asyncio.create_task(Lifespan(compose(part([], "a", "stop"), slow)).startup())
+    server = asyncio.create_task(Lifespan(combine_lifespans(part([], "a", "stop"), slow)).startup())
     await started.wait()
     server.cancel()
     with caplog.at_level(logging.INFO), pytest.raises(asyncio.CancelledError):
@@ -416,7 +422,7 @@ async def test_limit_while_unwinding(caplog: pytest.LogCaptureFixture) -> None:
             await send({"type": f"lifespan.{name}.complete"})
             await asyncio.sleep(60)
 
-    app = compose(slow, part([], "b", "start"))
+    app = combine_lifespans(slow, part([], "b", "start"))
     with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
         await Lifespan(app, startup_timeout=5).startup()
     records = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
@@ -433,7 +439,7 @@ async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
         await asyncio.sleep(60)
 
     with caplog.at_level(logging.INFO):
-        async with Lifespan(compose(part([], "a"), stubborn), grace=60):
+        async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
             pass
     records = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert records == [("ERROR", "The application did not obey its cancellation within 5 s")]
@@ -452,7 +458,9 @@ async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, gro
             await asyncio.sleep(20)
             ended.append("slow")
 
-    app = compose(part([], "a"), compose(part(ended, "b"), slow) if grouped else slow)
+    app = combine_lifespans(
+        part([], "a"), combine_lifespans(part(ended, "b"), slow) if grouped else slow
+    )
     with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
         await Lifespan(app, startup_timeout=5, grace=30).startup()
     assert ended == (["+b", "slow", "-b"] if grouped else ["slow"])
@@ -463,4 +471,4 @@ async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, gro
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
     with pytest.raises(TypeError, match="an application is a callable, not 'app'"):
-        compose(declines, "app")  # type: ignore[arg-type]
+        combine_lifespans(declines, "app")  # type: ignore[arg-type]

@@ -140,7 +140,6 @@ LIVED: Plans = {
         "stop": stop,
         "scope": SCOPES[offered],
         "lost": lost,
-        "alone": False,
     }
     for start, yielded, stop, offered, lost in itertools.product(
         STARTS, YIELDS, STOPS, SCOPES, [False, True]
@@ -148,8 +147,7 @@ LIVED: Plans = {
 }
 REQUEST: dict[str, Any] = {"start": None, "yields": None, "stop": "close", "lost": False}
 LIVED |= {
-    "a request": REQUEST | {"scope": {"type": "http"}, "alone": False},
-    "a request that nobody answers": REQUEST | {"scope": {"type": "http"}, "alone": True},
+    "a request": REQUEST | {"scope": {"type": "http"}},
 }
 
 # Which program drives which file, and with what.
@@ -260,7 +258,7 @@ def test_the_conversations_end_well(plan: str) -> None:
 def test_the_conversations_are_of_every_kind() -> None:
     """Among them is each outcome that there is, and whatever can happen on a legal way."""
     outcomes = {came["outcome"] for came in driven("server", "packaged").values()}
-    told = {"complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"}
+    told = {"complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"}
     assert outcomes == told
     assert {happening for walk in walks() for happening in walk} == set(HAPPENINGS)
 

@@ -7,12 +7,12 @@ from typing import Any, Literal, NotRequired, TypeVar, get_args, get_origin, get
 import pytest
 
 from lifespec import messages
-from lifespec.validate import DIALECTS, EVENTS, Dialect, Event, scope
+from lifespec.validate import DIALECTS, EVENTS, Dialect, Event, lifespan_scope
 
 __all__: list[str] = []
 
 SCOPES: dict[str, Any] = {
-    "asgi 1.0": messages.OldLifespanScope,
+    "asgi 1.0": messages.ASGI1LifespanScope,
     "asgi 2.0": messages.ASGILifespanScope,
     "amgi 1.0": messages.AMGILifespanScope,
     "amgi 2.0": messages.AMGILifespanScope,
@@ -61,7 +61,7 @@ def name(dialect: Dialect) -> str:
 
 def offered(dialect: Dialect, **options: Any) -> dict[str, Any]:
     """Return the scope as a server offers it."""
-    return scope(*name(dialect).split(), **options)
+    return lifespan_scope(name(dialect), **options)
 
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
@@ -73,7 +73,9 @@ with_envelope = pytest.mark.parametrize(
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_an_event_has_its_keys(event: Event) -> None:
     """An event has its type and the keys of the table; those with a default may be missing."""
-    union = {"server": messages.ReceiveEvent, "application": messages.SendEvent}[event.sender]
+    union = {"server": messages.LifespanReceiveEvent, "application": messages.LifespanSendEvent}[
+        event.sender
+    ]
     each = words(union)[event.type]
     hints = {key: type(default) for key, default in event.defaults.items()}
     assert get_type_hints(each) == {"type": Literal[event.type], **hints}
@@ -83,14 +85,14 @@ def test_an_event_has_its_keys(event: Event) -> None:
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 def test_an_event_is_named_after_its_type(event: Event) -> None:
-    """lifespan.startup.failed is StartupFailedEvent."""
-    _, *parts = event.type.split(".")
+    """lifespan.startup.failed is LifespanStartupFailedEvent."""
+    parts = event.type.split(".")
     assert f"{''.join(map(str.title, parts))}Event" in messages.__all__
 
 
 def test_the_unions_have_every_event() -> None:
     """An application receives what servers send, and sends what applications send."""
-    senders = {"server": messages.ReceiveEvent, "application": messages.SendEvent}
+    senders = {"server": messages.LifespanReceiveEvent, "application": messages.LifespanSendEvent}
     for sender, union in senders.items():
         assert set(words(union)) == {kind for kind, row in EVENTS.items() if row.sender == sender}
 
@@ -183,8 +185,8 @@ def test_the_state_can_be_named() -> None:
 
 def test_the_callables() -> None:
     """An application takes a lifespan scope and the two callables, which take and give events."""
-    assert get_args(messages.Receive) == ([], Awaitable[messages.ReceiveEvent])
-    assert get_args(messages.Send) == ([messages.SendEvent], Awaitable[None])
+    assert get_args(messages.Receive) == ([], Awaitable[messages.LifespanReceiveEvent])
+    assert get_args(messages.Send) == ([messages.LifespanSendEvent], Awaitable[None])
     taken, given = get_args(messages.Application)
     assert taken == [messages.LifespanScope, messages.Receive, messages.Send]
     assert given == Awaitable[object]
@@ -195,10 +197,17 @@ def test_the_callables() -> None:
 
 def test_nothing_else_is_exported() -> None:
     """Each type that is exported is one of an event, a scope, an envelope or a callable."""
-    events = members(messages.ReceiveEvent) | members(messages.SendEvent)
+    events = members(messages.LifespanReceiveEvent) | members(messages.LifespanSendEvent)
     envelopes = {envelope(row) for row in DIALECTS.values() if row.envelope}
     known = events | set(SCOPES.values()) | envelopes | {messages.RequestScope}
     classes = {name for name in messages.__all__ if typing.is_typeddict(getattr(messages, name))}
     assert classes == {each.__name__ for each in known}
-    aliases = {"Application", "LifespanScope", "Receive", "ReceiveEvent", "Send", "SendEvent"}
+    aliases = {
+        "Application",
+        "LifespanScope",
+        "Receive",
+        "LifespanReceiveEvent",
+        "Send",
+        "LifespanSendEvent",
+    }
     assert set(messages.__all__) - classes == aliases

@@ -22,6 +22,7 @@ from lifespec.server import (
     TABLE,
     Conversation,
     Lifespan,
+    LifespanUnsupported,
     Outcome,
     Phase,
     ProtocolError,
@@ -174,7 +175,7 @@ async def test_startup_failed_message_is_not_text(message: object) -> None:
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(app).startup()
     assert caught.value.message == repr(message)
-    assert [error.slug for error in refused] == ["message-is-text"]
+    assert [error.rule for error in refused] == ["message-is-text"]
     assert str(refused[0]) == f"The application sent the message {message!r} [message-is-text]"
 
 
@@ -210,17 +211,19 @@ async def test_raises_at_once(said: Any) -> None:
     """An application that raises before it receives has declined, which is worth an info."""
     error = ValueError("http only")
     async with Lifespan(says(error)) as lifespan:
-        assert (lifespan.supported, lifespan.outcome) == (False, "declined")
+        assert (lifespan.supported, lifespan.outcome) == (False, "unsupported")
         assert lifespan.error is error
-    assert said == [("INFO", "The application declined lifespan: ValueError('http only')", False)]
+    assert said == [
+        ("INFO", "The application does not support lifespan: ValueError('http only')", False)
+    ]
 
 
 async def test_raises_after_startup(said: Any) -> None:
     """An application that received startup and raised has declined, and is never swallowed."""
     async with Lifespan(says("receive", KeyError("dsn"))) as lifespan:
-        assert lifespan.outcome == "declined"
+        assert lifespan.outcome == "unsupported"
     assert said == [
-        ("INFO", "The application declined lifespan: KeyError('dsn')", False),
+        ("INFO", "The application does not support lifespan: KeyError('dsn')", False),
         ("ERROR", "The application raised where it was to answer startup", True),
     ]
 
@@ -230,7 +233,7 @@ async def test_protocol_error_escapes(said: Any) -> None:
     async with Lifespan(says({"type": "lifespan.started"})) as lifespan:
         assert isinstance(lifespan.error, ProtocolError)
     assert said == [
-        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
         ("ERROR", "The application raised where it was to answer startup", True),
     ]
 
@@ -245,7 +248,7 @@ async def test_protocol_error_escapes_in_a_group(said: Any) -> None:
     async with Lifespan(app) as lifespan:
         assert isinstance(lifespan.error, ExceptionGroup)
     assert said == [
-        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
         ("ERROR", "The application raised where it was to answer startup", True),
     ]
 
@@ -254,8 +257,8 @@ async def test_protocol_error_escapes_in_a_group(said: Any) -> None:
 async def test_returns(script: list[Any], said: Any) -> None:
     """An application that returns without an answer has declined: no server waits for it."""
     async with Lifespan(says(*script)) as lifespan:
-        assert (lifespan.outcome, lifespan.error) == ("declined", None)
-    assert said == [("INFO", "The application declined lifespan: it returned", False)]
+        assert (lifespan.outcome, lifespan.error) == ("unsupported", None)
+    assert said == [("INFO", "The application does not support lifespan: it returned", False)]
 
 
 @pytest.mark.parametrize(
@@ -277,7 +280,7 @@ async def test_startup_times_out(script: list[Any], doing: str, said: Any) -> No
     assert str(caught.value) == sentence
     assert caught.value.message == ""
     assert isinstance(caught.value, TimeoutError)
-    assert (lifespan.outcome, lifespan.error) == ("timed out", None)
+    assert (lifespan.outcome, lifespan.error) == ("timed_out", None)
     assert said == [("ERROR", sentence, False)]
 
 
@@ -323,7 +326,7 @@ async def test_late_answer() -> None:
     lifespan = Lifespan(app, startup_timeout=1)
     with pytest.raises(StartupTimeout):
         await lifespan.startup()
-    assert (after, lifespan.outcome) == (["sent"], "timed out")
+    assert (after, lifespan.outcome) == (["sent"], "timed_out")
 
 
 async def test_receives_when_cancelled() -> None:
@@ -385,7 +388,7 @@ async def test_ignores_cancellation(said: Any) -> None:
     lifespan = Lifespan(app, startup_timeout=1, grace=2)
     starting = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    await lifespan.ended()
+    await lifespan.wait_ended()
     with pytest.raises(StartupTimeout):
         await starting
     assert loop.time() == 3
@@ -510,7 +513,7 @@ class Unspeakable(Exception):
 async def test_repr_raises() -> None:
     """An exception or a message whose repr raises is judged as any other."""
     async with Lifespan(says("receive", Unspeakable())) as lifespan:
-        assert lifespan.outcome == "declined"
+        assert lifespan.outcome == "unsupported"
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(says(NOT_STARTED | {"message": Unspeakable()})).startup()
     assert caught.value.message.startswith(f"<{__name__}.Unspeakable object at ")
@@ -530,7 +533,7 @@ async def test_log_raises() -> None:
             pass
     finally:
         log.removeFilter(broken)
-    assert lifespan.outcome == "declined"
+    assert lifespan.outcome == "unsupported"
 
 
 async def test_cancelled_while_waiting() -> None:
@@ -598,11 +601,11 @@ async def test_cancelled_as_it_starts() -> None:
 
 
 async def test_crashes_while_served(said: Any) -> None:
-    """An application that crashes is not told of shutdown; the body goes on; ended() tells."""
+    """An application that crashes is not told of shutdown; the body goes on; wait_ended() tells."""
     loop = asyncio.get_running_loop()
     error = RuntimeError("worker died")
     async with Lifespan(says("receive", STARTED, 5, error)) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
         assert loop.time() == 5
         assert (lifespan.outcome, lifespan.error) == ("crashed", error)
     assert said == [
@@ -623,8 +626,8 @@ async def test_completes_and_crashes_at_once() -> None:
 async def test_returns_while_served(said: Any) -> None:
     """An application that returns while it is served has left, which is worth a warning."""
     async with Lifespan(says("receive", STARTED)) as lifespan:
-        await lifespan.ended()
-    assert (lifespan.outcome, lifespan.error) == ("left", None)
+        await lifespan.wait_ended()
+    assert (lifespan.outcome, lifespan.error) == ("returned", None)
     assert said == [("WARNING", "The application returned while it was served", False)]
 
 
@@ -699,7 +702,7 @@ async def test_returns_at_shutdown(said: Any) -> None:
     """An application that returns without an answer to shutdown has left; nothing hangs."""
     async with Lifespan(says("receive", STARTED, "receive")) as lifespan:
         pass
-    assert lifespan.outcome == "left"
+    assert lifespan.outcome == "returned"
     assert said == [("WARNING", "The application returned before it answered shutdown", False)]
 
 
@@ -720,7 +723,7 @@ async def test_shutdown_times_out(script: list[Any], doing: str, said: Any) -> N
     assert asyncio.get_running_loop().time() == 3
     assert isinstance(caught.value, TimeoutError)
     assert caught.value.message == ""
-    assert lifespan.outcome == "timed out"
+    assert lifespan.outcome == "timed_out"
     sentence = f"The application did not answer shutdown within 3 s: it {doing}"
     assert said == [("ERROR", sentence, False)]
 
@@ -742,7 +745,7 @@ async def test_two_wait_for_shutdown() -> None:
     """Two callers of shutdown() wait for one answer."""
     lifespan = Lifespan(says("receive", STARTED, "receive", 1, STOPPED))
     await lifespan.startup()
-    await asyncio.gather(lifespan.shutdown(), lifespan.shutdown(), lifespan.ended())
+    await asyncio.gather(lifespan.shutdown(), lifespan.shutdown(), lifespan.wait_ended())
     assert lifespan.outcome == "complete"
     assert asyncio.get_running_loop().time() == 1
 
@@ -874,7 +877,7 @@ async def test_child_receives_after_the_end() -> None:
 
     async with Lifespan(app) as lifespan:
         await asyncio.sleep(2)
-    assert (heard, lifespan.outcome) == (["sent"], "declined")
+    assert (heard, lifespan.outcome) == (["sent"], "unsupported")
     children[0].cancel()
 
 
@@ -916,7 +919,7 @@ async def test_refused(before: list[Any], message: Any, slug: str) -> None:
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
         await talk.sent(message)
-    assert caught.value.slug == slug
+    assert caught.value.rule == slug
     what = repr(message) if slug == "events-known" else f"{message['type']} while {talk.phase}"
     assert str(caught.value) == f"The application sent {what} [{slug}]"
     assert vars(talk) == as_it_was
@@ -1050,7 +1053,7 @@ async def test_state_of_one_that_declined() -> None:
 async def test_no_state() -> None:
     """Where state was not offered, nothing is added to requests."""
     request = {"type": "http"}
-    async with Lifespan(correct, {"type": "lifespan"}) as lifespan:
+    async with Lifespan(correct, scope={"type": "lifespan"}) as lifespan:
         assert lifespan.state is None
         scope = lifespan.with_state(request)
         assert scope == {"type": "http"}
@@ -1067,13 +1070,13 @@ async def test_scope_is_copied() -> None:
         await correct(scope, receive, send)
 
     for _ in range(2):
-        async with Lifespan(app, mine):
+        async with Lifespan(app, scope=mine):
             pass
     assert mine == {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
     other = collections.UserDict(asgi=collections.UserDict(version="3.0"))
     other |= {"type": "lifespan", "state": collections.UserDict()}
     for _ in range(2):
-        async with Lifespan(app, other):
+        async with Lifespan(app, scope=other):
             pass
     assert (other["asgi"], other["state"]) == ({"version": "3.0"}, {})
 
@@ -1125,12 +1128,14 @@ async def test_two_callable(said: Any) -> None:
             raise NotImplementedError
 
     async with Lifespan(App) as lifespan:  # type: ignore[arg-type]
-        assert lifespan.outcome == "declined"
+        assert lifespan.outcome == "unsupported"
     assert isinstance(lifespan.error, TypeError)
-    hint = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
+    hint = (
+        "The call itself raised.  double_to_single_callable adapts a double-callable application."
+    )
     assert lifespan.error.__notes__ == [hint]
     assert said == [
-        ("INFO", f"The application declined lifespan: {lifespan.error!r}", False),
+        ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
         ("ERROR", "The application raised where it was to answer startup", True),
     ]
 
@@ -1154,7 +1159,7 @@ async def test_call_raises_cancelled() -> None:
         raise asyncio.CancelledError
 
     async with Lifespan(app) as lifespan:
-        assert lifespan.outcome == "declined"
+        assert lifespan.outcome == "unsupported"
 
 
 async def test_eager_tasks() -> None:
@@ -1193,7 +1198,7 @@ async def test_own_task_and_context() -> None:
 
 @pytest.mark.parametrize(
     ("script", "outcome"),
-    [([], "declined"), (["receive", STARTED], "left"), ([ValueError()], "declined")],
+    [([], "unsupported"), (["receive", STARTED], "returned"), ([ValueError()], "unsupported")],
 )
 async def test_over_at_once(script: list[Any], outcome: str) -> None:
     """A call that is over before startup() returned has the outcome it always had."""
@@ -1205,7 +1210,7 @@ async def test_over_at_once(script: list[Any], outcome: str) -> None:
             await (receive() if step == "receive" else send(step))
 
     async with Lifespan(app) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
         await asyncio.sleep(0)
     assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
     assert lifespan.task.done()
@@ -1224,7 +1229,7 @@ async def test_blocks_past_the_limit() -> None:
         lifespan = Lifespan(app, startup_timeout=1)
         with pytest.raises(StartupTimeout, match="within 1 s"):
             await lifespan.startup()
-        assert (lifespan.outcome, lifespan.phase) == ("timed out", "ended")
+        assert (lifespan.outcome, lifespan.phase) == ("timed_out", "ended")
 
 
 async def test_cancels_its_server_at_once() -> None:
@@ -1262,7 +1267,7 @@ async def test_no_awaitable() -> None:
         with pytest.raises(TypeError, match="returns an awaitable, not"):
             await lifespan.startup()
         assert lifespan.outcome is None
-        await lifespan.ended()
+        await lifespan.wait_ended()
 
 
 async def test_no_awaitable_further_in(said: Any) -> None:
@@ -1274,12 +1279,12 @@ async def test_no_awaitable_further_in(said: Any) -> None:
             await Lifespan(lambda *_: None).startup()  # type: ignore[arg-type, return-value]
 
         async with Lifespan(app) as lifespan:
-            await lifespan.ended()
-        assert lifespan.outcome == ("crashed" if started else "declined")
+            await lifespan.wait_ended()
+        assert lifespan.outcome == ("crashed" if started else "unsupported")
         assert isinstance(lifespan.error, TypeError)
     shown = repr(lifespan.error)
     assert said == [
-        ("INFO", f"The application declined lifespan: {shown}", False),
+        ("INFO", f"The application does not support lifespan: {shown}", False),
         ("ERROR", "The application raised where it was to answer startup", True),
         ("ERROR", f"The application crashed while it was served: {shown}", True),
     ]
@@ -1315,7 +1320,7 @@ def test_not_callable() -> None:
 def test_wrong_scope(scope: dict[str, Any]) -> None:
     """A scope of another type, or with a state that is not empty, is refused."""
     with pytest.raises(ValueError, match="a scope has the type 'lifespan' and no state yet, not"):
-        Lifespan(correct, scope)
+        Lifespan(correct, scope=scope)
 
 
 @pytest.mark.parametrize("last", ["answers", "returns", "raises"])
@@ -1336,7 +1341,7 @@ def test_late_in_a_blocked_loop(last: str) -> None:
             await lifespan.startup()
         return lifespan.outcome
 
-    assert asyncio.run(main()) == "timed out"
+    assert asyncio.run(main()) == "timed_out"
 
 
 def test_no_clock() -> None:
@@ -1345,8 +1350,8 @@ def test_no_clock() -> None:
         Conversation(correct).now()
 
 
-async def test_ended_waits_for_the_cleaning_up() -> None:
-    """ended() returns when the application is gone, not when it has been told to go."""
+async def test_wait_ended_waits_for_the_cleaning_up() -> None:
+    """wait_ended() returns when the application is gone, not when it has been told to go."""
     loop = asyncio.get_running_loop()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -1360,7 +1365,7 @@ async def test_ended_waits_for_the_cleaning_up() -> None:
 
     lifespan = Lifespan(app, shutdown_timeout=1)
     await lifespan.startup()
-    waiting = asyncio.create_task(lifespan.ended())
+    waiting = asyncio.create_task(lifespan.wait_ended())
     start = loop.time()
     with pytest.raises(ShutdownTimeout) as caught:
         await lifespan.shutdown()
@@ -1369,8 +1374,8 @@ async def test_ended_waits_for_the_cleaning_up() -> None:
     assert caught.value.message == ""
 
 
-async def test_ended_while_cleaning_up() -> None:
-    """ended() that is called while the application cleans up waits for its end, too."""
+async def test_wait_ended_while_cleaning_up() -> None:
+    """wait_ended() that is called while the application cleans up waits for its end, too."""
     loop = asyncio.get_running_loop()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -1384,7 +1389,7 @@ async def test_ended_while_cleaning_up() -> None:
     starting = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(1.5)
     assert lifespan.phase == "dismissed"
-    await lifespan.ended()
+    await lifespan.wait_ended()
     assert loop.time() == 3
     with pytest.raises(StartupTimeout):
         await starting
@@ -1526,7 +1531,7 @@ def test_anyio_and_a_limit() -> None:
         with anyio.move_on_after(0.01):
             async with lifespan:
                 await anyio.sleep(9)
-        assert lifespan.outcome == "timed out"
+        assert lifespan.outcome == "timed_out"
 
     asyncio.run(main())
 
@@ -1546,7 +1551,8 @@ def test_anyio_and_a_limit() -> None:
 )
 async def test_odd_limits(limit: Any, kept: float | None) -> None:
     """A limit is kept as a float, so that no event loop fails at it later."""
-    async with Lifespan(correct, None, limit, limit, limit) as lifespan:
+    limits = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), limit)
+    async with Lifespan(correct, **limits) as lifespan:
         pass
     kept_as = (lifespan.startup_timeout, lifespan.shutdown_timeout, lifespan.grace)
     assert repr(kept_as) == repr((kept,) * 3)
@@ -1579,7 +1585,7 @@ async def test_started_twice() -> None:
 
 
 async def test_before_startup() -> None:
-    """Neither shutdown() nor with_state() nor ended() comes before startup()."""
+    """Neither shutdown() nor with_state() nor wait_ended() comes before startup()."""
     lifespan = Lifespan(correct)
     with pytest.raises(
         RuntimeError, match=r"^shutdown\(\) comes after startup\(\); to break .* it$"
@@ -1587,8 +1593,8 @@ async def test_before_startup() -> None:
         await lifespan.shutdown()
     with pytest.raises(RuntimeError, match=r"^with_state\(\) comes after startup\(\)$"):
         lifespan.with_state({"type": "http"})
-    with pytest.raises(RuntimeError, match=r"^ended\(\) comes after startup\(\)$"):
-        await lifespan.ended()
+    with pytest.raises(RuntimeError, match=r"^wait_ended\(\) comes after startup\(\)$"):
+        await lifespan.wait_ended()
 
 
 async def test_shutdown_after_a_failed_start() -> None:
@@ -1610,9 +1616,9 @@ async def test_shutdown_after_a_failed_start() -> None:
 async def test_any_exception(error: BaseException) -> None:
     """An application's own CancelledError, or a group, is an exception as any other."""
     async with Lifespan(says("receive", error)) as lifespan:
-        assert lifespan.outcome == "declined"
+        assert lifespan.outcome == "unsupported"
     async with Lifespan(says("receive", STARTED, error)) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
     assert lifespan.outcome == "crashed"
 
 
@@ -1672,7 +1678,7 @@ async def test_cancelled_alone_unbegun() -> None:
     for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
         task.cancel()
     await server
-    assert lifespan.outcome == "declined"
+    assert lifespan.outcome == "unsupported"
     assert isinstance(lifespan.error, asyncio.CancelledError)
 
 
@@ -1686,7 +1692,7 @@ async def test_cancelled_and_raised() -> None:
 
     async with Lifespan(app) as lifespan:
         await asyncio.sleep(1)
-        assert (lifespan.outcome, lifespan.error) == ("declined", error)
+        assert (lifespan.outcome, lifespan.error) == ("unsupported", error)
 
 
 async def test_asked_again_and_again() -> None:
@@ -1695,7 +1701,7 @@ async def test_asked_again_and_again() -> None:
     await lifespan.startup()
     for _ in range(100):
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(lifespan.ended(), 1)
+            await asyncio.wait_for(lifespan.wait_ended(), 1)
     assert len(lifespan.waiters) < 5
     await lifespan.shutdown()
 
@@ -1714,7 +1720,7 @@ async def test_received_again_and_again() -> None:
     await lifespan.startup()
     await asyncio.sleep(99.5)
     assert len(lifespan.waiters) < 5
-    await lifespan.ended()
+    await lifespan.wait_ended()
 
 
 def test_errors_travel() -> None:
@@ -1722,8 +1728,84 @@ def test_errors_travel() -> None:
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))
     assert (str(failed), failed.message) == ("It failed", "text")
     assert StartupFailed("It failed").message == ""
-    refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "slug")))
-    assert (str(refused), refused.slug) == ("The application sent nothing [slug]", "slug")
+    refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "rule")))
+    assert (str(refused), refused.rule) == ("The application sent nothing [rule]", "rule")
+
+
+# ---- the application of a started lifespan --------------------------------------------------
+
+
+async def test_app_gives_a_copy_of_the_state() -> None:
+    """Each request that is given to `app` gets a shallow copy of the live state."""
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> object:
+        if scope["type"] == "lifespan":
+            return await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
+        seen.append(scope)
+        return receive, send
+
+    async with Lifespan(app) as lifespan:
+        lifespan.state["pool"] = pool = object()  # type: ignore[index]
+        scope = {"type": "http", "state": "another"}
+        assert await lifespan.app(scope, 1, 2) == (1, 2)
+    assert scope == {"type": "http", "state": "another"}
+    assert seen == [{"type": "http", "state": {"pool": pool}}]
+    assert seen[0]["state"] is not lifespan.state
+
+
+async def test_app_runs_already() -> None:
+    """A client that would start the application again is told that it runs."""
+    async with Lifespan(correct) as lifespan:
+        with pytest.raises(RuntimeError, match="is running already and takes requests only"):
+            await lifespan.app({"type": "lifespan"}, None, None)
+    assert lifespan.outcome == "complete"
+
+
+async def test_supported_is_not_known_at_first() -> None:
+    """Only an answer, or the end without one, tells whether the application has lifespan."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", STOPPED))
+    assert lifespan.supported is None
+    await lifespan.startup()
+    assert lifespan.supported is True
+    await lifespan.shutdown()
+    assert lifespan.supported is True
+
+
+@pytest.mark.parametrize(
+    ("script", "supported"),
+    [
+        (["receive", NOT_STARTED], True),
+        (["receive", 60], None),
+        ([OSError()], False),
+        (["receive", STARTED, 1], True),
+    ],
+    ids=["failed", "timed_out", "unsupported", "returned"],
+)
+async def test_supported_at_the_end(script: list[Any], supported: bool | None) -> None:
+    """An application that gave no answer in time may support lifespan or not."""
+    lifespan = Lifespan(says(*script), startup_timeout=1)
+    with contextlib.suppress(StartupFailed):
+        async with lifespan:
+            pass
+    assert lifespan.supported is supported
+
+
+async def test_repr() -> None:
+    """The repr names the application, the phase, and the outcome when there is one."""
+
+    class Shop:
+        def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+            return correct(scope, receive, send)
+
+        def __repr__(self) -> str:
+            return "the shop"
+
+    lifespan = Lifespan(Shop())
+    assert repr(lifespan) == "<Lifespan of the shop: waiting>"
+    async with lifespan:
+        assert repr(lifespan) == "<Lifespan of the shop: running>"
+    assert repr(lifespan) == "<Lifespan of the shop: ended, outcome complete>"
 
 
 # ---- strict ---------------------------------------------------------------------------------
@@ -1732,9 +1814,10 @@ def test_errors_travel() -> None:
 async def test_strict_declined() -> None:
     """strict: an application that declined is not served; the cause says why."""
     error = ValueError("http only")
-    with pytest.raises(StartupFailed) as caught:
+    with pytest.raises(LifespanUnsupported) as caught:
         await Lifespan(says(error), strict=True).startup()
-    assert str(caught.value) == "The application declined lifespan: ValueError('http only')"
+    assert isinstance(caught.value, StartupFailed)
+    assert str(caught.value) == "The application does not support lifespan: ValueError('http only')"
     assert (caught.value.message, caught.value.__cause__) == ("", error)
 
 

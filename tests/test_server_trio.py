@@ -110,7 +110,7 @@ async def test_halves() -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(lifespan.shutdown)
         nursery.start_soon(lifespan.shutdown)
-        nursery.start_soon(lifespan.ended)
+        nursery.start_soon(lifespan.wait_ended)
     assert lifespan.outcome == "complete"
 
 
@@ -146,11 +146,11 @@ async def test_declines(said: Any) -> None:
     error = ValueError("http only")
     for app, raised in ((says(error), error), (says("receive"), None)):
         async with Lifespan(app) as lifespan:
-            assert (lifespan.supported, lifespan.outcome) == (False, "declined")
+            assert (lifespan.supported, lifespan.outcome) == (False, "unsupported")
             assert lifespan.error is raised
     assert said() == [
-        ("INFO", "The application declined lifespan: ValueError('http only')", False),
-        ("INFO", "The application declined lifespan: it returned", False),
+        ("INFO", "The application does not support lifespan: ValueError('http only')", False),
+        ("INFO", "The application does not support lifespan: it returned", False),
     ]
 
 
@@ -184,7 +184,7 @@ async def test_startup_times_out(said: Any) -> None:
     with pytest.raises(StartupTimeout, match=sentence) as caught:
         await lifespan.startup()
     assert trio.current_time() == 2.5
-    assert (lifespan.outcome, lifespan.error) == ("timed out", None)
+    assert (lifespan.outcome, lifespan.error) == ("timed_out", None)
     assert said() == [("ERROR", sentence, False)]
     names = []
     assert isinstance(caught.value.__cause__, trio.Cancelled)
@@ -229,7 +229,7 @@ async def test_answers_as_the_limit_passes(limit: float) -> None:
     """An answer at the very moment of the limit is in time."""
     async with Lifespan(says("receive", *[1] * limit, STARTED), startup_timeout=limit) as lifespan:
         assert trio.current_time() == limit
-    assert lifespan.outcome == "left"
+    assert lifespan.outcome == "returned"
 
 
 @on_trio
@@ -239,7 +239,7 @@ async def test_ignores_cancellation(said: Any) -> None:
     async with trio.open_nursery() as nursery:
         nursery.start_soon(lifespan_fails, lifespan)
         await trio.sleep(0.5)
-        await lifespan.ended()
+        await lifespan.wait_ended()
     assert trio.current_time() == 3
     assert said()[1:] == [
         ("ERROR", "The application did not obey its cancellation within 2 s", False)
@@ -299,7 +299,7 @@ async def test_log_raises() -> None:
             pass
     finally:
         log.removeFilter(broken)
-    assert lifespan.outcome == "declined"
+    assert lifespan.outcome == "unsupported"
 
 
 # ---- cancelled ------------------------------------------------------------------------------
@@ -418,11 +418,11 @@ async def test_cancelled_while_stopping() -> None:
 
 
 @on_trio
-async def test_ended_is_cancelled() -> None:
+async def test_wait_ended_is_cancelled() -> None:
     """A server may ask again and again whether the application is gone."""
     async with Lifespan(correct) as lifespan:
         for _ in range(3):
-            await cancelled(lifespan.ended, 1)
+            await cancelled(lifespan.wait_ended, 1)
     assert lifespan.outcome == "complete"
 
 
@@ -467,10 +467,10 @@ def test_end_of_the_run() -> None:
 
 @on_trio
 async def test_crashes_while_served(said: Any) -> None:
-    """An application that crashes is not told of shutdown; the body goes on; ended() tells."""
+    """An application that crashes is not told of shutdown; the body goes on; wait_ended() tells."""
     error = RuntimeError("worker died")
     async with Lifespan(says("receive", STARTED, 5, error)) as lifespan:
-        await lifespan.ended()
+        await lifespan.wait_ended()
         assert trio.current_time() == 5
         await trio.sleep(1)
         assert (lifespan.outcome, lifespan.error) == ("crashed", error)
@@ -482,8 +482,8 @@ async def test_crashes_while_served(said: Any) -> None:
 async def test_returns_while_served(said: Any) -> None:
     """An application that returns while it is served has left, which is worth a warning."""
     async with Lifespan(says("receive", STARTED)) as lifespan:
-        await lifespan.ended()
-    assert (lifespan.outcome, lifespan.error) == ("left", None)
+        await lifespan.wait_ended()
+    assert (lifespan.outcome, lifespan.error) == ("returned", None)
     assert said() == [("WARNING", "The application returned while it was served", False)]
 
 
@@ -639,7 +639,7 @@ async def test_exits_between_the_halves() -> None:
     """Who calls shutdown() himself gets the application's exit there."""
     lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)))
     await lifespan.startup()
-    await lifespan.ended()
+    await lifespan.wait_ended()
     with pytest.raises(SystemExit):
         await lifespan.shutdown()
 
@@ -687,7 +687,7 @@ async def test_the_door() -> None:
     with pytest.raises(TypeError, match="returns an awaitable, not"):
         await Lifespan(lambda *_: None).startup()  # type: ignore[arg-type,return-value]
     lifespan = Lifespan(correct)
-    for early in (lifespan.shutdown, lifespan.ended):
+    for early in (lifespan.shutdown, lifespan.wait_ended):
         with pytest.raises(RuntimeError, match="after startup"):
             await early()
     async with lifespan:
@@ -702,7 +702,7 @@ async def test_strict() -> None:
         await Lifespan(says(ValueError()), strict=True).startup()
     with pytest.raises(ShutdownFailed):
         async with Lifespan(says(STARTED), strict=True) as lifespan:
-            await lifespan.ended()
+            await lifespan.wait_ended()
 
 
 # ---- the two drivers side by side -----------------------------------------------------------
@@ -823,7 +823,7 @@ def test_drivers_agree(length: int, body: float, heard: Heard, *, stubborn: bool
     assert len(trios) == {3: 658, 4: 5266}[length]
     assert [script for script in trios if trios[script] != asyncios[script]] == []
     if length == 4:
-        outcomes = {"complete", "failed", "declined", "crashed", "left", "timed out"}
+        outcomes = {"complete", "failed", "unsupported", "crashed", "returned", "timed_out"}
         assert {outcome for outcome, *_ in trios.values()} == outcomes
 
 
@@ -854,4 +854,4 @@ def test_late_in_a_blocked_loop(last: str) -> None:
         await trio.sleep(0.001)
         time.sleep(0.01)  # noqa: ASYNC251  that is what blocks
 
-    assert {trio.run(main) for _ in range(BLOCKED)} == {"timed out"}
+    assert {trio.run(main) for _ in range(BLOCKED)} == {"timed_out"}

@@ -111,8 +111,8 @@ def test_nothing_follows_the_end() -> None:
     row = TRANSITIONS["gone"]
     assert {step.to for step in row.values()} == {"gone"}
     assert {happening: step.rule for happening, step in row.items() if step.rule} == {
-        "lifespan.startup": "declined-stays-quiet",
-        "lifespan.shutdown": "crashed-stays-quiet",
+        "lifespan.startup": "unsupported-gets-no-events",
+        "lifespan.shutdown": "crashed-gets-no-events",
     }
 
 
@@ -252,25 +252,28 @@ def test_sentences() -> None:
 )
 def test_scope(dialect: str, version: str, more: Any, expected: dict[str, Any]) -> None:
     """Each text has its scope, fresh each time."""
-    first = validate.scope(dialect, version, **more)
+    first = validate.lifespan_scope(f"{dialect} {version}", **more)
     assert first == {"type": "lifespan", **expected}
     for value in first.values():
         if isinstance(value, dict):
             value["mine"] = 1
-    assert validate.scope(dialect, version, **more) == {"type": "lifespan", **expected}
+    assert validate.lifespan_scope(f"{dialect} {version}", **more) == {
+        "type": "lifespan",
+        **expected,
+    }
 
 
 def test_unknown_text() -> None:
     """A text that there is not is answered with those that there are."""
-    with pytest.raises(ValueError, match=r"there is no text 'http' '1.1'; there are asgi 1.0, "):
-        validate.scope("http", "1.1")
+    with pytest.raises(ValueError, match=r"there is no text 'http 1.1'; there are asgi 1.0, "):
+        validate.lifespan_scope("http 1.1")
 
 
 @pytest.mark.parametrize(("dialect", "version", "worker"), [("asgi", "2.0", 1), ("pagi", "0.3", 0)])
 def test_no_such_worker(dialect: str, version: str, worker: int) -> None:
     """Only PAGI knows workers, and counts them from 1 on."""
     with pytest.raises(ValueError, match="PAGI counts them from 1 on"):
-        validate.scope(dialect, version, worker=worker)
+        validate.lifespan_scope(f"{dialect} {version}", worker=worker)
 
 
 # ---- the judge --------------------------------------------------------------------------------
@@ -296,7 +299,7 @@ def run(call: Awaitable[Any]) -> Any:
 def offered(text: str = "asgi 2.0", **more: Any) -> dict[str, Any]:
     """Return a scope of a text."""
     dialect, version = text.split()
-    return validate.scope(dialect, version, **more)
+    return validate.lifespan_scope(f"{dialect} {version}", **more)
 
 
 def event_of(name: str) -> dict[str, str]:
@@ -317,7 +320,7 @@ class Talk:
     def slugs(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """What was found, as pairs of rule and party: the violations, the remarks."""
         found = self.judge.violations, self.judge.remarks
-        violations, remarks = ([(each.slug, each.party) for each in one] for one in found)
+        violations, remarks = ([(each.rule, each.role) for each in one] for one in found)
         return violations, remarks
 
     async def app(self, scope: Any, receive: Any, send: Any) -> Any:
@@ -422,10 +425,10 @@ def told(found: list[Violation]) -> list[str]:
 def test_a_violation_says_who_what_when_and_which_rule() -> None:
     """A violation has a slug and a party, its text is a sentence, and it can be pickled."""
     (found,) = Talk(*ALL[:3], "return").run().judge.violations
-    assert (found.slug, found.party) == ("shutdown-answered", "application")
-    assert found.sentence == "The application returned while stopping"
+    assert (found.rule, found.role) == ("shutdown-answered", "application")
+    assert found.message == "The application returned while stopping"
     assert str(found) == "The application returned while stopping [shutdown-answered]"
-    assert found.args == (found.slug, found.party, found.sentence)
+    assert found.args == (found.rule, found.role, found.message)
     assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
@@ -444,7 +447,7 @@ MOMENTS: dict[State, str] = {
 def test_the_moment(state: State, moment: str) -> None:
     """The sentence says in which state the conversation was."""
     (found,) = Talk(*WAYS[state], {"type": "x"}).run().judge.violations
-    assert found.sentence == f"The application sent {{'type': 'x'}} {moment}"
+    assert found.message == f"The application sent {{'type': 'x'}} {moment}"
 
 
 def test_a_remark_on_an_exception() -> None:
@@ -576,7 +579,7 @@ def test_a_lifespan_that_was_broken_off_is_over() -> None:
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("state", [True, False])
 def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:
-    """The scopes that scope() makes have no fault; nor have those with a worker."""
+    """The scopes that lifespan_scope() makes have no fault; nor have those with a worker."""
     workers = [None, 1, 12] if DIALECTS[text].workers else [None]
     for worker in workers:
         talk = Talk("return").run(offered(text, state=state, worker=worker))
@@ -649,7 +652,7 @@ def test_scopes_with_a_fault(more: dict[str, Any], slug: str, sentence: str) -> 
     assert told(talk.judge.violations) == [
         f"The server offered a scope {sentence} before startup was received [{slug}]"
     ]
-    assert talk.judge.violations[0].party == "server"
+    assert talk.judge.violations[0].role == "server"
     assert talk.judge.remarks == []
 
 
@@ -754,7 +757,7 @@ def test_a_step_that_is_not_to_be_taken_is_named() -> None:
     assert told(talk.judge.violations) == [sentence]
     talk = Talk("raise", SHUTDOWN["type"]).run()
     sentence = "The server sent lifespan.shutdown after the end of the call"
-    assert told(talk.judge.violations) == [f"{sentence} [declined-stays-quiet]"]
+    assert told(talk.judge.violations) == [f"{sentence} [unsupported-gets-no-events]"]
     talk = Talk(*ALL[:2], STARTED["type"]).run()
     sentence = "The application sent lifespan.startup.complete while running"
     assert told(talk.judge.remarks) == [f"{sentence} [startup-answered-once]"]
@@ -770,7 +773,7 @@ def test_failures_that_the_text_does_not_have() -> None:
         assert remark.endswith(" does not have, while starting [events-known]")
         run(talk.judge({"type": "http"}, talk.receive, talk.send))
         odd = refused(ALL[0], FAILED, text="asgi 2.0")
-        assert [each.slug for each in odd.judge.violations] == ["message-is-text"]
+        assert [each.rule for each in odd.judge.violations] == ["message-is-text"]
         odd = Talk(ALL[0], FAILED)
         odd.refuses = [FAILED]
         odd.run({"type": "lifespan", "asgi": box})
@@ -862,7 +865,7 @@ def test_what_happens_while_a_message_is_refused() -> None:
 def test_events_after_an_application_declined(text: str) -> None:
     """After it raised, on the scope alone in lifespan 1.0, or returned, it is sent nothing."""
     quiet, left, returned = (
-        (f"{how}-stays-quiet", "server") for how in ("declined", "crashed", "returned")
+        (f"{how}-gets-no-events", "server") for how in ("unsupported", "crashed", "returned")
     )
     for before in ([], [STARTUP["type"]]):
         talk = Talk(*before, "raise", SHUTDOWN["type"], text=text).run()
@@ -1049,7 +1052,7 @@ def test_scopes_that_are_none(scope: Any) -> None:
 
     judge, receive, send = validator(app), Talk().receive, Talk().send
     given = run(judge(scope, receive, send))
-    assert judge.violations[0].party == "server"
+    assert judge.violations[0].role == "server"
     assert given[0] is scope
     assert given[1:] == (receive, send)
     assert told(judge.violations) == [
@@ -1119,13 +1122,13 @@ def test_lifespans_of_several_threads() -> None:
     thread.start()
     thread.join()
     assert found[0] == ([], [])
-    assert [violation.slug for violation in one.judge.violations] == ["wait-for-startup"]
+    assert [violation.rule for violation in one.judge.violations] == ["wait-for-startup"]
     assert one.request(state={})[1] == []
 
 
 def test_a_long_text_is_cut() -> None:
     """A text of more than 80 characters is shown with its middle left out."""
-    found = Talk(ALL[0], {"type": "x" * 100}).run().judge.violations[0].sentence
+    found = Talk(ALL[0], {"type": "x" * 100}).run().judge.violations[0].message
     shown = found.removeprefix("The application sent {'type': ").removesuffix("} while starting")
     assert len(shown) == 80
     assert "x...x" in shown
@@ -1211,9 +1214,9 @@ JUDGED: dict[str, Callable[[str], Talk]] = {
     "message-is-text": lambda text: refused(ALL[0], FAILED, text=text),
     "extra-keys-ignored": lambda text: refused(ALL[0], {**STARTED, "more": 1}, text=text),
     "send-after-end-does-nothing": lambda text: refused("return", STOPPED, text=text),
-    "declined-stays-quiet": lambda text: Talk("raise", ALL[2], text=text).run(),
-    "returned-stays-quiet": lambda text: Talk("return", ALL[2], text=text).run(),
-    "crashed-stays-quiet": lambda text: Talk(*ALL[:2], "raise", ALL[2], text=text).run(),
+    "unsupported-gets-no-events": lambda text: Talk("raise", ALL[2], text=text).run(),
+    "returned-gets-no-events": lambda text: Talk("return", ALL[2], text=text).run(),
+    "crashed-gets-no-events": lambda text: Talk(*ALL[:2], "raise", ALL[2], text=text).run(),
     "startup-answered-once": lambda text: Talk(*ALL[:2], ALL[1], text=text).run(),
     "answers-in-order": lambda text: Talk(ALL[0], STOPPED, text=text).run(),
     "shutdown-answered": lambda text: Talk(*ALL[:3], "return", text=text).run(),
@@ -1257,7 +1260,7 @@ def test_every_rule_that_the_judge_knows_is_tried() -> None:
 def test_the_judge_goes_by_the_levels_of_the_texts(slug: str, text: str) -> None:
     """What a text demands is a violation; what it recommends, or is only ours, is a remark."""
     judge = JUDGED[slug](text).judge
-    violated, remarked = ({each.slug for each in one} for one in (judge.violations, judge.remarks))
+    violated, remarked = ({each.rule for each in one} for one in (judge.violations, judge.remarks))
     assert (slug in violated) is (slug in owed(text))
     assert slug not in violated & remarked
     rule = sources()[slug]

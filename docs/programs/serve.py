@@ -201,8 +201,11 @@ async def wait_for(tasks, limit, *, cancel=False):
 
 async def serve(app, sock, options):
     """Start the application, serve until this task is cancelled, stop it."""
-    limits = options.startup_timeout, options.shutdown_timeout, options.grace
-    async with Lifespan(app, None, *limits) as lifespan:
+    limits = {
+        name: getattr(options, name)
+        for name in ("startup_timeout", "shutdown_timeout", "grace")
+    }
+    async with Lifespan(app, **limits) as lifespan:
         clients = Connections(app, lifespan)
         server = await asyncio.start_server(
             clients.accept, sock=sock, start_serving=False
@@ -211,13 +214,13 @@ async def serve(app, sock, options):
             await server.start_serving()
             log.info("Serving on http://%s:%d", *sock.getsockname())
             with_app = options.with_app and lifespan.supported
-            await (lifespan.ended() if with_app else asyncio.Event().wait())
+            await (lifespan.wait_ended() if with_app else asyncio.Event().wait())
         except asyncio.CancelledError:
             asyncio.current_task().uncancel()
         finally:
             server.close()
             await clients.close(options.drain)
-    return 0 if lifespan.outcome in ("complete", "declined") else 1
+    return 0 if lifespan.outcome in ("complete", "unsupported") else 1
 
 
 async def until_told(app, sock, options):

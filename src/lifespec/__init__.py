@@ -9,29 +9,31 @@ from typing import TYPE_CHECKING
 from lifespec.lazy import attach
 
 if TYPE_CHECKING:
-    from lifespec.application import single_callable, with_lifespan
-    from lifespec.composition import compose
+    from lifespec.application import double_to_single_callable, with_lifespan
+    from lifespec.composition import combine_lifespans
     from lifespec.server import (
         Lifespan,
+        LifespanUnsupported,
         ProtocolError,
         ShutdownFailed,
         ShutdownTimeout,
         StartupFailed,
         StartupTimeout,
     )
-    from lifespec.validate import Violation, scope, validator
+    from lifespec.validate import Violation, lifespan_scope, validator
 
 __all__ = [
     "Lifespan",
+    "LifespanUnsupported",
     "ProtocolError",
     "ShutdownFailed",
     "ShutdownTimeout",
     "StartupFailed",
     "StartupTimeout",
     "Violation",
-    "compose",
-    "scope",
-    "single_callable",
+    "combine_lifespans",
+    "double_to_single_callable",
+    "lifespan_scope",
     "validator",
     "with_lifespan",
 ]
@@ -39,16 +41,17 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "application": ("single_callable", "with_lifespan"),
-        "composition": ("compose",),
+        "application": ("double_to_single_callable", "with_lifespan"),
+        "composition": ("combine_lifespans",),
         "server": (
             "Lifespan",
+            "LifespanUnsupported",
             "ProtocolError",
             "ShutdownFailed",
             "ShutdownTimeout",
             "StartupFailed",
             "StartupTimeout",
         ),
-        "validate": ("Violation", "scope", "validator"),
+        "validate": ("Violation", "lifespan_scope", "validator"),
     },
 )

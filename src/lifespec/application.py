@@ -1,11 +1,11 @@
 """The application's half of the lifespan protocol.  COPY ME: an application needs this file alone.
 
     @contextlib.asynccontextmanager
-    async def pool():
+    async def lifespan(app):
         async with connect() as connection:
             yield {"connection": connection}
 
-    app = with_lifespan(pool, app)
+    app = with_lifespan(app, lifespan)
 
 Theory of operation.  A context manager says all that an application has to say: what comes
 before `yield` is startup, what comes after it is shutdown, and what it yields is the state of
@@ -23,42 +23,62 @@ line obeys.
 """
 
 import asyncio
+import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import Any, TypeVar
 
-__all__ = ["single_callable", "with_lifespan"]
+__all__ = ["double_to_single_callable", "with_lifespan"]
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Any, Receive, Send], Awaitable[object]]
-Context = Callable[[], AbstractAsyncContextManager[Mapping[str, Any] | None]]
+App = TypeVar("App", bound=Application)
+Context = AbstractAsyncContextManager[Mapping[str, Any] | None]
 
 
-def with_lifespan(context: Context, app: Application | None = None) -> Application:
-    """Return an application that starts and stops `context()`, and is `app` for other scopes.
+def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
+    """Return an application that enters `lifespan(app)` at startup, and is `app` for requests.
 
-    `context` returns an async context manager, which can yield a mapping: the state of the
-    requests.  Raises TypeError where either cannot be called.
+    `lifespan` has the shape of Starlette's and FastAPI's: it takes the application and returns
+    an async context manager, which can yield a mapping, the state of the requests.  Raises
+    TypeError where one of the two cannot be called so.
     """
-    if not callable(context):
-        raise TypeError(f"with_lifespan wants a callable that makes a context, not {context!r}")
-    if app is not None and not callable(app):
-        raise TypeError(f"an application is a callable, not {app!r}")
+    if not _takes(3, app):
+        raise TypeError(
+            "with_lifespan(app, lifespan) takes the application first, which is called with"
+            f" scope, receive and send, not {app!r}"
+        )
+    if not _takes(1, lifespan):
+        raise TypeError(
+            "with_lifespan(app, lifespan) takes second what is called with the application and"
+            f" returns an async context manager, not {lifespan!r}"
+        )
 
     async def application(scope: Any, receive: Receive, send: Send) -> object:
-        if scope["type"] == "lifespan":
-            await _live(context, scope, receive, send)
-            return None
-        if app is None:
-            raise ValueError(f"this application has a lifespan and no {scope['type']!r}")
-        return await app(scope, receive, send)
+        if scope["type"] != "lifespan":
+            return await app(scope, receive, send)
+        await _live(lambda: lifespan(app), scope, receive, send)
+        return None
 
     return application
 
 
-async def _live(context: Context, scope: Any, receive: Receive, send: Send) -> None:
+def _takes(count: int, function: object) -> bool:
+    """Tell whether this can be called with so many arguments, as far as is known."""
+    if not callable(function):
+        return False
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature, as some that are written in C
+        return True
+    return True
+
+
+async def _live(context: Callable[[], Context], scope: Any, receive: Receive, send: Send) -> None:
     await receive()
     asked: str | None = "startup"
     try:
@@ -117,7 +137,7 @@ def _share(state: Mapping[str, Any], scope: Any) -> None:
         scope["state"].update(state)
 
 
-def single_callable(
+def double_to_single_callable(
     app: Callable[[Any], Callable[[Receive, Send], Awaitable[object]]],
 ) -> Application:
     """Return a two-callable (legacy) application, `app(scope)(receive, send)`, as a single one."""

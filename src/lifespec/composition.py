@@ -18,7 +18,7 @@ from lifespec import server
 from lifespec.application import failure_message
 from lifespec.server import ShutdownFailed, StartupFailed, log
 
-__all__ = ["compose"]
+__all__ = ["combine_lifespans"]
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -26,7 +26,7 @@ Application = Callable[[Any, Receive, Send], Awaitable[object]]
 Parts = tuple[Application, ...]
 
 
-def compose(app: Application, *others: Application) -> Application:
+def combine_lifespans(app: Application, *others: Application) -> Application:
     """Return `app` with the lifespans of the others joined to its own.
 
     They start in order and stop in reverse.  Every scope but lifespan goes to `app`.  A part
@@ -43,13 +43,13 @@ def compose(app: Application, *others: Application) -> Application:
     if not others:
         return app
 
-    async def composed(scope: Any, receive: Receive, send: Send) -> object:
+    async def combined(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
         await _live(parts, scope, receive, send)
         return None
 
-    return composed
+    return combined
 
 
 async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
@@ -84,10 +84,10 @@ def _lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
         if "state" not in scope:
-            yield kind(part, scope)
+            yield kind(part, scope=scope)
             continue
         name = getattr(part, "__name__", type(part).__name__)
-        lifespan = kind(part, {**scope, "state": {}})
+        lifespan = kind(part, scope={**scope, "state": {}})
         share = _Share(f"{number} ({name})", scope["state"], owners)
         lifespan.state = lifespan.scope["state"] = share
         yield lifespan
@@ -116,7 +116,7 @@ class _Part(server.Lifespan):
         """Raise StartupFailed if the whole must not be served, though this part alone would be."""
         if isinstance(self.state, _Share) and self.state.conflict:
             raise StartupFailed(self.state.conflict, self.state.conflict)
-        if self.error and not self.supported and self.received_startup:
+        if self.supported is False and self.error and self.received_startup:
             sentence = f"The application raised where it was to answer startup: {self.error!r}"
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
 

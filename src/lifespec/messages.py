@@ -23,24 +23,24 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, TypedDict,
 __all__ = [
     "AMGILifespanScope",
     "AMGIVersions",
+    "ASGI1LifespanScope",
     "ASGILifespanScope",
     "ASGIVersions",
     "Application",
+    "LifespanReceiveEvent",
     "LifespanScope",
-    "OldLifespanScope",
+    "LifespanSendEvent",
+    "LifespanShutdownCompleteEvent",
+    "LifespanShutdownEvent",
+    "LifespanShutdownFailedEvent",
+    "LifespanStartupCompleteEvent",
+    "LifespanStartupEvent",
+    "LifespanStartupFailedEvent",
     "PAGILifespanScope",
     "PAGIVersions",
     "Receive",
-    "ReceiveEvent",
     "RequestScope",
     "Send",
-    "SendEvent",
-    "ShutdownCompleteEvent",
-    "ShutdownEvent",
-    "ShutdownFailedEvent",
-    "StartupCompleteEvent",
-    "StartupEvent",
-    "StartupFailedEvent",
 ]
 
 if not TYPE_CHECKING:
@@ -51,38 +51,38 @@ else:  # a checker knows defaults on every Python
     State = typing_extensions.TypeVar("State", bound=Mapping[str, Any], default=dict[str, Any])
 
 
-class StartupEvent(TypedDict):
+class LifespanStartupEvent(TypedDict):
     """The server asks the application to start."""
 
     type: Literal["lifespan.startup"]
 
 
-class StartupCompleteEvent(TypedDict):
+class LifespanStartupCompleteEvent(TypedDict):
     """The application has started."""
 
     type: Literal["lifespan.startup.complete"]
 
 
-class StartupFailedEvent(TypedDict):
+class LifespanStartupFailedEvent(TypedDict):
     """The application has not started; a message that is missing is the empty text."""
 
     type: Literal["lifespan.startup.failed"]
     message: NotRequired[str]
 
 
-class ShutdownEvent(TypedDict):
+class LifespanShutdownEvent(TypedDict):
     """The server asks the application to shut down."""
 
     type: Literal["lifespan.shutdown"]
 
 
-class ShutdownCompleteEvent(TypedDict):
+class LifespanShutdownCompleteEvent(TypedDict):
     """The application has shut down."""
 
     type: Literal["lifespan.shutdown.complete"]
 
 
-class ShutdownFailedEvent(TypedDict):
+class LifespanShutdownFailedEvent(TypedDict):
     """The application has not shut down cleanly; a message that is missing is the empty text."""
 
     type: Literal["lifespan.shutdown.failed"]
@@ -90,7 +90,7 @@ class ShutdownFailedEvent(TypedDict):
 
 
 @final
-class OldLifespanScope(TypedDict):
+class ASGI1LifespanScope(TypedDict):
     """Lifespan 1.0 (ASGI): nothing but the type.  It has no failed events either."""
 
     type: Literal["lifespan"]
@@ -156,13 +156,18 @@ class RequestScope(TypedDict, Generic[State]):
 
 
 LifespanScope = (
-    OldLifespanScope
+    ASGI1LifespanScope
     | ASGILifespanScope[State]
     | AMGILifespanScope[State]
     | PAGILifespanScope[State]
 )
-ReceiveEvent = StartupEvent | ShutdownEvent
-SendEvent = StartupCompleteEvent | StartupFailedEvent | ShutdownCompleteEvent | ShutdownFailedEvent
-Receive = Callable[[], Awaitable[ReceiveEvent]]
-Send = Callable[[SendEvent], Awaitable[None]]
+LifespanReceiveEvent = LifespanStartupEvent | LifespanShutdownEvent
+LifespanSendEvent = (
+    LifespanStartupCompleteEvent
+    | LifespanStartupFailedEvent
+    | LifespanShutdownCompleteEvent
+    | LifespanShutdownFailedEvent
+)
+Receive = Callable[[], Awaitable[LifespanReceiveEvent]]
+Send = Callable[[LifespanSendEvent], Awaitable[None]]
 Application = Callable[[LifespanScope[State], Receive, Send], Awaitable[object]]

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 __all__ = [
     "Lifespan",
+    "LifespanUnsupported",
     "ProtocolError",
     "ShutdownFailed",
     "ShutdownTimeout",
@@ -36,7 +37,9 @@ __all__ = [
 ]
 
 Phase = Literal["waiting", "running", "stopping", "answered", "dismissed", "ended"]
-Outcome = Literal["complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"]
+Outcome = Literal[
+    "complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"
+]
 Application = Callable[[Any, Any, Any], Awaitable[object]]
 
 if not TYPE_CHECKING:
@@ -56,28 +59,28 @@ else:  # a checker knows defaults on every Python, so that Lifespan(app) needs n
         def __getitem__(self, key: str, /) -> Any: ...
 
 
-HINT = "The call itself raised.  Is it a two-callable application?  single_callable adapts it."
+HINT = "The call itself raised.  double_to_single_callable adapts a double-callable application."
 TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     # phase, and what happens: the phase that follows, what it decides, log level, log sentence
     "waiting": {
         "lifespan.startup.complete": ("running", None, 0, ""),
         "lifespan.startup.failed": ("answered", "failed", ERROR, "failed to start"),
-        "returned": ("ended", "declined", INFO, "declined lifespan: it returned"),
-        "raised": ("ended", "declined", INFO, "declined lifespan"),
-        "expired": ("dismissed", "timed out", ERROR, "did not answer startup"),
+        "returned": ("ended", "unsupported", INFO, "does not support lifespan: it returned"),
+        "raised": ("ended", "unsupported", INFO, "does not support lifespan"),
+        "expired": ("dismissed", "timed_out", ERROR, "did not answer startup"),
         "cancelled": ("dismissed", "cancelled", 0, ""),
     },
     "running": {
         "shutdown": ("stopping", None, 0, ""),
-        "returned": ("ended", "left", WARNING, "returned while it was served"),
+        "returned": ("ended", "returned", WARNING, "returned while it was served"),
         "raised": ("ended", "crashed", ERROR, "crashed while it was served"),
     },
     "stopping": {
         "lifespan.shutdown.complete": ("answered", "complete", 0, ""),
         "lifespan.shutdown.failed": ("answered", "failed", ERROR, "failed to shut down"),
-        "returned": ("ended", "left", WARNING, "returned before it answered shutdown"),
+        "returned": ("ended", "returned", WARNING, "returned before it answered shutdown"),
         "raised": ("ended", "crashed", ERROR, "crashed before it answered shutdown"),
-        "expired": ("dismissed", "timed out", ERROR, "did not answer shutdown"),
+        "expired": ("dismissed", "timed_out", ERROR, "did not answer shutdown"),
         "cancelled": ("dismissed", "cancelled", 0, ""),
     },
     "answered": {
@@ -110,6 +113,10 @@ class StartupFailed(LifespanFailed):
     """The application is not to be served."""
 
 
+class LifespanUnsupported(StartupFailed):
+    """The application has no lifespan support, and `strict` asked for it."""
+
+
 class StartupTimeout(StartupFailed, TimeoutError):
     """Startup was not answered in time; the cause shows where the application was."""
 
@@ -123,11 +130,11 @@ class ShutdownTimeout(ShutdownFailed, TimeoutError):
 
 
 class ProtocolError(Exception):
-    """The application sent what does not belong there; `slug` names the rule."""
+    """The application sent what does not belong there; `rule` names the rule."""
 
-    def __init__(self, what: str, slug: str) -> None:
-        super().__init__(what, slug)
-        self.slug = slug
+    def __init__(self, what: str, rule: str) -> None:
+        super().__init__(what, rule)
+        self.rule = rule
 
     def __str__(self) -> str:
         return "The application sent {} [{}]".format(*self.args)
@@ -137,17 +144,19 @@ class Conversation(Generic[State]):
     """One lifespan: what happened so far, and what follows from it."""
 
     sentence = ""
+    has_answered = False
     raised: BaseException | None = None
     unfit: TypeError | None = None
 
     def __init__(
         self,
         app: Application,
+        *,
         scope: Mapping[str, Any] | None = None,
         startup_timeout: float | None = None,
         shutdown_timeout: float | None = None,
         grace: float | None = 5.0,
-        strict: bool = False,  # noqa: FBT001, FBT002
+        strict: bool = False,
     ) -> None:
         if not callable(app):
             raise TypeError(f"an application is a callable, not {app!r}")
@@ -158,7 +167,7 @@ class Conversation(Generic[State]):
             raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
         else:
             scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
-        self.app, self.grace, self.strict = app, seconds(grace), strict
+        self.application, self.grace, self.strict = app, seconds(grace), strict
         self.startup_timeout = seconds(startup_timeout)
         self.shutdown_timeout = seconds(shutdown_timeout)
         self.scope: dict[str, Any] = scope
@@ -170,15 +179,28 @@ class Conversation(Generic[State]):
         self.idle = self.receiver_ended = False
         self.limit: tuple[Phase, float, float] | None = None  # phase, deadline, seconds
 
+    def __repr__(self) -> str:
+        outcome = f", outcome {self.outcome}" if self.outcome else ""
+        return f"<{type(self).__name__} of {shown(self.application)}: {self.phase}{outcome}>"
+
     @property
-    def supported(self) -> bool:
-        """False where the application declined."""
-        return self.outcome != "declined"
+    def supported(self) -> bool | None:
+        """False where the application has no lifespan support, None until that is known."""
+        return False if self.outcome == "unsupported" else self.has_answered or None
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that the application declined or crashed with, or None."""
-        return self.raised if self.outcome in ("declined", "crashed") else None
+        """The exception that the application raised at startup or crashed with, or None."""
+        return self.raised if self.outcome in ("unsupported", "crashed") else None
+
+    async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
+        """Call the application with a request; its scope gets a shallow copy of the state."""
+        if scope["type"] == "lifespan":
+            raise RuntimeError(
+                "this application is running already and takes requests only; give the application"
+                " itself to a client that starts it, such as Starlette's TestClient in a `with`"
+            )
+        return await self.application(self.with_state(scope), receive, send)
 
     def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
         """Return a new scope whose state is a shallow copy of the live one."""
@@ -211,8 +233,9 @@ class Conversation(Generic[State]):
             said = text if isinstance(text, str) else shown(text)
         if not self.happened(kind, said and f": {said}"):
             asked = kind.split(".")[1]
-            slug = f"{asked}-answered-once" if asked in self.asked else "answers-in-order"
-            raise ProtocolError(f"{kind} while {self.phase}", slug)
+            rule = f"{asked}-answered-once" if asked in self.asked else "answers-in-order"
+            raise ProtocolError(f"{kind} while {self.phase}", rule)
+        self.has_answered = True
         self.message = said
         if said is not text:  # it has failed all the same
             raise ProtocolError(f"the message {said}", "message-is-text")
@@ -261,7 +284,7 @@ class Conversation(Generic[State]):
         else:
             told = not self.inbox or BaseExceptionGroup("", [error]).subgroup(ProtocolError)
             self.happened("raised", f": {shown(error)}", error)
-            if told and not self.supported:
+            if told and self.outcome == "unsupported":
                 self.note(ERROR, "The application raised where it was to answer startup", error)
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
@@ -290,8 +313,9 @@ class Conversation(Generic[State]):
         """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
         if self.unfit:
             raise self.unfit
-        if self.outcome in ("failed", "timed out") or (self.strict and self.outcome in no):
-            kind = late if self.outcome == "timed out" else failed
+        if self.outcome in ("failed", "timed_out") or (self.strict and self.outcome in no):
+            kind = late if self.outcome == "timed_out" else failed
+            kind = LifespanUnsupported if self.outcome == "unsupported" else kind
             raise kind(self.sentence, self.message) from self.raised
 
 
@@ -334,7 +358,7 @@ class Lifespan(Conversation[State]):
 
     `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
     `grace` are seconds, None waits for ever.  `strict` raises also where an application
-    declined, crashed or left, which lies outside the protocol.
+    has no lifespan support, crashed or returned, which lies outside the protocol.
     """
 
     task: asyncio.Task[Any]
@@ -355,7 +379,7 @@ class Lifespan(Conversation[State]):
             await self._stop(cancelled)  # it may have started meanwhile
             raise
         if self.phase != "running":
-            self.judge(StartupFailed, StartupTimeout, "declined")
+            self.judge(StartupFailed, StartupTimeout, "unsupported")
         return self
 
     async def shutdown(self) -> None:
@@ -372,7 +396,7 @@ class Lifespan(Conversation[State]):
             self.offer("lifespan.shutdown")
         elif self.phase == "waiting":
             raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
-        elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "left"}:
+        elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "returned"}:
             return  # it never ran
         while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
             limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
@@ -385,16 +409,16 @@ class Lifespan(Conversation[State]):
         if self.outcome == "complete":
             return
         try:
-            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "left")
+            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
         except ShutdownFailed as failure:
             if error is None:
                 raise
             error.add_note(str(failure))
 
-    async def ended(self) -> None:
+    async def wait_ended(self) -> None:
         """Return when the application is gone: a server races this with its stop signal."""
         if not self.asked:
-            raise RuntimeError("ended() comes after startup()")
+            raise RuntimeError("wait_ended() comes after startup()")
         while self.phase != "ended":
             await self._change()
 
@@ -418,7 +442,7 @@ class Lifespan(Conversation[State]):
 
     def _call(self) -> Awaitable[object]:
         try:
-            call = self.app(self.scope, self._receive, self.sent)
+            call = self.application(self.scope, self._receive, self.sent)
         except BaseException as error:
             self.inbox.clear()  # nobody is there to receive it
             error.add_note(HINT)

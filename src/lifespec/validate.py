@@ -41,7 +41,7 @@ __all__ = [
     "State",
     "Step",
     "Violation",
-    "scope",
+    "lifespan_scope",
     "validator",
 ]
 
@@ -52,7 +52,7 @@ State = Literal["called", "starting", "early", "running", "stopping", "refused",
 _OPEN = frozenset(
     {
         "extra-keys-ignored",
-        "returned-stays-quiet",
+        "returned-gets-no-events",
         "send-after-end-does-nothing",
         "send-refuses-unknown",
     }
@@ -241,10 +241,10 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "return": Step("gone"),
     },
     "gone": {
-        "lifespan.startup": _open("gone", "declined-stays-quiet"),
+        "lifespan.startup": _open("gone", "unsupported-gets-no-events"),
         "lifespan.startup.complete": Step("gone"),
         "lifespan.startup.failed": Step("gone"),
-        "lifespan.shutdown": _open("gone", "crashed-stays-quiet"),
+        "lifespan.shutdown": _open("gone", "crashed-gets-no-events"),
         "lifespan.shutdown.complete": Step("gone"),
         "lifespan.shutdown.failed": Step("gone"),
         "raise": Step("gone"),
@@ -254,18 +254,16 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
 STATES: tuple[State, ...] = tuple(TRANSITIONS)
 
 
-def scope(
-    dialect: str, version: str, *, state: bool = True, worker: int | None = None
-) -> dict[str, Any]:
+def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) -> dict[str, Any]:
     """Return a fresh lifespan scope as a server of that text offers it.
 
     `state=False` leaves the state out; `worker` is a worker's number from 1 on, where the text
     knows workers.  Raises ValueError for a text that is not in DIALECTS or knows no workers.
     """
-    row = DIALECTS.get(f"{dialect} {version}")
+    row = DIALECTS.get(spec)
     if row is None:
         known = ", ".join(DIALECTS)
-        raise ValueError(f"there is no text {dialect!r} {version!r}; there are {known}")
+        raise ValueError(f"there is no text {spec!r}; there are {known}")
     fresh: dict[str, Any] = {"type": "lifespan"}
     if row.envelope:
         fresh[row.envelope] = dict(row.versions)
@@ -293,14 +291,14 @@ def _shown(value: Any) -> str:
 
 
 class Violation(Exception):
-    """A rule that was broken: its `slug`, the `party` at fault, and a `sentence` that says when."""
+    """A broken rule: its ID `rule`, the `role` that broke it, and a `message` that says when."""
 
-    def __init__(self, slug: str, party: str, sentence: str) -> None:
-        super().__init__(slug, party, sentence)
-        self.slug, self.party, self.sentence = slug, party, sentence
+    def __init__(self, rule: str, role: str, message: str) -> None:
+        super().__init__(rule, role, message)
+        self.rule, self.role, self.message = rule, role, message
 
     def __str__(self) -> str:
-        return f"{self.sentence} [{self.slug}]"
+        return f"{self.message} [{self.rule}]"
 
 
 Receive = Callable[[], Awaitable[Any]]
@@ -472,16 +470,16 @@ class _Conversation:
         self._blamed: set[str] = set()
 
     def found(
-        self, slug: str, party: str, what: str, when: State | None = None, *, remark: bool = False
+        self, rule: str, role: str, what: str, when: State | None = None, *, remark: bool = False
     ) -> None:
         """Tell of a rule that was broken in a state, by default the present one."""
-        sentence = f"The {party} {what} {_MOMENTS[when or self.state]}"
-        self._tell(Violation(slug, party, sentence), remark=remark or slug in self._text.open)
+        message = f"The {role} {what} {_MOMENTS[when or self.state]}"
+        self._tell(Violation(rule, role, message), remark=remark or rule in self._text.open)
 
     def look(self) -> None:
         """Look at the scope."""
-        for slug, what, remark in _faults(self._scope, self._text):
-            self.found(slug, "server", f"offered a scope {what}", remark=remark)
+        for rule, what, remark in _faults(self._scope, self._text):
+            self.found(rule, "server", f"offered a scope {what}", remark=remark)
 
     async def receive(self) -> Any:
         """Hand an event of the server to the application."""
@@ -490,8 +488,8 @@ class _Conversation:
         if kind in EVENTS and EVENTS[kind].sender == "server":
             self._step(kind, "server", f"sent {kind}")
         else:
-            slug = "startup-sent" if self.state == "called" else "shutdown-sent"
-            self.found(slug, "server", f"sent {_shown(event)}")
+            rule = "startup-sent" if self.state == "called" else "shutdown-sent"
+            self.found(rule, "server", f"sent {_shown(event)}")
         return event
 
     async def send(self, message: Any) -> Any:
@@ -541,22 +539,22 @@ class _Conversation:
 
     def _refused(self, message: Any, before: State, *, right: bool) -> None:
         """Tell of a server that refuses what it has no reason to refuse, as far as is known."""
-        slug = "send-after-end-does-nothing" if before == "gone" else ""
+        rule = "send-after-end-does-nothing" if before == "gone" else ""
         if right and set(message) - {"type", *EVENTS[message["type"]].defaults}:
-            slug = "extra-keys-ignored"
-        if slug:
-            self.found(slug, "server", f"refused {_shown(message)}", before)
+            rule = "extra-keys-ignored"
+        if rule:
+            self.found(rule, "server", f"refused {_shown(message)}", before)
 
     def raised(self, error: BaseException) -> None:
         """Take it that the call raised: by itself, by a refusal, or because it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
         early = {"called", "starting"} if self._text.failures else {"called"}  # 1.0: on the scope
-        self.declined = "declined-stays-quiet" if own and self.state in early else ""
+        self.declined = "unsupported-gets-no-events" if own and self.state in early else ""
         self._over("raise" if own and error is not self.refusal else "", f"raised {_shown(error)}")
 
     def returned(self) -> None:
         """Take it that the call returned."""
-        self.declined = "returned-stays-quiet" if self.state in ("called", "starting") else ""
+        self.declined = "returned-gets-no-events" if self.state in ("called", "starting") else ""
         self._over("return", "returned")
 
     def _over(self, happening: str, did: str) -> None:
@@ -565,21 +563,21 @@ class _Conversation:
             self._step(happening, "application", did)
         self.state = "gone"
 
-    def _step(self, happening: str, party: str, did: str) -> None:
+    def _step(self, happening: str, role: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
         if happening == "lifespan.startup" and not self.asked:
             self.asked, rule = True, ""  # it may come late: the application has refused already
         if self.declined and happening == "lifespan.shutdown":
-            self.found(self.declined, party, did)
+            self.found(self.declined, role, did)
         elif rule or remark:
-            self.found(rule or remark, party, did, before, remark=bool(remark))
+            self.found(rule or remark, role, did, before, remark=bool(remark))
 
     def fault(self, scope: Any) -> Fault | None:
         """Return what a request breaks, or None."""
         if self.state != "gone" or self.last == "refused":
-            slug = _NO_REQUEST.get(self.last if self.state == "gone" else self.state)
-            if slug:
-                return slug, "", False
+            rule = _NO_REQUEST.get(self.last if self.state == "gone" else self.state)
+            if rule:
+                return rule, "", False
             if isinstance(self._state, Mapping):
                 return self._fault_of_state(scope)
         return None
@@ -599,9 +597,9 @@ class _Conversation:
 
     def blame(self, scope: Any, fault: Fault) -> None:
         """Tell of the fault of a request, which may come with every other one: tell it once."""
-        slug, what, remark = fault
-        if slug not in self._blamed:
-            self._blamed.add(slug)
+        rule, what, remark = fault
+        if rule not in self._blamed:
+            self._blamed.add(rule)
             when = self.last if self.state == "gone" else self.state
             what = f"called the application for {_shown(scope.get('type'))}{what}"
-            self.found(slug, "server", what, when, remark=remark)
+            self.found(rule, "server", what, when, remark=remark)

@@ -146,7 +146,7 @@ async def floor_at_once(rounds: int) -> list[Row]:
 
 async def compose(rounds: int, counts: tuple[int, ...] = (10, 100, 1000)) -> list[Row]:
     """Take so many applications, composed, through one lifespan; the seconds are for each."""
-    runs = {n: whole(lifespec.Lifespan, lifespec.compose(*[app] * n)) for n in counts}
+    runs = {n: whole(lifespec.Lifespan, lifespec.combine_lifespans(*[app] * n)) for n in counts}
     best = await turns({str(n): run for n, run in runs.items()}, rounds, count=1)
     return [{"name": "%s applications", "count": n, "seconds": best[str(n)] / n} for n in counts]
 

@@ -23,7 +23,7 @@ def served(app: Application, *events: dict[str, Any], cancel: bool = False) -> S
 
     async def main() -> Seen:
         call = Call(app)
-        call.begin(validate.scope("asgi", "2.0"))
+        call.begin(validate.lifespan_scope("asgi 2.0"))
         for event in events:
             call.put(event)
             await asyncio.sleep(1)
@@ -68,7 +68,7 @@ def test_a_lifespan() -> None:
     assert seen.messages == [STARTED, STOPPED]
     assert seen.received
     assert (seen.error, seen.refused, seen.violations, seen.remarks) == (None, [], [], [])
-    assert seen.scope == seen.offered == validate.scope("asgi", "2.0")
+    assert seen.scope == seen.offered == validate.lifespan_scope("asgi 2.0")
     assert seen.scope["state"] is seen.state
     assert text(seen.spoken.entries).splitlines() == [
         "0  called    lifespan",
@@ -87,7 +87,7 @@ def test_the_offer_is_remembered() -> None:
         scope["state"]["pool"] = scope["mine"] = "open"
 
     seen = served(app)
-    assert seen.offered == validate.scope("asgi", "2.0")
+    assert seen.offered == validate.lifespan_scope("asgi 2.0")
     assert (seen.state, seen.scope["mine"]) == ({"pool": "open"}, "open")
 
 
@@ -123,7 +123,7 @@ def test_a_refusal_that_ends_the_application() -> None:
     seen = served(sending({"type": "lifespan.ready"}, swallow=False), STARTUP)
     assert (seen.startup, seen.ended) == ("raised", "raised")
     assert isinstance(seen.error, Refused)
-    assert [found.slug for found in seen.violations] == ["events-known"]
+    assert [found.rule for found in seen.violations] == ["events-known"]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_the_first_end_counts() -> None:
 
     async def main() -> Seen:
         call = Call(live)
-        call.begin(validate.scope("asgi", "2.0"))
+        call.begin(validate.lifespan_scope("asgi 2.0"))
         await asyncio.sleep(1)
         call.gone("exited", SystemExit(3))
         call.cancel()
@@ -248,7 +248,7 @@ def test_two_who_wait() -> None:
 
     async def main() -> None:
         call = Call(live)
-        call.begin(validate.scope("asgi", "2.0"))
+        call.begin(validate.lifespan_scope("asgi 2.0"))
         gave_up = asyncio.ensure_future(call.until(lambda: False, 100))
         await asyncio.sleep(1)
         gave_up.cancel()

@@ -30,13 +30,13 @@ SHOP = """
     import contextlib
 
     @contextlib.asynccontextmanager
-    async def life():
+    async def life(_: object):
         yield
 
     async def nothing(scope, receive, send):
         raise ValueError(scope["type"])
 
-    good = with_lifespan(life, nothing)
+    good = with_lifespan(nothing, life)
 
     async def deaf(scope, receive, send):
         await receive()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import single_callable
+from lifespec import double_to_single_callable
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import Usual
 from lifespec.conformance.app.run import USUAL, check, left_out, trial, trials
@@ -109,12 +109,12 @@ def test_what_takes_other_arguments(app: Any) -> None:
     with pytest.raises(Unchecked, match="cannot be called with scope, receive and send") as error:
         check(app)
     assert "--factory" in str(error.value)
-    assert "single_callable" in str(error.value)
+    assert "double_to_single_callable" in str(error.value)
 
 
 def test_a_legacy_application_can_be_adapted() -> None:
-    """What single_callable makes of it is put on trial."""
-    assert check(single_callable(legacy)).status(strict=True) == 0
+    """What double_to_single_callable makes of it is put on trial."""
+    assert check(double_to_single_callable(legacy)).status(strict=True) == 0
 
 
 class Unsigned:

@@ -44,7 +44,7 @@ asyncio.run(main())
 """
 SERVER = """
 import asyncio, importlib, signal, sys
-from lifespec import Lifespan, scope
+from lifespec import Lifespan, lifespan_scope
 
 module, name = sys.argv[1].split(":")
 app = getattr(importlib.import_module(module), name)
@@ -54,7 +54,7 @@ async def nothing(event):
 
 async def main():
     reader, writer = await asyncio.open_connection("127.0.0.1", int(sys.argv[3]))
-    async with Lifespan(app, scope("amgi", "2.0")) as lifespan:
+    async with Lifespan(app, scope=lifespan_scope("amgi 2.0")) as lifespan:
         topic = sys.argv[2].encode()
         writer.write(b"*2\\r\\n$9\\r\\nSUBSCRIBE\\r\\n$%d\\r\\n%s\\r\\n" % (len(topic), topic))
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, reader.feed_eof)

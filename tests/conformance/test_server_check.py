@@ -311,7 +311,7 @@ def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(server_check, "Trial", Raised)
     found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
-    (said,) = [each for each in found.findings if each.slug == "decline-by-raising"]
+    (said,) = [each for each in found.findings if each.slug == "unsupported-by-raising"]
     assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
 

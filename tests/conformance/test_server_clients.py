@@ -32,7 +32,7 @@ def test_the_test_client_of_starlette() -> None:
         "fail",
         "The scope has the asgi None.",
     )
-    assert verdicts["raises-on-the-scope", "decline-by-raising"] == (
+    assert verdicts["raises-on-the-scope", "unsupported-by-raising"] == (
         "info",
         "It raised to the caller: lifespec_probe.Failure: no lifespan here",
     )
@@ -63,7 +63,7 @@ def test_the_lifespan_of_amgi() -> None:
         "pass",
         "The output says: amgi_common.LifespanFailureError: no database at db-1",
     )
-    assert verdicts["raises-on-the-scope", "decline-by-raising"] == ("pass", "It was served.")
+    assert verdicts["raises-on-the-scope", "unsupported-by-raising"] == ("pass", "It was served.")
     assert verdicts["state", "state-shallow-copy"][0] == "skip"
     assert verdicts["state", "state-untouched"][0] == "pass"
 

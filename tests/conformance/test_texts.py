@@ -56,7 +56,7 @@ def test_unknown_names() -> None:
         ("startup-snt", "startup-sent"),
         ("STARTUP_SENT", "startup-sent"),
         ("crash", "crash-logged"),
-        ("decline-by-return", "decline-by-returning"),
+        ("unsupported-by-return", "unsupported-by-returning"),
         ("xyzzy", ""),
     ],
 )
@@ -74,5 +74,5 @@ def test_names_that_have_a_word() -> None:
     assert near("crash", rules) == [
         "crash-logged",
         "crash-may-continue",
-        "crashed-stays-quiet",
+        "crashed-gets-no-events",
     ]

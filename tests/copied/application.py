@@ -21,7 +21,7 @@ def context(plan, heard):
     """Make the context that an application's author would write."""
 
     @contextlib.asynccontextmanager
-    async def pool():
+    async def pool(_):
         heard.append("open")
         if plan["start"] is not None:
             raise ConnectionError(*plan["start"])
@@ -55,8 +55,8 @@ async def play(plan, heard):
     async def send(message):
         heard.append(message)
 
-    app = None if plan["alone"] else other
-    heard.append(await application.with_lifespan(context(plan, heard), app)(scope, receive, send))
+    app = application.with_lifespan(other, context(plan, heard))
+    heard.append(await app(scope, receive, send))
 
 
 async def legacy(heard):
@@ -75,12 +75,12 @@ async def legacy(heard):
     async def send(message):
         heard.append(message)
 
-    heard.append(await application.single_callable(app)("scope", receive, send))
+    heard.append(await application.double_to_single_callable(app)("scope", receive, send))
 
 
 def refusals():
     """Hand over what is not callable."""
-    for arguments in ([3], [None], [context, 3]):
+    for arguments in ([other, 3], [other, other], [None, context], [context, other]):
         try:
             application.with_lifespan(*arguments)
         except TypeError as error:

@@ -58,7 +58,7 @@ class Application:
         try:
             await self.send(message)
         except server.ProtocolError as error:
-            self.heard.append([str(error), error.slug])
+            self.heard.append([str(error), error.rule])
 
     async def share(self, state):
         """Put something into the state."""
@@ -91,7 +91,7 @@ async def serve(lifespan, body, heard):
         if body == "raise":
             raise ValueError("the body failed")
         if body == "wait":
-            await lifespan.ended()
+            await lifespan.wait_ended()
 
 
 async def play(plan, heard, wrong):

@@ -31,7 +31,7 @@ def plain(value):
 
 found = {name: plain(getattr(module, name)) for name in module.__all__}
 for text in getattr(module, "DIALECTS", ()):
-    found[f"scope of {text}"] = module.scope(*text.split())
+    found[f"scope of {text}"] = module.lifespan_scope(text)
 if hasattr(module, "validator"):
 
     async def app(scope, receive, send):

@@ -86,15 +86,15 @@ def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> dict[str, Any
     return dict(row["noticed"])
 
 
-USE = "from lifespec import single_callable\nprint(single_callable.__name__)\n"
+USE = "from lifespec import double_to_single_callable\nprint(double_to_single_callable.__name__)\n"
 
 
 def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
     """In each language; without a change nothing fails."""
     text = mutated.source("application")
-    example = block(USE, "single_callable")
+    example = block(USE, "double_to_single_callable")
     assert tried(text, tmp_path, example) == {"en": ["", ""], "zh": ["", ""]}
-    found = tried(f"{text}\nsingle_callable.__name__ = 'other'\n", tmp_path, example)
+    found = tried(f"{text}\ndouble_to_single_callable.__name__ = 'other'\n", tmp_path, example)
     assert found["en"] == found["zh"]
     assert found["en"][0] == "docs/a.md:3"
     assert "printed 'other'" in found["en"][1]
@@ -110,7 +110,7 @@ def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) ->
     """The virtual clock's, by its name; the end of patience is no guard."""
     text = mutated.source("application")
     use = USE + "import asyncio\nasyncio.run(asyncio.Event().wait())\n"
-    assert "Deadlock" in tried(text, tmp_path, block(use, "single_callable"))["en"][1]
+    assert "Deadlock" in tried(text, tmp_path, block(use, "double_to_single_callable"))["en"][1]
     dead = "import os\nos._exit(7)\n"
     found = tried(dead, tmp_path, block(USE))
     assert found["en"][0] == ""

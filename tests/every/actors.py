@@ -92,7 +92,7 @@ class Actor:
         try:
             await send(MESSAGES[action])
         except Exception as error:
-            self.refused.append((self.begun, getattr(error, "slug", "")))
+            self.refused.append((self.begun, getattr(error, "rule", "")))
             if not self.swallows:
                 raise
 

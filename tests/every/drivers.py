@@ -185,7 +185,7 @@ class Reader:
         return "otherwise" if self.state in {"called", "starting", "refused"} else None
 
     def goes(self, how: str) -> Verdict | None:
-        """decline-by-raising: the one departure of an application that the texts speak of."""
+        """unsupported-by-raising: the one departure of an application that the texts speak of."""
         if self.state in {"called", "starting"} and how == "raise":
             self.state, self.raised = "gone", True
         elif self.state not in {"refused", "stopped"}:

@@ -19,19 +19,19 @@ LIMIT = 10.0  # seconds, of the virtual clock
 
 # Where the call ends in a state: the outcome, unless there is one, and the log level.
 RETURNED = {
-    "starting": ("declined", INFO),
-    "running": ("left", WARNING),
-    "stopping": ("left", WARNING),
+    "starting": ("unsupported", INFO),
+    "running": ("returned", WARNING),
+    "stopping": ("returned", WARNING),
 }
 RAISED = {
-    "starting": ("declined", INFO),
+    "starting": ("unsupported", INFO),
     "running": ("crashed", ERROR),
     "stopping": ("crashed", ERROR),
     "stopped": ("", ERROR),  # it is complete all the same
 }
 EXCEPTIONS = {
-    ("starting", "timed out"): "StartupTimeout",
-    ("stopping", "timed out"): "ShutdownTimeout",
+    ("starting", "timed_out"): "StartupTimeout",
+    ("stopping", "timed_out"): "ShutdownTimeout",
     ("refused", "failed"): "StartupFailed",
     ("stopped", "failed"): "ShutdownFailed",
 }
@@ -107,7 +107,7 @@ class Oracle:
             self.heard.append(self.offered.pop(0))
             return
         if self.state in {"starting", "stopping"}:
-            self.decides("timed out", ERROR)
+            self.decides("timed_out", ERROR)
         self.hangs = self.state == "running"  # the body never ended
         self.state = "gone"
         raise Over
@@ -151,8 +151,8 @@ def expected(
     raised = EXCEPTIONS.get((it.last, it.outcome), "")
     served = ended is not None if cancelled is not None else not raised.startswith("Startup")
     seen = (served, tuple(it.heard), tuple(it.refused), it.begun)
-    if it.hangs or (it.outcome == "timed out" and not limit):
+    if it.hangs or (it.outcome == "timed_out" and not limit):
         return Result(*seen, hangs=True)
-    seconds = LIMIT if it.outcome == "timed out" else 0.0  # nothing else takes time
+    seconds = LIMIT if it.outcome == "timed_out" else 0.0  # nothing else takes time
     raised = "CancelledError" if cancelled is not None else raised
     return Result(*seen, it.outcome, raised, it.level, seconds)

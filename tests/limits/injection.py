@@ -92,7 +92,7 @@ class Run(logging.Handler):
         self.left: set[str] = set()
         self.server: asyncio.Task[None] | None = None
         self.error: BaseException | None = None  # what the server ended with
-        self.lifespan = Watched(self.app, None, **case.limits)  # type: ignore[arg-type]
+        self.lifespan = Watched(self.app, **case.limits)  # type: ignore[arg-type]
         self.lifespan.tell = self.tell
         self.loop = Steps(self.before)
         self.loop.set_exception_handler(lambda _, context: self.complaints.append(context))

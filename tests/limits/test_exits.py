@@ -54,13 +54,13 @@ PHASES = {
     "at the door": (at_the_door, "crashed"),
     "at once": (after(), "crashed"),
     "waiting": (after("receive", 0.5), "crashed"),
-    "waiting, too late": (after("receive", 60), "timed out"),
+    "waiting, too late": (after("receive", 60), "timed_out"),
     "failed": (after("receive", NOT_STARTED), "failed"),
     "failed and lingering": (after("receive", NOT_STARTED, 1), "failed"),
     "running": (after("receive", STARTED, 1), "crashed"),
     "running, in the same breath": (after("receive", STARTED), "crashed"),
     "stopping": (after("receive", STARTED, "receive", 0.5), "crashed"),
-    "stopping, too late": (after("receive", STARTED, "receive", 60), "timed out"),
+    "stopping, too late": (after("receive", STARTED, "receive", 60), "timed_out"),
     "stopped": (after("receive", STARTED, "receive", STOPPED), "complete"),
     "stopped and lingering": (after("receive", STARTED, "receive", STOPPED, 1), "complete"),
     "stopped and receiving": (after("receive", STARTED, "receive", STOPPED, "receive"), "complete"),
@@ -106,5 +106,5 @@ def test_exits(
     gc.collect()
     assert (unraisable, complaints) == ([], [])
     records = [record for record in caplog.records if record.levelno > logging.INFO]
-    expected = {"timed out": 1, "failed": 1}.get(outcome, 0)
+    expected = {"timed_out": 1, "failed": 1}.get(outcome, 0)
     assert len(records) == expected  # the exit itself is not reported: it was not swallowed

@@ -70,9 +70,9 @@ def fatal(condition: str) -> Mutant:
     """Take a decline for a failure, where a condition holds."""
     return Mutant(
         "lifespan.py",
-        'if self.outcome in ("failed", "timed out") or (',
-        'if self.outcome in ("failed", "timed out") or '
-        f'(self.outcome == "declined" and failed is StartupFailed and {condition}) or (',
+        'if self.outcome in ("failed", "timed_out") or (',
+        'if self.outcome in ("failed", "timed_out") or '
+        f'(self.outcome == "unsupported" and failed is StartupFailed and {condition}) or (',
     )
 
 
@@ -99,7 +99,7 @@ EARLY = """\
     await asyncio.sleep(1)
     server.close()
     await early.close(1)
-    async with Lifespan(app, None, *limits) as lifespan:
+    async with Lifespan(app, **limits) as lifespan:
 """
 NO_WAIT = """\
     class Starting(Lifespan):
@@ -117,7 +117,7 @@ NO_WAIT = """\
             else:
                 await super().shutdown()
 
-    async with Starting(app, None, *limits) as lifespan:
+    async with Starting(app, **limits) as lifespan:
         task = asyncio.current_task()
 
         def failed(started):
@@ -127,7 +127,7 @@ NO_WAIT = """\
         lifespan.started.add_done_callback(failed)
 """
 TWICE = """\
-    async with Lifespan(app, None, *limits), Lifespan(app, None, *limits) as lifespan:
+    async with Lifespan(app, **limits), Lifespan(app, **limits) as lifespan:
 """
 WORKERS = """\
         number, children = 0, []
@@ -143,7 +143,7 @@ WORKERS = """\
             if children:
                 return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
 """
-WITH = "    async with Lifespan(app, None, *limits) as lifespan:\n"
+WITH = "    async with Lifespan(app, **limits) as lifespan:\n"
 SCOPE = 'scope = {"type": "lifespan", "asgi": versions, "state": {}}'
 PAGI = """\
 scope = {
@@ -204,7 +204,7 @@ MUTANTS: dict[str, Mutant] = {
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
         "lifespan.py",
-        '            self.judge(StartupFailed, StartupTimeout, "declined")',
+        '            self.judge(StartupFailed, StartupTimeout, "unsupported")',
         "            pass",
     ),
     "startup-failed-shown": Mutant(
@@ -216,27 +216,29 @@ MUTANTS: dict[str, Mutant] = {
         "serve.py", "        status = 3\n", "        await asyncio.Event().wait()\n"
     ),
     "failed-message-default": Mutant("lifespan.py", 'event.get("message", "")', 'event["message"]'),
-    "decline-by-raising": fatal("self.raised and self.inbox"),
-    "decline-at-startup": fatal("self.raised and not self.inbox"),
-    "decline-by-returning": Mutant(
+    "unsupported-by-raising": fatal("self.raised and self.inbox"),
+    "unsupported-at-startup": fatal("self.raised and not self.inbox"),
+    "unsupported-by-returning": Mutant(
         "lifespan.py",
-        '"returned": ("ended", "declined", INFO,',
-        '"returned": ("waiting", "declined", INFO,',
+        '"returned": ("ended", "unsupported", INFO,',
+        '"returned": ("waiting", "unsupported", INFO,',
     ),
-    "decline-never-blocks": Mutant(
+    "unsupported-never-blocks": Mutant(
         "lifespan.py",
         '"raised": ("ended", "crashed", ERROR, "crashed before',
         '"raised": ("stopping", "crashed", ERROR, "crashed before',
     ),
-    "declined-stays-quiet": offered_afterwards('lifespan.outcome == "declined" and lifespan.error'),
-    "returned-stays-quiet": offered_afterwards(
-        'lifespan.outcome == "declined" and not lifespan.error'
+    "unsupported-gets-no-events": offered_afterwards(
+        'lifespan.outcome == "unsupported" and lifespan.error'
     ),
-    "crashed-stays-quiet": offered_afterwards('lifespan.outcome in ("crashed", "left")'),
-    "decline-logged": Mutant(
+    "returned-gets-no-events": offered_afterwards(
+        'lifespan.outcome == "unsupported" and not lifespan.error'
+    ),
+    "crashed-gets-no-events": offered_afterwards('lifespan.outcome in ("crashed", "returned")'),
+    "unsupported-logged": Mutant(
         "lifespan.py",
-        '"returned": ("ended", "declined", INFO,',
-        '"returned": ("ended", "declined", 0,',
+        '"returned": ("ended", "unsupported", INFO,',
+        '"returned": ("ended", "unsupported", 0,',
     ),
     "only-failed-stops": Mutant(
         "lifespan.py",

@@ -17,7 +17,7 @@ __all__ = ["Mutant", "mutants"]
 # A word of one of these becomes the next word of it: another one that is possible there.
 VOCABULARIES = (
     ("waiting", "running", "stopping", "answered", "dismissed", "ended"),
-    ("complete", "failed", "declined", "crashed", "left", "timed out", "cancelled"),
+    ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"),
     ("called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"),
     ("server", "application"),
 )
@@ -60,7 +60,7 @@ def other_outcome(node: cst.Tuple) -> Iterator[cst.Tuple]:
     if len(node.elements) == 4 and isinstance(node.elements[2].value, (cst.Name, cst.Integer)):
         first, second, *rest = node.elements
         decided = isinstance(second.value, cst.SimpleString)
-        value = cst.Name("None") if decided else cst.SimpleString('"left"')
+        value = cst.Name("None") if decided else cst.SimpleString('"returned"')
         yield node.with_changes(elements=[first, second.with_changes(value=value), *rest])
 
 

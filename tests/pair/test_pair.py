@@ -16,7 +16,7 @@ from lifespec import (
     ProtocolError,
     ShutdownFailed,
     StartupFailed,
-    scope,
+    lifespan_scope,
     validator,
     with_lifespan,
 )
@@ -91,7 +91,7 @@ class Scripted:
 async def judged(app: Scripted, offered: dict[str, Any] | None = None) -> tuple[Any, Lifespan]:
     """Let our server run the application through the judge; return both."""
     judge = validator(app)
-    lifespan = Lifespan(judge, offered)
+    lifespan = Lifespan(judge, scope=offered)
     try:
         async with lifespan:
             if lifespan.outcome is None and "lifespan.shutdown" in app.happenings:
@@ -114,12 +114,12 @@ def test_how_many_conversations_there_are() -> None:
 async def test_every_complete_conversation(way: Way, text: str) -> None:
     """No complete conversation has a violation, in any text; what is silent there is remarked."""
     app = Scripted(*way)
-    judge, lifespan = await judged(app, scope(*text.split()))
+    judge, lifespan = await judged(app, lifespan_scope(text))
     assert judge.violations == []
     early = way[0] in {"lifespan.startup.complete", "lifespan.startup.failed"}
     failures = sum(happening.endswith("failed") for happening in way) * (text == "asgi 1.0")
     expected = ["answers-in-order"] * early + ["events-known"] * failures
-    assert sorted(remark.slug for remark in judge.remarks) == expected
+    assert sorted(remark.rule for remark in judge.remarks) == expected
     assert app.refusals == []
     assert lifespan.outcome == outcome(way)
 
@@ -129,9 +129,9 @@ def outcome(way: Way) -> str:
     if any(happening.endswith("failed") for happening in way):
         return "failed"
     if "lifespan.startup.complete" not in way:
-        return "declined"
+        return "unsupported"
     if "lifespan.shutdown" not in way:
-        return {"raise": "crashed", "return": "left"}[way[-1]]
+        return {"raise": "crashed", "return": "returned"}[way[-1]]
     return "complete"
 
 
@@ -146,12 +146,12 @@ async def test_every_broken_step_of_an_application(
     app = Scripted(*way, broken, *(() if broken in ENDS else finished(way)), swallows=swallows)
     judge, _ = await judged(app)
     early = ["answers-in-order"] * (way[:1] not in {(), ("lifespan.startup",)})
-    assert [found.slug for found in judge.violations] == [rule] * (not remark)
-    assert [found.slug for found in judge.remarks] == early + [rule] * bool(remark)
-    parties = {found.party for found in (*judge.violations, *judge.remarks)}
+    assert [found.rule for found in judge.violations] == [rule] * (not remark)
+    assert [found.rule for found in judge.remarks] == early + [rule] * bool(remark)
+    parties = {found.role for found in (*judge.violations, *judge.remarks)}
     assert parties == {"application"}
     if broken not in ENDS:
-        assert [refusal.slug for refusal in app.refusals] == [rule]
+        assert [refusal.rule for refusal in app.refusals] == [rule]
 
 
 @pytest.mark.parametrize("broken", ["nothing", "startup", "shutdown"])
@@ -159,7 +159,7 @@ async def test_our_application(broken: str) -> None:
     """What with_lifespan makes breaks no rule, whatever fails in it, and raises no remark."""
 
     @asynccontextmanager
-    async def context() -> Any:
+    async def context(_: object) -> Any:
         if broken == "startup":
             raise OSError(broken)
         yield {"pool": 1}
@@ -169,7 +169,7 @@ async def test_our_application(broken: str) -> None:
     async def respond(request: Any, _: Receive, __: Send) -> None:
         assert request["state"] == {"pool": 1}
 
-    judge = validator(with_lifespan(context, respond))
+    judge = validator(with_lifespan(respond, context))
     with suppress(StartupFailed, ShutdownFailed):
         async with Lifespan(judge) as lifespan:
             await judge(lifespan.with_state({"type": "http"}), None, None)  # type: ignore[arg-type]

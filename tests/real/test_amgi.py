@@ -11,8 +11,7 @@ from amgi_common import LifespanFailureError
 from amgi_redis import Server
 from redis.asyncio import Redis, from_url
 
-from lifespec import scope as lifespan_scope
-from lifespec import validator
+from lifespec import lifespan_scope, validator
 from lifespec.testing import trace
 
 __all__: list[str] = []
@@ -100,7 +99,7 @@ async def test_messages_are_consumed_between_startup_and_shutdown() -> None:
         "lifespan.shutdown.complete",
     ]
     lifespan, *messages = consumer.scopes
-    assert {**lifespan, "state": {}} == lifespan_scope("amgi", "2.0")
+    assert {**lifespan, "state": {}} == lifespan_scope("amgi 2.0")
     assert len(messages) == 3
     for message in messages:
         assert message["amgi"] == lifespan["amgi"]

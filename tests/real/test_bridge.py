@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, cli, scope, validator
+from lifespec import (
+    Lifespan,
+    ProtocolError,
+    ShutdownFailed,
+    StartupFailed,
+    cli,
+    lifespan_scope,
+    validator,
+)
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.texts import Unchecked
 from lifespec_docs.examples.perl_apps import lacking
@@ -66,7 +74,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 
 async def lived(app: Any) -> Lifespan:
     """Run one lifespan, and return it."""
-    async with asyncio.timeout(30), Lifespan(app, scope("pagi", "0.3")) as lifespan:
+    async with asyncio.timeout(30), Lifespan(app, scope=lifespan_scope("pagi 0.3")) as lifespan:
         pass
     return lifespan
 
@@ -163,7 +171,7 @@ async def test_an_application_that_dies_declines(made: Made, program: str, error
     """Whatever it dies of arrives as text, also before its first await."""
     with made(program) as app:
         lifespan = await lived(app)
-    assert (lifespan.outcome, type(lifespan.error)) == ("declined", PipeError)
+    assert (lifespan.outcome, type(lifespan.error)) == ("unsupported", PipeError)
     if "Expected" in error:  # Perl names a place of the bridge
         assert str(lifespan.error).endswith("to return a Future")
     else:
@@ -182,7 +190,7 @@ async def test_an_application_that_returns_declines(made: Made) -> None:
     """A return is a return, also of an application that does not wait for anything."""
     with made("return if $scope->{type} ne 'http';") as app:
         lifespan = await lived(app)
-    assert (lifespan.outcome, lifespan.error) == ("declined", None)
+    assert (lifespan.outcome, lifespan.error) == ("unsupported", None)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +255,7 @@ async def test_what_the_server_refuses_dies_in_send(
         await $send->({{ type => 'lifespan.shutdown.complete' }});
     """
     with made(program) as app:
-        lifespan = Lifespan(app, scope("pagi", "0.3"))
+        lifespan = Lifespan(app, scope=lifespan_scope("pagi 0.3"))
         try:
             async with lifespan:
                 pass
@@ -315,12 +323,12 @@ async def test_a_timer_rings(made: Made) -> None:
         }
     """
     with made(program) as app:
-        slow = Lifespan(app, {"type": "lifespan", "wait": 100}, startup_timeout=0.1)
+        slow = Lifespan(app, scope={"type": "lifespan", "wait": 100}, startup_timeout=0.1)
         with pytest.raises(StartupFailed, match=r"did not answer startup within 0\.1 s"):
             await slow.startup()
-        async with Lifespan(app, {"type": "lifespan", "wait": 0.01}) as quick:
+        async with Lifespan(app, scope={"type": "lifespan", "wait": 0.01}) as quick:
             pass
-    assert (slow.outcome, quick.outcome) == ("timed out", "complete")
+    assert (slow.outcome, quick.outcome) == ("timed_out", "complete")
 
 
 async def test_a_cancelled_call_is_cancelled_in_perl(made: Made, tmp_path: Path) -> None:
@@ -331,12 +339,12 @@ async def test_a_cancelled_call_is_cancelled_in_perl(made: Made, tmp_path: Path)
         await Future->new->on_cancel(sub { print "cancelled\\n" });
     """
     with made(program) as app:
-        slow = Lifespan(app, scope("pagi", "0.3"), startup_timeout=0.1)
+        slow = Lifespan(app, scope=lifespan_scope("pagi 0.3"), startup_timeout=0.1)
         with pytest.raises(StartupFailed):
             await slow.startup()
         with pytest.raises(PipeError, match="no more"):
             await app({"type": "http"}, None, None)
-    assert slow.outcome == "timed out"
+    assert slow.outcome == "timed_out"
     assert (tmp_path / "printed").read_text() == "cancelled\n"
 
 
@@ -366,7 +374,7 @@ async def test_names_of_its_own_are_not_the_bridges(made: Made) -> None:
 async def test_the_last_value_of_a_file_is_its_application(made: Made) -> None:
     """As with Perl's other servers; a file without one is told, and so is one that is broken."""
     with made(SAMPLE + "my $other = async sub { return };\n$other;\n") as app:
-        assert (await lived(app)).outcome == "declined"
+        assert (await lived(app)).outcome == "unsupported"
     for program, sentence in (
         ("my $app = 1;", "./app.pl ends with no code, and has no sub app"),
         ("sub app {", "Missing right curly"),
@@ -393,7 +401,7 @@ async def test_a_crash_while_it_is_served(made: Made, caplog: pytest.LogCaptureF
     caplog.set_level(logging.INFO)
     with made(program) as app:
         async with asyncio.timeout(20), Lifespan(app) as lifespan:
-            await lifespan.ended()
+            await lifespan.wait_ended()
     assert lifespan.outcome == "crashed"
     assert str(lifespan.error) == "the task that fed the cache died"
 

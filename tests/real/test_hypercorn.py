@@ -18,12 +18,12 @@ LIMIT = 30.0  # seconds; nothing here takes one
 PROGRAM = """
 import contextlib
 
-from lifespec import compose, with_lifespan
+from lifespec import combine_lifespans, with_lifespan
 
 
 def part(name):
     @contextlib.asynccontextmanager
-    async def context():
+    async def context(_: object):
         print("start", name, flush=True)
         yield {name: "open"}
         print("stop", name, flush=True)
@@ -33,10 +33,10 @@ def part(name):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": body})
 
-    return with_lifespan(context, respond)
+    return with_lifespan(respond, context)
 
 
-app = compose(part("shop"), part("mail"))
+app = combine_lifespans(part("shop"), part("mail"))
 """
 
 

@@ -51,7 +51,7 @@ def test_under_uvicorn(app: App, slugs: list[str]) -> None:
         await lifespan.shutdown()
 
     asyncio.run(main())
-    assert ([found.slug for found in judge.violations], judge.remarks) == (slugs, [])
+    assert ([found.rule for found in judge.violations], judge.remarks) == (slugs, [])
 
 
 def test_under_starlettes_test_client() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, StartupFailed, scope
+from lifespec import Lifespan, StartupFailed, lifespan_scope
 from lifespec.conformance.app.pipe import Pipe, PipeError, in_perl
 from lifespec.conformance.server import process
 from lifespec.conformance.server.probe import STEPS
@@ -42,7 +42,7 @@ class Stage:
         with self.probe(*steps) as app:
             async with (
                 asyncio.timeout(LIMIT),
-                Lifespan(app, scope("pagi", "0.3")) as lifespan,
+                Lifespan(app, scope=lifespan_scope("pagi 0.3")) as lifespan,
             ):
 
                 async def ask(path: str) -> Any:
@@ -169,7 +169,7 @@ async def test_a_call_can_be_broken_off(stage: Stage) -> None:
             async def receive() -> Any:
                 return {"type": "lifespan.startup"}
 
-            call = asyncio.create_task(app(scope("pagi", "0.3"), receive, None))
+            call = asyncio.create_task(app(lifespan_scope("pagi 0.3"), receive, None))
             await stage.noted("received lifespan.startup")
             call.cancel()
             await stage.noted("cancelled lifespan")

@@ -300,7 +300,10 @@ async def test_an_application_that_declined_is_served(tmp_path: Path) -> None:
         async with connected(server) as client:
             assert (await client.asks("GET / HTTP/1.1\n\n"))[1] == "1 1  "
         assert await server.end(signal.SIGTERM) == 0
-    assert "INFO: The application declined lifespan: ValueError('no lifespan here')" in server.said
+    assert (
+        "INFO: The application does not support lifespan: ValueError('no lifespan here')"
+        in server.said
+    )
 
 
 # ---- the end --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FAILING = """
 from page import no_database, respond, with_lifespan
 
-app = with_lifespan(no_database, respond)
+app = with_lifespan(respond, no_database)
 """
 GIVEN_UP = """
 import asyncio
@@ -30,14 +30,14 @@ from page import respond, with_lifespan
 
 
 @contextlib.asynccontextmanager
-async def pool():
+async def pool(_: object):
     connecting = asyncio.ensure_future(asyncio.sleep(9))
     connecting.cancel()
     await connecting
     yield
 
 
-app = with_lifespan(pool, respond)
+app = with_lifespan(respond, pool)
 """
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, scope
+from lifespec import Lifespan, lifespan_scope
 
 __all__: list[str] = []
 
@@ -92,7 +92,9 @@ def work(number: int, everybody: Any, told: Any) -> None:
             await send({"type": f"lifespan.{answer}.complete"})
 
     async def serve() -> None:
-        async with Lifespan(app, scope("pagi", "0.3", worker=number), startup_timeout=LIMIT):
+        async with Lifespan(
+            app, scope=lifespan_scope("pagi 0.3", worker=number), startup_timeout=LIMIT
+        ):
             await asyncio.to_thread(everybody.wait, LIMIT)
 
     asyncio.run(serve())

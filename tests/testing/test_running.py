@@ -107,7 +107,7 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     with pytest.raises(ViolationsFound) as caught:
         async with Running(wrong_key):
             pass
-    assert [each.slug for each in caught.value.violations] == ["state-keys-text"]
+    assert [each.rule for each in caught.value.violations] == ["state-keys-text"]
     rule, empty, head, *ladder = str(caught.value).splitlines()
     assert rule == (
         "[state-keys-text] The application put the key 1 into the state while starting."

@@ -9,20 +9,26 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import asynccontextmanager
 from typing import Any, Literal, TypedDict, assert_type
 
-from lifespec import Lifespan, compose, scope, single_callable, with_lifespan
+from lifespec import (
+    Lifespan,
+    combine_lifespans,
+    double_to_single_callable,
+    lifespan_scope,
+    with_lifespan,
+)
 from lifespec.messages import (
     AMGILifespanScope,
     Application,
     ASGILifespanScope,
+    LifespanReceiveEvent,
     LifespanScope,
+    LifespanSendEvent,
+    LifespanShutdownEvent,
+    LifespanStartupEvent,
     PAGILifespanScope,
     Receive,
-    ReceiveEvent,
     RequestScope,
     Send,
-    SendEvent,
-    ShutdownEvent,
-    StartupEvent,
 )
 from lifespec.server import Conversation
 
@@ -63,7 +69,10 @@ async def as_ever() -> None:
         assert_type(request["state"], dict[str, Any])
         request["state"]["anything"] = 1
         await untyped(wanted, mutable, None)
-    several: list[Lifespan] = [lifespan, Lifespan(untyped, scope("pagi", "0.3", worker=2))]
+    several: list[Lifespan] = [
+        lifespan,
+        Lifespan(untyped, scope=lifespan_scope("pagi 0.3", worker=2)),
+    ]
     assert_type(several, list[Lifespan[dict[str, Any]]])
     Lifespan("app")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
@@ -118,11 +127,11 @@ no_state: Lifespan[int]  # type: ignore[type-var]  # pyright: ignore[reportInval
 async def lifespan_only(scope: LifespanScope, receive: Receive, send: Send) -> None:
     """Have a lifespan and nothing else."""
     event = await receive()
-    assert_type(event, ReceiveEvent)
+    assert_type(event, LifespanReceiveEvent)
     if event["type"] == "lifespan.shutdown":
-        assert_type(event, ShutdownEvent)
+        assert_type(event, LifespanShutdownEvent)
     else:
-        assert_type(event, StartupEvent)
+        assert_type(event, LifespanStartupEvent)
     _ = event["message"]  # type: ignore[typeddict-item]  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]
     await send({"type": "lifespan.startup.complete"})
     await send({"type": "lifespan.startup.failed"})
@@ -132,7 +141,7 @@ async def lifespan_only(scope: LifespanScope, receive: Receive, send: Send) -> N
     await send({"type": "lifespan.shutdown.complete", "message": ""})  # type: ignore[misc, arg-type]  # pyright: ignore[reportArgumentType]
 
 
-def told(event: SendEvent) -> str:
+def told(event: LifespanSendEvent) -> str:
     """Read the optional key by its default."""
     if event["type"] == "lifespan.startup.failed" or event["type"] == "lifespan.shutdown.failed":
         return event.get("message", "")
@@ -210,8 +219,8 @@ application: Application = lifespan_only
 typed_application: Application[AppState] = any_dialect
 for each in (lifespan_only, typed_state, any_dialect, respond, both, Framework()):
     Lifespan(each)
-Lifespan(single_callable(TwoCallable))
-Lifespan(compose(lifespan_only, both, Framework(), application))
+Lifespan(double_to_single_callable(TwoCallable))
+Lifespan(combine_lifespans(lifespan_only, both, Framework(), application))
 
 
 async def one_argument(scope: Any) -> None:
@@ -230,37 +239,40 @@ Lifespan(one_argument)  # type: ignore[arg-type]  # pyright: ignore[reportArgume
 
 
 @asynccontextmanager
-async def typed_context() -> AsyncGenerator[AppState, None]:
+async def typed_context(_: object) -> AsyncGenerator[AppState, None]:
     """Yield a typed state."""
     yield {"pool": Pool(), "cache": {}}
 
 
 @asynccontextmanager
-async def plain_context() -> AsyncGenerator[dict[str, int], None]:
+async def plain_context(_: object) -> AsyncGenerator[dict[str, int], None]:
     """Yield a dict."""
     yield {"answer": 42}
 
 
 @asynccontextmanager
-async def no_context() -> AsyncGenerator[None, None]:
+async def no_context(_: object) -> AsyncGenerator[None, None]:
     """Yield nothing."""
     yield
 
 
 @asynccontextmanager
-async def either_context() -> AsyncGenerator[AppState | None, None]:
+async def either_context(_: object) -> AsyncGenerator[AppState | None, None]:
     """Yield a typed state, or nothing."""
     yield None
 
 
 @asynccontextmanager
-async def list_context() -> AsyncGenerator[list[str], None]:
+async def list_context(_: object) -> AsyncGenerator[list[str], None]:
     """Yield what is no state."""
     yield []
 
 
 class ClassContext:
     """A context manager that is a class."""
+
+    def __init__(self, app: object) -> None:
+        self.app = app
 
     async def __aenter__(self) -> AppState:
         return {"pool": Pool(), "cache": {}}
@@ -269,12 +281,12 @@ class ClassContext:
         pass
 
 
-with_lifespan(typed_context)
-with_lifespan(plain_context, untyped)
-with_lifespan(no_context, respond)
-with_lifespan(either_context, Framework())
-with_lifespan(ClassContext, both)
-with_lifespan(list_context)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-with_lifespan(typed_context())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-Lifespan[AppState](with_lifespan(typed_context, respond))
-asgi: Application = with_lifespan(typed_context)
+with_lifespan(respond, typed_context)
+with_lifespan(untyped, plain_context)
+with_lifespan(respond, no_context)
+with_lifespan(Framework(), either_context)
+with_lifespan(both, ClassContext)
+with_lifespan(respond, list_context)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+with_lifespan(respond, typed_context(None))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+Lifespan[AppState](with_lifespan(respond, typed_context))
+asgi: Application = with_lifespan(respond, typed_context)

@@ -83,14 +83,9 @@ class Running(Generic[State]):
 
     async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
         """Call the application with a request; its scope gets a shallow copy of the state."""
-        if scope["type"] == "lifespan":
-            raise RuntimeError(
-                "this application is running already and takes requests only; give the application"
-                " itself to a client that starts it, such as Starlette's TestClient in a `with`"
-            )
         token = _OWNER.set(self)
         try:
-            return await self._recorder(self.lifespan.with_state(scope), receive, send)
+            return await self.lifespan.app(scope, receive, send)
         finally:
             _OWNER.reset(token)
 
@@ -131,7 +126,7 @@ class Running(Generic[State]):
         __tracebackhide__ = True
         if self.violations:
             raise ViolationsFound(self._told(), self.violations)
-        remarks = [f"{each.sentence}. [{each.slug}]" for each in self._validator.remarks]
+        remarks = [f"{each.message}. [{each.rule}]" for each in self._validator.remarks]
         for sentence in (*remarks, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
@@ -148,7 +143,7 @@ class Running(Generic[State]):
 
     def _told(self) -> str:
         """Return the broken rules, a line each, tasks that were left, and the message sequence."""
-        rules = [f"[{each.slug}] {each.sentence}." for each in self.violations]
+        rules = [f"[{each.rule}] {each.message}." for each in self.violations]
         ladders = [sequence(each.entries) for each in self.conversations]
         return "\n".join([*rules, *self._left, "", *ladders]).strip("\n")
 

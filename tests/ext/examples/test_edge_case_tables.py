@@ -26,17 +26,17 @@ DECISIONS = (
         "declines",
         "INFO: a",
         "ERROR: b (with a traceback)",
-        "served: yes, outcome: declined",
+        "served: yes, outcome: unsupported",
     ),
     case("decision", "fails", "raises: StartupFailed no", "served: no, outcome: failed"),
     "\n## Later\n",
     case("decision", "runs", "served: yes, outcome: None", options=":rules: startup-sent"),
 )
 WAYS = {
-    "raises": ("raise", "yes, outcome: declined"),
+    "raises": ("raise", "yes, outcome: unsupported"),
     "fails": ("startup, startup.failed, return", "no, outcome: failed"),
     "crashes": ("startup, startup.complete, raise", "yes, outcome: crashed"),
-    "leaves": ("startup, startup.complete, return", "yes, outcome: left"),
+    "leaves": ("startup, startup.complete, return", "yes, outcome: returned"),
 }
 
 
@@ -77,7 +77,7 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
             ["At first"],
             [
                 "The app declines.",
-                "declined served",
+                "unsupported served",
                 "The server does declines.",
                 "INFO ERROR with traceback",
                 "ours",
@@ -118,13 +118,13 @@ def test_conversations_are_a_tree(tmp_path: Path) -> None:
         assert not built.warnings
         lines = [each.get_text() for each in built.page().select("ul.ways p")]
         assert lines == [
-            "← raise The app raises. declined",
+            "← raise The app raises. unsupported",
             "→ lifespan.startup",
             "← lifespan.startup.failed",
             "← return The app fails. failed",
             "← lifespan.startup.complete",
             "← raise The app crashes. crashed",
-            "← return The app leaves. left",
+            "← return The app leaves. returned",
         ]
         depths = [len(each.find_parents("ul")) for each in built.page().select("ul.ways p")]
         assert depths == [1, 1, 2, 3, 2, 3, 3]
@@ -137,10 +137,10 @@ def test_conversations_are_a_table_too(tmp_path: Path) -> None:
         table = built.page().find("table")
         assert rows(table) == [
             ["Conversation", "Outcome", "Served"],
-            ["The app raises.", "declined", "served"],
+            ["The app raises.", "unsupported", "served"],
             ["The app fails.", "failed", "not served"],
             ["The app crashes.", "crashed", "served"],
-            ["The app leaves.", "left", "served"],
+            ["The app leaves.", "returned", "served"],
         ]
         assert table.find("a")["href"] == "#raises"
 

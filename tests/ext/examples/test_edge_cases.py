@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n```python\n1\n```\n"
 RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
-PRINTED = "served: yes, outcome: left"
+PRINTED = "served: yes, outcome: returned"
 
 
 def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":ours:") -> str:
@@ -150,10 +150,10 @@ def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
 
 def test_facts_are_what_the_programs_print() -> None:
     """Each once, in order; other lines are none, and no outcome is a fact, too."""
-    printed = "INFO: a\nERROR: b: c (with a traceback)\nserved: no, outcome: timed out\nouch: 1"
+    printed = "INFO: a\nERROR: b: c (with a traceback)\nserved: no, outcome: timed_out\nouch: 1"
     again = "ERROR: d (with a traceback)\nraises: OSError no such\nserved: yes\noutcome: None"
     assert edge_cases.facts_of([printed, again, "way: startup, raise"]) == {
-        "outcome": ["timed out", "None"],
+        "outcome": ["timed_out", "None"],
         "served": ["no", "yes"],
         "raises": ["OSError"],
         "log": [("INFO", ""), ("ERROR", " (with a traceback)")],
@@ -163,9 +163,9 @@ def test_facts_are_what_the_programs_print() -> None:
 
 def test_the_facts_of_a_case_end_with_it(tmp_path: Path) -> None:
     """What is printed below the next one, or in another section, is not its own."""
-    other = decision().replace("leaves", "other").replace("outcome: left", "outcome: crashed")
+    other = decision().replace("leaves", "other").replace("outcome: returned", "outcome: crashed")
     with trial(tmp_path, f"\n## B\n{decision()}{other}\n## C\n\n{decision()[-30:]}") as built:
-        assert case(built)["facts"]["outcome"] == ["left"]
+        assert case(built)["facts"]["outcome"] == ["returned"]
     nested = f"\n## B\n{decision()}\n### C\n```python\nprint('raises: X')\n```\n"
     with trial(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
         assert case(built)["facts"]["raises"] == []
@@ -191,7 +191,7 @@ asyncio.run(main())
 ```
 ```{output}
 way: startup, return
-served: yes, outcome: declined
+served: yes, outcome: unsupported
 ```
 """
 

@@ -537,9 +537,9 @@ def test_perl(served: Callable[..., runner.Block]) -> None:
     """
     shown = """
         declines
-        INFO: The application declined lifespan: it returned
+        INFO: The application does not support lifespan: it returned
     """
-    with runner.Session([served(source, shown), served(source, "declined")]) as session:
+    with runner.Session([served(source, shown), served(source, "unsupported")]) as session:
         run = session.run(0)
         assert run.conversations == [[Entry(0, "called", "lifespan"), Entry(0, "returned")]]
         with pytest.raises(runner.ExampleFailed, match="41: The example printed 'declines'"):

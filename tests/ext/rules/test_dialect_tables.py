@@ -22,7 +22,7 @@ def drawn(folder: Path, directive: str) -> list[list[str]]:
 
 
 def test_the_keys_of_a_scope_stand_in_a_table(tmp_path: Path) -> None:
-    """All values that `lifespec.scope` gives are there; what a text calls optional is."""
+    """All values that `lifespec.lifespan_scope` gives are there; what a text calls optional is."""
     assert drawn(tmp_path, "{keys} pagi 0.3") == [
         ["Key", "Value", "In the scope"],
         ['scope["type"]', '"lifespan"', "always"],

@@ -61,7 +61,7 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 FACTS = {
-    "outcome": re.compile(r"\boutcome: ([a-z ]+|None)$", re.MULTILINE),
+    "outcome": re.compile(r"\boutcome: ([a-z_]+|None)$", re.MULTILINE),
     "served": re.compile(r"^served: (yes|no)\b", re.MULTILINE),
     "raises": re.compile(r"^raises: (\w+)", re.MULTILINE),
     "log": re.compile(r"^(DEBUG|INFO|WARNING|ERROR): .*?(| \(with a traceback\))$", re.MULTILINE),

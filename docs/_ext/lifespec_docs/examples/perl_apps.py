@@ -82,8 +82,8 @@ def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[t
 async def _live(app: Pipe, requests: int) -> None:
     """Serve it, as one process alone."""
     try:
-        scope = validate.scope("pagi", "0.3")
-        async with server.Lifespan(trace.record(app), scope) as lifespan:
+        scope = validate.lifespan_scope("pagi 0.3")
+        async with server.Lifespan(trace.record(app), scope=scope) as lifespan:
             for number in range(1, requests + 1):
                 path = {"type": "http", "method": "GET", "path": f"/{number}"}
                 request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})

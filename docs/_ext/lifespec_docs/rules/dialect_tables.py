@@ -1,6 +1,6 @@
 """What the pages of the dialects draw from our tables: the scope's keys, and the events.
 
-    {keys} pagi 0.3         the keys of its scope, as `lifespec.scope` makes them
+    {keys} pagi 0.3         the keys of its scope, as `lifespec.lifespan_scope` makes them
     {events} pagi 0.3       its events, and their keys
     {compared}              what is in the scope, and which events there are, in each text
 
@@ -204,7 +204,7 @@ def _keys(dialects: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
     for key in dialects:
         family, _, version = key.partition(" ")
         for worker in (1, 2, None) if DIALECTS[key].workers else (None,):
-            scope = validate.scope(family, version, worker=worker)
+            scope = validate.lifespan_scope(f"{family} {version}", worker=worker)
             for path, value in _flat(scope, DIALECTS[key].envelope):
                 found.setdefault(path, {})[json.dumps(value)] = None
     return {path: list(values) for path, values in found.items()}

@@ -244,14 +244,14 @@ def _kept(matter: Matter) -> Told:
     """Hear the judge of `lifespec.validate`; see the state's keys at the end as well."""
     seen = matter.last
     violations, remarks = (
-        [each for each in found if (each.party, each.slug) == ("application", matter.slug)]
+        [each for each in found if (each.role, each.rule) == ("application", matter.slug)]
         for found in (seen.violations, seen.remarks)
     )
     if violations:
-        return Told("broken", f"{violations[0].sentence}.")
+        return Told("broken", f"{violations[0].message}.")
     if remarks:
         only_silent = "must" in rules()[matter.slug].levels.get(matter.dialect, "")
-        return Told("unspecified" if only_silent else "broken", f"{remarks[0].sentence}.")
+        return Told("unspecified" if only_silent else "broken", f"{remarks[0].message}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
     if keys and matter.slug == "state-keys-text":
         return Told("broken", f"At the end the state had the key {keys[0]!r}.")

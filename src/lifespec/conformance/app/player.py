@@ -50,7 +50,7 @@ def _outside() -> None:
 
 def scope_of(dialect: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scope of a `call`: that of the text, with these keys, without those of false."""
-    scope = validate.scope(*dialect.split(" "))
+    scope = validate.lifespan_scope(dialect)
     envelope = scope.get(validate.DIALECTS[dialect].envelope, {})
     for key, value in keys.items():
         part = envelope if key in _IN_ENVELOPE else scope

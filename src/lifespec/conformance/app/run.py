@@ -119,5 +119,5 @@ def _look(app: Application) -> None:
         raise cases.Unchecked(
             f"this cannot be called with scope, receive and send ({error}): if it makes an"
             " application, give --factory; if it is a two-callable (legacy) one, name what"
-            " lifespec.single_callable makes of it"
+            " lifespec.double_to_single_callable makes of it"
         ) from None
