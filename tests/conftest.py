@@ -22,8 +22,11 @@ __all__: list[str] = []
 
 for name in LOUD:
     os.environ.pop(name, None)
-# What a shell starts in the background ignores Ctrl-C; so would the programs that are to hear it.
+# What a shell starts in the background ignores Ctrl-C, and what nohup starts ignores the end of its
+# terminal; so would the programs that are to hear them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
 # Real servers and brokers, type checkers, the built site, and what wants a processor for itself.
