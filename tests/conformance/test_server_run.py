@@ -127,9 +127,9 @@ def test_a_request_is_open_until_it_is_released() -> None:
 
 
 def test_a_port_is_tried() -> None:
-    """While the server listens a connection is accepted, and then no more."""
+    """While the server serves a request is answered, and then no connection is accepted."""
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
-    assert seen.knocks[1:] == [True, False]
+    assert seen.knocks[1:] == ["answered", "refused"]
 
 
 def test_the_port_of_another_is_not_tried() -> None:

@@ -87,7 +87,7 @@ DOINGS: Mapping[str, Verb] = MappingProxyType(
         "wait": Verb("seconds", _ON_SERVER, "wait that many seconds"),
         "stop": Verb("", _ON_SERVER, "send SIGTERM to the process that was started"),
         "interrupt": Verb("", _ON_SERVER, "send it SIGINT"),
-        "knock": Verb("", _ON_SERVER, "try to connect to its port"),
+        "knock": Verb("", _ON_SERVER, "try to connect to its port and to be answered"),
         "occupy": Verb("", _ON_SERVER, "listen on its port before it is started"),
         "workers": Verb("", _ON_SERVER, "wait until each worker has called the application"),
     }
@@ -252,7 +252,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "no connection after": Phrase(
             argument=False,
             parties=_ON_SERVER,
-            says="no connection is accepted while the application handles lifespan.shutdown",
+            says="no connection is served while the application handles lifespan.shutdown",
         ),
         "waits": Phrase(
             argument=False,

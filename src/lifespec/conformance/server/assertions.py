@@ -251,12 +251,21 @@ def _no_request_after(seen: Seen, _: str) -> Judged:
 
 
 def _no_connection_after(seen: Seen, _: str) -> Judged:
-    """Hold that nobody could connect while the application handled shutdown."""
+    """Hold that no connection was served while the application handled shutdown.
+
+    The system completes a connection to a socket that listens, also if the server accepts it no
+    more.  The specifications speak of the server.
+    """
     seen.first("received", "lifespan.shutdown")
     if not seen.knocks:
         raise Beside("It has no port of its own.")
-    if any(seen.knocks):
-        return Judged(held=False, actual="A connection was accepted after shutdown had come.")
+    if "answered" in seen.knocks:
+        return Judged(held=False, actual="A request was answered after shutdown had come.")
+    if "unanswered" in seen.knocks:
+        raise Unspecified(
+            "After shutdown had come, clients could connect, as the socket still listened; a"
+            " request was not answered."
+        )
     return Judged(held=True, actual="A connection was refused after shutdown had come.")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,6 +20,7 @@ __all__ = [
     "Answer",
     "Beside",
     "Judged",
+    "Knock",
     "Line",
     "Seen",
     "Unspecified",
@@ -41,6 +42,9 @@ _MARGIN = " \t|+-"  # with which groups of exceptions draw their lines
 _FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 _HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 PATIENCE = 10.0  # seconds in which a server does something, where nothing else is said
+
+# What becomes of a connection to the server's port, and of a request on it.
+Knock = Literal["refused", "unanswered", "answered"]
 
 
 class Answer(NamedTuple):
@@ -89,7 +93,7 @@ class Seen:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
-    knocks: list[bool] = field(default_factory=list)
+    knocks: list[Knock] = field(default_factory=list)
     client: bool = False
     limit: float = PATIENCE
     dialect: str = "asgi 2.0"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
 from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import LIFESPAN, Seen
+from lifespec.conformance.server.observation import LIFESPAN, Knock, Seen
 from lifespec.conformance.server.process import FLOOD, Subject
 
 if TYPE_CHECKING:
@@ -133,9 +133,9 @@ class Trial:
         until(lambda: self.subject.ask("/", TRAFFIC) and not self.running(), TRAFFIC)
 
     def knock(self, _: Action) -> None:
-        """Try to connect, where the port is the server's own."""
+        """Try to connect, and to be answered, where the port is the server's own."""
         if not isinstance(self.subject, Delivered):
-            self.seen.knocks.append(_connects(self.subject.port))
+            self.seen.knocks.append(_knock(self.subject.port))
 
     def open(self, doing: Action) -> None:
         """Begin a request, and wait until the application holds it."""
@@ -174,11 +174,15 @@ class Trial:
         self.seen.ended = None if self.seen.status is None else time.monotonic()
 
 
-def _connects(port: int) -> bool:
-    """Return whether a connection to a port is accepted."""
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=TRAFFIC):
-        return True
-    return False
+def _knock(port: int) -> Knock:
+    """Return what becomes of a connection to a port, and of a request on it."""
+    end: Knock = "refused"
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), TRAFFIC) as connection:
+        end = "unanswered"
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        if connection.recv(1):
+            end = "answered"
+    return end
 
 
 _DOINGS: dict[str, Callable[[Trial, Action], object]] = {
