@@ -1,5 +1,6 @@
 """The site as a browser shows it: both languages, a phone's width, and no word to another host."""
 
+import json
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -165,9 +166,13 @@ PROSE += [f"h{level}" for level in range(1, 7)]
 CODE = re.compile(r"(<(pre|script|style)\b[^>]*>).*?(</\2>)", re.DOTALL)
 NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",
-    "PASS", "FAIL", "WARN", "INFO", "SKIP", "trio", "worker",
+    "PASS", "FAIL", "WARN", "INFO", "SKIP",
 }  # fmt: skip
 WORD = re.compile("[A-Za-z]+")
+RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
+for record in RECORDS.glob("*.json"):  # what was measured has a name
+    for subject in json.loads(record.read_text(encoding="utf-8")).get("subjects", []):
+        NAMES.update(WORD.findall(subject["name"]))
 MEASURED = re.compile(  # a name, and its version or in a measure the time it took
     r"\b(?:import )?[a-z_-]+(?:\(\))?(?: \d+\.\d+\.\d+)?\s+[\d.,]+\s[mµ]s\b"
     r"|\b[a-z_-]+ \d+\.\d+\.\d+\b"
