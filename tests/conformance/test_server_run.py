@@ -1,5 +1,6 @@
 """A case is played with a server's process: steps, waits, their limits, and the end."""
 
+import socket
 import sys
 import threading
 import time
@@ -130,6 +131,23 @@ def test_a_port_is_tried() -> None:
     """While the server serves a request is answered, and then no connection is accepted."""
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
     assert seen.knocks[1:] == ["answered", "refused"]
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_a_connection_without_an_answer(*, accepts: bool) -> None:
+    """The system completes a connection to a socket that listens, whoever accepts it or not."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def close() -> None:
+            with listening.accept()[0] as connection:
+                connection.recv(1000)
+
+        closing = threading.Thread(target=close)
+        if accepts:
+            closing.start()
+        assert server_run._knock(listening.getsockname()[1]) == "unanswered"
+        if accepts:
+            closing.join(LIMIT)
 
 
 def test_the_port_of_another_is_not_tried() -> None:
