@@ -86,6 +86,20 @@ def test_limit_swallowed() -> None:
         limited(stubborn)
 
 
+def test_limit_of_a_function_that_is_over() -> None:
+    """A limit that nobody has taken back strikes nobody else, and stops."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def enter() -> None:
+        limits.limited(0.02).__enter__()
+
+    enter()
+    end = time.monotonic() + 0.2
+    while time.monotonic() < end:
+        pass
+    assert signal.getsignal(signal.SIGALRM) == before
+
+
 def test_limit_in_thread() -> None:
     """All that holds in a thread, too, where no signal arrives."""
     assert [type(error) for error in elsewhere(lambda: limited(stubborn))] == [limits.LimitPassed]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from ctypes import c_ulong, py_object, pythonapi
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 __all__ = ["LimitPassed", "limited"]
 
@@ -19,34 +21,59 @@ class LimitPassed(KeyboardInterrupt):
     """The program ran too long: asyncio lets a KeyboardInterrupt through, whatever task runs."""
 
 
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> AbstractContextManager[None]:
     """Raise LimitPassed in what runs longer, and again each second should it be swallowed."""
     main = threading.current_thread() is threading.main_thread()
-    with _alarm(seconds) if main and hasattr(signal, "setitimer") else _watchdog(seconds):
-        yield
+    return _Alarm(seconds) if main and hasattr(signal, "setitimer") else _watchdog(seconds)
 
 
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    def ring(*_: object) -> None:
+class _Alarm(AbstractContextManager[None]):
+    """A limit by the process's alarm clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def __enter__(self) -> None:
+        here = inspect.currentframe()
+        self.owner = here.f_back if here else None
+        self.began = time.monotonic()
+        self.left, self.interval = signal.setitimer(signal.ITIMER_REAL, 0)
+        self.handler = signal.signal(signal.SIGALRM, self.ring)
+        try:  # on a busy machine it may ring at once
+            signal.setitimer(signal.ITIMER_REAL, self.seconds, 1.0)
+        except LimitPassed:
+            self.stop()
+            raise
+
+    def ring(self, _: int, frame: FrameType | None) -> None:
+        """Raise LimitPassed, unless the function that has set the limit is over.
+
+        A second ring can strike before the first one's exception has reached __exit__, which then
+        never runs; the third would strike anybody.
+        """
+        while frame and frame is not self.owner:
+            frame = frame.f_back
+        if not frame:
+            self.stop()
+            return
         raise LimitPassed
 
-    began = time.monotonic()
-    left, interval = signal.setitimer(signal.ITIMER_REAL, 0)
-    handler = signal.signal(signal.SIGALRM, ring)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # on a busy machine it may ring at once
-        yield
-    finally:
+    def __exit__(self, *_: object) -> None:
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            self.stop()
         finally:  # even if it rang just now
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, handler)
-        if left:  # somebody else, pytest-timeout say, waits for the same bell
-            left -= time.monotonic() - began
-            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), interval)
+            self.stop()
+            self.owner = None
+
+    def stop(self) -> None:
+        """Stop the clock, and set it again for whoever waited for it before, say pytest-timeout."""
+        if signal.getsignal(signal.SIGALRM) != self.ring:
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self.handler)
+        if self.left:
+            left = self.left - (time.monotonic() - self.began)
+            signal.setitimer(signal.ITIMER_REAL, max(left, 0.001), self.interval)
 
 
 @contextmanager
