@@ -1,6 +1,7 @@
 """An application in another language, here Python all the same, behind lines of JSON."""
 
 import asyncio
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -420,7 +421,7 @@ def test_a_command_that_starts_the_program(
         f"{PROGRAM}{LIVE}\nopen('pid', 'w').write(str(os.getpid()))\nasyncio.run(main())\n"
     )
     monkeypatch.chdir(tmp_path)
-    words = f"{'setsid ' * leaves}{sys.executable} {path}; true"
+    words = f"{'setsid ' * leaves}{shlex.join([sys.executable, str(path)])}; true"
     began = time.monotonic()
     with Pipe(["sh", "-c", words], 20) as program:
         assert [each["type"] for each in serve(program, {"type": "lifespan"}, *EVENTS)] == [
