@@ -302,6 +302,7 @@ def test_a_report_is_in_the_readers_language(
 ) -> None:
     """That of the locale, or the one that is asked for; files are in English."""
     monkeypatch.setenv("LC_ALL", locale)
+    monkeypatch.setenv("PYTHONUTF8", "1")  # that of a locale that is not installed is ASCII
     _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
     assert {word for word in ("verdict ", "规则") if word in out} == {wanted}
     assert '"verdict": "fail"' in Path("found.json").read_text()
