@@ -301,8 +301,9 @@ def test_a_report_is_in_the_readers_language(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """That of the locale, or the one that is asked for; files are in English."""
-    monkeypatch.setenv("LC_ALL", locale)
-    monkeypatch.setenv("PYTHONUTF8", "1")  # that of a locale that is not installed is ASCII
+    monkeypatch.delenv("LC_ALL")  # a locale that is not installed would make paths ASCII
+    monkeypatch.setenv("LC_CTYPE", "C.UTF-8")
+    monkeypatch.setenv("LC_MESSAGES", locale)
     _, out, _ = ended("check", "app", "shop:leaves", *arguments, "--json", "found.json")
     assert {word for word in ("verdict ", "规则") if word in out} == {wanted}
     assert '"verdict": "fail"' in Path("found.json").read_text()
