@@ -154,6 +154,11 @@ def test_event_without_type() -> None:
     assert types == ["lifespan", "{}", "{'type': 1}", ""]
 
 
+async def within_the_loop(app: Callable[..., Any]) -> None:
+    """Call an application where the clock of the loop is known."""
+    await served(app)
+
+
 def test_raised() -> None:
     """An exception is recorded with class and text and goes through unchanged."""
     raised = ValueError("no")
@@ -163,7 +168,7 @@ def test_raised() -> None:
 
     recorder = trace.record(app)
     with pytest.raises(ValueError, match="no") as caught:
-        clock.run(served(recorder))
+        clock.run(within_the_loop(recorder))
     assert caught.value is raised
     assert recorder.conversations[0].entries[1] == Entry(0.0, "raised", "ValueError", "no")
 
@@ -176,7 +181,7 @@ def test_raised_beyond_exception() -> None:
 
     recorder = trace.record(app)
     with pytest.raises(SystemExit):
-        clock.run(served(recorder))
+        clock.run(within_the_loop(recorder))
     assert recorder.conversations[0].entries[1] == Entry(0.0, "raised", "SystemExit", "3")
 
 
