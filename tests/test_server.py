@@ -891,7 +891,7 @@ async def test_child_receives_after_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "message", "slug"),
+    ("before", "message", "rule_id"),
     [
         ([], {"type": "lifespan.started"}, "events-known"),
         ([], {"type": "lifespan.startup"}, "events-known"),
@@ -912,7 +912,7 @@ async def test_child_receives_after_the_end() -> None:
         ([STARTED, "stop", STOPPED], NOT_STOPPED, "shutdown-answered-once"),
     ],
 )
-async def test_refused(before: list[Any], message: Any, slug: str) -> None:
+async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
     """What does not belong there is refused, names its rule, and leaves all as it was."""
     talk = Conversation(correct)
     talk.offer("lifespan.startup")
@@ -925,15 +925,15 @@ async def test_refused(before: list[Any], message: Any, slug: str) -> None:
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
         await talk.sent(message)
-    assert caught.value.rule == slug
-    if slug == "events-known":
+    assert caught.value.rule == rule_id
+    if rule_id == "events-known":
         sentence = f"The application sent {message!r}"
     else:
         stage = message["type"].split(".")[1]
         early = stage == "shutdown" and "stop" not in before
         was = "not requested yet" if early else "already answered"
         sentence = f"{stage} was {was}: {message['type']} was refused"
-    assert str(caught.value) == f"{sentence} [{slug}]"
+    assert str(caught.value) == f"{sentence} [{rule_id}]"
     assert vars(talk) == as_it_was
 
 
