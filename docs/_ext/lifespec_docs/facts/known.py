@@ -228,7 +228,7 @@ def _counts(root: Path) -> Iterator[tuple[str, Value]]:
     counted = {
         "rules": (rules, ""),
         "cases": (cases, ""),
-        "specifications": (validate.DIALECTS, ""),
+        "specifications": (validate.SPECS, ""),
         "events": (validate.EVENTS, ""),
         "outcomes": (typing.get_args(server.Outcome), ""),
         "phases": (typing.get_args(server.Phase), ""),
