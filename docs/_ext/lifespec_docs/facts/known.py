@@ -234,8 +234,8 @@ def _counts(root: Path) -> Iterator[tuple[str, Value]]:
         "phases": (typing.get_args(server.Phase), ""),
         "sentences": (sentences, SENTENCES),
         **{
-            name: (_record(root, name)["subjects"], f"docs/matrix/{name}.json")
-            for name in ("servers", "drivers")
+            name: (_record(root, file)["subjects"], f"docs/matrix/{file}.json")
+            for name, file in (("servers", "servers"), ("clients", "drivers"))
         },
     }
     for name, (things, file) in counted.items():
