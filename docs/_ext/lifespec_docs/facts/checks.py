@@ -30,6 +30,7 @@ __all__ = ["EXCEPTIONS", "Found", "excused", "in_docstrings", "in_doctree", "set
 
 logger = logging.getLogger(__name__)
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
+TYPED = "typed.txt"  # beside the doctrees: what the pages that were read have typed
 SHELL = {"sh", "shell", "bash", "console"}
 DOCSTRING_LITERAL = re.compile(r"``?([^`]+)``?")
 DOCSTRING_EVENT = re.compile(r"(?<![\w.`\"])lifespan\.(?:startup|shutdown)[\w.]*\w")
@@ -48,7 +49,7 @@ class Found(NamedTuple):
 def in_doctree(doctree: nodes.document) -> Iterator[Found]:
     """Yield what is not known, and what is typed, on a page."""
     blocks = list(doctree.findall(nodes.literal_block))
-    own = {word for block in blocks for word in words(block.astext())}
+    own = {word for block in blocks for word in words(block.astext()) | _files(block)}
     for literal in doctree.findall(nodes.literal):
         if "fact" not in literal.parent.get("classes", ()):
             for name in names().faults(literal.astext(), own, _before(literal)):
@@ -59,6 +60,12 @@ def in_doctree(doctree: nodes.document) -> Iterator[Found]:
     for node in doctree.findall(_is_prose):
         for fact in typed(_prose(node)):
             yield Found("typed", fact.what, str(fact), node, fact.true)
+
+
+def _files(block: nodes.literal_block) -> set[str]:
+    """Return the modules that a block is for those below it."""
+    stems = {name.removeprefix("file-") for name in block["classes"] if name[:5] == "file-"}
+    return stems | {stem.replace("-", "_") for stem in stems}
 
 
 def _before(literal: nodes.Node) -> str:
@@ -142,17 +149,22 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
     name = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
     for found in excused(name, in_doctree(doctree)):
         place = found.place if isinstance(found.place, nodes.Node) else app.env.docname
-        logger.warning("%s", found.sentence, location=_placed(place))
+        if found.kind == "name":
+            logger.warning("%s", found.sentence, location=place)
+        else:
+            line = place.line if isinstance(place, nodes.Element) else 1
+            told = f"{name}:{line}: {found.sentence}\n"
+            with Path(app.doctreedir, TYPED).open("a", encoding="utf-8") as file_:
+                file_.write(told)
 
 
-def _placed(place: nodes.Node | str) -> nodes.Node | str:
-    """Return the node, or the one around it, that has a line."""
-    while isinstance(place, nodes.Node) and place.line is None and place.parent is not None:
-        place = place.parent
-    return place
+def forget(app: Sphinx) -> None:
+    """Begin a new list."""
+    Path(app.doctreedir, TYPED).unlink(missing_ok=True)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the check."""
+    app.connect("builder-inited", forget)
     app.connect("doctree-read", check)
     return {"version": "1", "parallel_read_safe": True}

@@ -60,6 +60,19 @@ EVENTS = {
     "websocket.disconnect", "websocket.close",
 }  # fmt: skip
 
+# Names of programs that are not installed here, each with the place where it is defined.
+ELSEWHERE = {
+    "EventSource": "HTML Standard, section 9.2",
+    "FastAPI": "fastapi/applications.py",
+    "lifespan.cleanup": "the second event until 2018-10-15, django/asgiref#63",
+    "libfuture-asyncawait-perl": "a package of Debian",
+    "libio-async-perl": "a package of Debian",
+    "add_event_handler": "fastapi/applications.py, until Starlette 1.0 in starlette/routing.py",
+    "on_event": "fastapi/applications.py, until Starlette 1.0 in starlette/routing.py",
+    "on_shutdown": "fastapi/applications.py, until Starlette 1.0 in starlette/routing.py",
+    "on_startup": "fastapi/applications.py, until Starlette 1.0 in starlette/routing.py",
+}
+
 PINNED = re.compile(r"^([\w-]+)==", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
 DEFINED = re.compile(r"\b([A-Za-z_]\w*)\s*[=:(]")
@@ -71,7 +84,7 @@ KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")
 PATH = re.compile(r"[\w.*-]+(?:/[\w.*-]+)*/?")
 FILE = re.compile(r"[\w-]+\.(?:py|toml|md|rst|po|json|txt|lock)")
 COMMENT = re.compile(r"\s+#.*")
-STRING = re.compile(r'"[^"]*"')
+STRING = re.compile(r""" "[^"]*" | '[^']*' """, re.VERBOSE)
 # A name of Python: with an underscore, with two capitals, or where it is called or given.
 NAME = re.compile(
     r"(?<![\w$-])(?<!def )"
@@ -94,7 +107,7 @@ class Unknown(NamedTuple):
 
 def words(text: str) -> set[str]:
     """Return the words of a program: what a page defines there it can name."""
-    return set(WORD.findall(text))
+    return {word for kind in (WORD, OPTION, FILE, EVENT) for word in kind.findall(text)}
 
 
 @lru_cache(maxsize=1)
@@ -123,17 +136,22 @@ class Names:
     def _faults(self, literal: str, own: Collection[str], before: str) -> Iterator[Unknown]:
         if OUTCOME.search(before) and WORD.fullmatch(literal):
             yield from _looked_up("outcome", literal, typing.get_args(server.Outcome), own)
-        yield from self._command(literal)
+        yield from self._command(literal, own)
         for event in EVENT.findall(literal):
             yield from self._event(event, own)
         for key in ("".join(found) for found in KEY.findall(literal)):
             yield from _looked_up("key", key, self.keys, own)
         for name in ENVIRONMENT.findall(literal):
             yield from _looked_up("environment variable", name, self.sources, own)
+        yield from self._whole(literal, own)
+
+    def _whole(self, literal: str, own: Collection[str]) -> Iterator[Unknown]:
+        """Look up a literal that is one name of the project, or the names of Python in it."""
         if KEBAB.fullmatch(literal):
             yield from _looked_up("rule, case or package", literal, self.kebab, own)
         elif FILE.fullmatch(literal):
-            yield from _looked_up("file", literal, self.files, own, literal.partition(".")[0])
+            if literal.partition(".")[0] not in own:  # a module that the page runs
+                yield from _looked_up("file", literal, self.files, own)
         elif PATH.fullmatch(literal) and "/" in literal:
             yield from self._path(literal)
         else:
@@ -142,13 +160,15 @@ class Names:
                     yield from _looked_up("name", name, self.python, own)
 
     def _event(self, event: str, own: Collection[str]) -> Iterator[Unknown]:
-        first, attribute = event.split(".")[:2]
-        if first == "lifespan" and attribute in self.attributes:
+        first, attribute, *more = event.split(".")
+        called = attribute in self.attributes and not (
+            more and attribute in {"startup", "shutdown"}
+        )
+        if first == "lifespan" and called:
             return
-        if event != "lifespan.state":
-            yield from _looked_up("event", event, {*validate.EVENTS, *EVENTS}, own, attribute)
+        yield from _looked_up("event", event, {*validate.EVENTS, *EVENTS}, own)
 
-    def _command(self, literal: str) -> Iterator[Unknown]:
+    def _command(self, literal: str, own: Collection[str] = ()) -> Iterator[Unknown]:
         """Look up the options of a literal, and what `lifespec` or `make` is told."""
         literal = COMMENT.sub("", literal)
         given = literal.removeprefix("python -m ").removeprefix(".venv/bin/")
@@ -161,7 +181,7 @@ class Names:
             yield from self._of_lifespec(rest)
         else:
             for option in OPTION.findall(literal):
-                yield from _looked_up("option", option, self.options, ())
+                yield from _looked_up("option", option, self.options, own)
 
     def _of_lifespec(self, rest: str) -> Iterator[Unknown]:
         ours, _, _ = rest.partition(" -- ")
@@ -277,7 +297,10 @@ class Names:
     def files(self) -> set[str]:
         """The names of the project's files, without folders."""
         paths = [path for name in TOP for path in _files(self.root / name)]
-        return {path.name for path in [*paths, *self.root.iterdir()]}
+        made = {word for path in _files(self.root / "src") for word in _code(path)}
+        return {path.name for path in [*paths, *self.root.iterdir()]} | set(
+            filter(FILE.match, made)
+        )
 
 
 def _code(path: Path) -> set[str]:
@@ -297,9 +320,9 @@ def _code(path: Path) -> set[str]:
 
 
 def _looked_up(
-    kind: str, name: str, known: Collection[str], own: Collection[str], short: str = ""
+    kind: str, name: str, known: Collection[str], own: Collection[str]
 ) -> Iterator[Unknown]:
-    if name not in known and (short or name) not in own:
+    if name not in known and name not in own and name not in ELSEWHERE:
         yield Unknown(kind, name, _like(name, known))
 
 
