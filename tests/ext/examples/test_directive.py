@@ -111,7 +111,7 @@ def test_a_block_is_a_file_for_real_blocks_below_it(tmp_path: Path) -> None:
     settings = "{.file-pyproject}\n```toml\n[tool]\n```\n\n"
     look = "{.real}\n```python\nimport shop\nprint(shop.pool)\n```\n```{output}\n2\n```\n\n"
     page = f"{shop % 1}{shop % 2}{settings}{look}```python\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         *_, real, virtual = directive.blocks(built.app.env)["index"]
         assert real.named == (("shop.py", "pool = 2\n"), ("pyproject.toml", "[tool]\n"))
         assert virtual.named == ()
@@ -123,7 +123,7 @@ def test_a_block_of_tests(tmp_path: Path) -> None:
     page = (
         "{.real .pytest}\n```python\ndef test_one():\n    pass\n```\n```{output}\n1 passed\n```\n"
     )
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert only(built).pytest
         assert not built.warnings
 
