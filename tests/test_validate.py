@@ -267,7 +267,9 @@ def test_scope(spec: str, version: str, more: Any, expected: dict[str, Any]) -> 
 
 def test_unknown_text() -> None:
     """A text that there is not is answered with those that there are."""
-    with pytest.raises(ValueError, match=r"there is no text 'http 1.1'; there are asgi 1.0, "):
+    with pytest.raises(
+        ValueError, match=r"there is no specification 'http 1.1'; there are asgi 1.0, "
+    ):
         validate.lifespan_scope("http 1.1")
 
 

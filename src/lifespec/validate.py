@@ -263,7 +263,7 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     row = SPECS.get(spec)
     if row is None:
         known = ", ".join(SPECS)
-        raise ValueError(f"there is no text {spec!r}; there are {known}")
+        raise ValueError(f"there is no specification {spec!r}; there are {known}")
     fresh: dict[str, Any] = {"type": "lifespan"}
     if row.envelope:
         fresh[row.envelope] = dict(row.versions)
