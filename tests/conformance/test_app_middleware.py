@@ -226,5 +226,5 @@ def test_the_specification_that_is_checked() -> None:
     found = check(lambda app: app, "amgi")
     assert found.spec == "amgi 2.0"
     assert found.findings == check(lambda app: app, "amgi 2.0").findings != ()
-    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+    with pytest.raises(Unchecked, match="there is no specification 'wsgi'"):
         check(lambda app: app, "wsgi")

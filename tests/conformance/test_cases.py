@@ -352,7 +352,7 @@ def test_texts(name: str) -> None:
 
 def test_a_text_that_there_is_not() -> None:
     """The sentence says which there are."""
-    with pytest.raises(Unchecked, match=r"there is no text 'asgi 3\.0': name asgi 1\.0, "):
+    with pytest.raises(Unchecked, match=r"there is no specification 'asgi 3\.0': name asgi 1\.0, "):
         cases.text("asgi 3.0")
 
 

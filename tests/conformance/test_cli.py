@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_written(
         (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
         (
             ["app", "shop:live", "--spec", "asgi 3.0"],
-            f"there is no text 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
+            f"there is no specification 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
         ),
         (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
         (

@@ -172,7 +172,7 @@ def text(name: str) -> str:
     """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
     newest = {each.split(" ")[0]: each for each in SPECS}
     if name not in {*SPECS, *newest}:
-        raise Unchecked(f"there is no text {name!r}: name {', '.join([*SPECS, *newest])}")
+        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *newest])}")
     return newest.get(name, name)
 
 

@@ -18,13 +18,14 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
+from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, writing
 from lifespec.conformance.report import formats
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
-from lifespec.conformance.server.process import PLACES, OfPerl, Subject
+from lifespec.conformance.server.process import PLACES
 from lifespec.conformance.texts import Unchecked, unknown
 from lifespec.validate import SPECS
 
@@ -137,18 +138,9 @@ def _add_server(subjects: Any) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    words, text = tuple(arguments.command), arguments.spec
-    if arguments.broker:
-        options = text, arguments.workers, arguments.limit
-        return _check_server(brokers.job(words, arguments.broker, *options), arguments)
-    if text.startswith("amgi "):
-        raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
-    begins = OfPerl if text.startswith("pagi ") else Subject
-    job = server_check.Job(words, text, arguments.workers, arguments.limit, begins=begins)
+    words, text = arguments.command, arguments.spec
+    job = server_job(words, text, arguments.workers, arguments.broker or "", arguments.limit)
     return _check_server(job, arguments)
-
-
-_BROKERS = " or ".join(brokers.BROKERS)
 
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
