@@ -16,11 +16,13 @@ from lifespec.conformance.server.process import OfPerl, Subject
 from lifespec.conformance.texts import Unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from typing import Any
 
-    from lifespec.conformance.app.middleware import Middleware
-    from lifespec.conformance.app.run import Application
     from lifespec.conformance.report.model import Report
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+    Middleware = Callable[[Application], Application]
 
 __all__ = ["check_app", "check_middleware", "check_server", "server_job"]
 
