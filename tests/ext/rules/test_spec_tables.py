@@ -1,0 +1,144 @@
+"""What a spec's page draws from the tables of the judge."""
+
+from pathlib import Path
+
+import pytest
+
+from lifespec.validate import EVENTS, SPECS
+from lifespec_docs.rules import spec_tables
+from trial import Trial
+
+__all__: list[str] = []
+
+
+def drawn(folder: Path, directive: str) -> list[list[str]]:
+    """Return the cells of the table that a directive draws, row by row."""
+    with Trial(folder, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
+        assert not trial.warnings
+        return [
+            [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
+            for row in trial.page().select("table.drawn tr")
+        ]
+
+
+def test_the_keys_of_a_scope_stand_in_a_table(tmp_path: Path) -> None:
+    """All values that `lifespec.lifespan_scope` gives are there; what a text calls optional is."""
+    assert drawn(tmp_path, "{keys} pagi 0.3") == [
+        ["Key", "Value", "In the scope"],
+        ['scope["type"]', '"lifespan"', "always"],
+        ['scope["pagi"]["version"]', '"0.3"', "always"],
+        ['scope["pagi"]["spec_version"]', '"0.3"', "optional"],
+        ['scope["pagi"]["is_worker"]', "1 , 0", "optional"],
+        ['scope["pagi"]["worker_num"]', "1 , 2", "optional"],
+        ['scope["state"]', "{}", "optional"],
+    ]
+
+
+def test_several_texts_stand_in_one_table(tmp_path: Path) -> None:
+    """Their values stand side by side; what is not optional there is always there."""
+    assert drawn(tmp_path, "{keys} amgi 1.0, amgi 2.0")[1:] == [
+        ['scope["type"]', '"lifespan"', "always"],
+        ['scope["amgi"]["version"]', '"1.0" , "2.0"', "always"],
+        ['scope["amgi"]["spec_version"]', '"1.0" , "2.0"', "always"],
+        ['scope["state"]', "{}", "optional"],
+    ]
+
+
+def test_a_text_without_envelope_has_one_key(tmp_path: Path) -> None:
+    """Lifespan 1.0 lists nothing but the type."""
+    assert drawn(tmp_path, "{keys} asgi 1.0")[1:] == [['scope["type"]', '"lifespan"', "always"]]
+
+
+def test_the_events_of_a_text_stand_in_a_table(tmp_path: Path) -> None:
+    """With who sends them, and the keys beside the type."""
+    head, *rows = drawn(tmp_path, "{events} asgi 2.0")
+    assert head == ["Event", "Sent by", "Keys beside the type"]
+    assert [row[:2] for row in rows] == [[event.type, event.sender] for event in EVENTS.values()]
+    assert [row[2] for row in rows if row[0].endswith(".failed")] == ['message , by default ""'] * 2
+    assert {row[2] for row in rows if not row[0].endswith(".failed")} == {spec_tables.NONE}
+
+
+def test_a_text_without_failures_has_four_events(tmp_path: Path) -> None:
+    """Lifespan 1.0 has no answer that says no."""
+    assert [row[0] for row in drawn(tmp_path, "{events} asgi 1.0")[1:]] == [
+        "lifespan.startup",
+        "lifespan.startup.complete",
+        "lifespan.shutdown",
+        "lifespan.shutdown.complete",
+    ]
+
+
+def test_the_texts_stand_side_by_side(tmp_path: Path) -> None:
+    """Those of one shape share a column; the first column is keys, and words of ours."""
+    head, *rows = drawn(tmp_path, "{compared}")
+    assert head == [
+        "",
+        "lifespan 1.0 (ASGI)",
+        "lifespan 2.0 (ASGI)",
+        "AMGI 1.0 and 2.0",
+        "PAGI 0.3",
+    ]
+    found = {row[0]: row[1:] for row in rows}
+    assert list(found) == list(spec_tables.HEADS)
+    assert found["versions under"] == [spec_tables.NONE, "asgi", "amgi", "pagi"]
+    assert found["spec_version"] == [
+        spec_tables.NONE,
+        '"2.0" ; optional',
+        '"1.0" , "2.0" ; always',
+        '"0.3" ; optional',
+    ]
+    assert found["worker_num"] == [*[spec_tables.NONE] * 3, "1 , 2 ; optional"]
+    default = 'message , by default ""'
+    assert found["*.failed"] == [spec_tables.NONE, default, "message ; always", default]
+
+
+def test_every_fact_of_a_scope_has_a_row() -> None:
+    """A key that a specification gets must get a row, or the comparison is not one."""
+    keys = {path[-1] for path in spec_tables._keys(SPECS)}
+    assert keys <= set(spec_tables.HEADS)
+
+
+@pytest.mark.parametrize("directive", ["{keys} pagi 0.4", "{events} amgi 1.0, asgi"])
+def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
+    """With file and line, and those that are known."""
+    with Trial(tmp_path, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
+        (warning,) = [line for line in trial.warnings if "There is no spec" in line]
+        assert warning.startswith("docs/index.md:3: ")
+        assert "asgi 1.0, asgi 2.0, amgi 1.0" in warning
+
+
+def test_a_text_that_is_named_twice_is_told(tmp_path: Path) -> None:
+    """Another one was meant."""
+    page = "# A\n\n```{events} amgi 1.0, amgi 1.0\n```\n"
+    with Trial(tmp_path, {"index": page}, "rules.spec_tables") as trial:
+        assert any("named twice: amgi 1.0, amgi 1.0" in line for line in trial.warnings)
+
+
+def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
+    """One of them draws that of another text; a page that is read again has it still."""
+    pages = dict.fromkeys(("index", "other"), "# A\n\n```{keys} pagi 0.3\n```\n")
+    with Trial(tmp_path, pages, "rules.spec_tables", builder="dummy") as trial:
+        (warning,) = [line for line in trial.warnings if "already" in line]
+        assert warning.startswith("docs/other.md:3: ")
+        assert "{keys} of pagi 0.3 stands on page 'index' already." in warning
+        (trial.docs / "other.md").write_text("# A\n")
+        trial.app.warning.truncate(0)
+        (trial.docs / "index.md").write_text(f"{pages['index']}\nMore.\n")
+        trial.app.build()
+        assert not [line for line in trial.warnings if "already" in line]
+
+
+def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
+    """Their words come from our own catalog, and the page's has none of them."""
+    page = {"index": "# A\n\n```{events} pagi 0.3\n```\n"}
+    trial = Trial(tmp_path, page, "rules.spec_tables", language="zh_CN")
+    chinese = {"Event": "事件", "server": "服务器", "%s, by default %s": "%s 默认为 %s"}
+    trial.translate("lifespec", chinese)
+    with trial:
+        text = trial.page().select_one("table.drawn").get_text(" ", strip=True)
+        assert "事件" in text
+        assert "服务器" in text
+        assert 'message 默认为 ""' in text
+    with Trial(tmp_path, page, "rules.spec_tables", builder="gettext") as built:
+        catalog = Path(built.app.outdir, "index.pot").read_text()
+        assert catalog.count("msgid") == 2  # its head, and the title
