@@ -20,7 +20,7 @@ HEAD = "| who | rule | case | before | after | observed |\n|---|---|---|---|---|
 
 
 class Change(NamedTuple):
-    """A verdict that differs: whose, on which rule in which case, before and after, what was seen."""
+    """A verdict that differs: of whom, on which rule, in which case, and what was seen."""
 
     who: str
     rule: str
