@@ -9,7 +9,7 @@ from lifespec_docs.facts import checks
 from lifespec_docs.facts.checks import Found, excused
 from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.typed import typed
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -22,7 +22,7 @@ PAGE = """\
 `start_timeot` again; {fact}`default Lifespan.grace` and {fact}`default Lifespan.strict`.
 
 ```sh
-make dogs
+make doc
 ```
 
 {.file-my-shop .not-run}
@@ -57,7 +57,7 @@ MINE = "a text"
 def test_a_page(tmp_path: Path) -> None:
     """Names, commands, titles and rows of tables; not what is drawn, and not rule boxes."""
     extensions = "examples.directive", "rules.domain", "facts"
-    with Trial(tmp_path, {"index": PAGE}, *extensions) as built:
+    with SampleSite(tmp_path, {"index": PAGE}, *extensions) as built:
         told = [line for line in built.warnings if "no page has" not in line.casefold()]
         typed_ = "is typed: write {fact}`default Lifespan.grace`"
         told += Path(built.app.doctreedir, checks.TYPED).read_text("utf-8").splitlines()
@@ -66,14 +66,14 @@ def test_a_page(tmp_path: Path) -> None:
         ]
         assert "There is no name 'start_timeot'" in told[0]
         assert "There is no outcome 'unsuported'" in told[1]
-        assert "There is no target of make 'dogs': did you mean docs?" in told[3]
+        assert "There is no target of make 'doc': did you mean docs?" in told[3]
         assert f"'five seconds' {typed_}" in told[4]
         assert f"'5 seconds' {typed_}" in told[5]
 
 
 def test_the_translation_is_not_looked_at(tmp_path: Path) -> None:
     """It has the same literals and numbers, or the check of the catalogs tells."""
-    with Trial(tmp_path, {"index": PAGE}, "facts", language="zh_CN") as built:
+    with SampleSite(tmp_path, {"index": PAGE}, "facts", language="zh_CN") as built:
         assert not [line for line in built.warnings if "typed" in line or "no name" in line]
 
 
