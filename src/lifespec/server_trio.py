@@ -110,7 +110,7 @@ class Lifespan(server.Lifespan[State]):
             self.transition("cancelled")
 
     async def _wait_for_change(self, *timeout: float | None) -> None:
-        if not timeout:  # called by receive() or wait_ended(), not by startup or shutdown
+        if not timeout:  # called by `receive` or `wait_ended`, not by startup or shutdown
             await self.changes.park()
             return
         phase, now = self.phase, trio.current_time()
