@@ -19,10 +19,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from lifespec_docs.examples.directive import is_example
 from lifespec_docs.i18n import lint_chinese, lint_rules
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules import citations, rulebook
+from lifespec_docs.rules import citations, rulebook, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +44,6 @@ __all__ = [
     "RuleRole",
     "check_duties",
     "check_examples",
-    "example_of",
     "rule_node",
     "setup",
     "text_of",
@@ -247,25 +245,16 @@ class RuleDomain(Domain):
         return words(self.env)(objtype.lname)
 
 
-def example_of(rule: nodes.Element) -> nodes.Element | None:
-    """Return the example that follows the boxes of a rule before another or its section's end."""
-    section = rule
-    while not isinstance(section, nodes.section | nodes.document):
-        section = section.parent
-    found = section.findall(lambda node: isinstance(node, rule_node) or is_example(node))
-    after = cast("list[nodes.Element]", list(found))
-    others = after[after.index(rule) + 1 :]
-    following = [each for each in others if each.get("slug") != rule["slug"]]
-    return None if not following or isinstance(following[0], rule_node) else following[0]
-
-
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each rule that no example follows; name the example of each other after it."""
+    """Warn of each rule that no example shows; give the example of each other an anchor."""
+    found = shown.examples(doctree)
     for rule in (node for node in doctree.findall(rule_node) if node["slug"] in node["ids"]):
-        if (example := example_of(rule)) is None:
-            logger.warning("No example follows the rule %r.", rule["slug"], location=rule)
+        slug = rule["slug"]
+        if slug in found:
+            found[slug]["ids"].append(f"example-{slug}")
         else:
-            example["ids"].append(f"example-{rule['slug']}")
+            text = "No example shows the rule %r: link to it in the paragraph above one."
+            logger.warning(text, slug, location=rule)
 
 
 def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
