@@ -5,13 +5,14 @@ Each sequence is played when the page is built, so a message on the page is what
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from lifespec import lifespan_scope, validator
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     Receive = Callable[[], Awaitable[Any]]
     Send = Callable[[Any], Awaitable[Any]]
@@ -22,10 +23,34 @@ START, STOP = "lifespan.startup", "lifespan.shutdown"
 HTTP = {"type": "http"}
 
 
+class _RefusedError(Exception):
+    """The server refuses a message."""
+
+
+class _RaisedError(Exception):
+    """The application raises."""
+
+
+class _ReturnedError(Exception):
+    """The application returns; its call catches this."""
+
+
+class Step(Protocol):
+    """What server or application does."""
+
+    async def take(self, play: _Play) -> None:
+        """Do it."""
+
+
 class Receives(NamedTuple):
     """The server sends an event."""
 
     event: object
+
+    async def take(self, play: _Play) -> None:
+        """Let the application receive it."""
+        play.event = self.event
+        await play.use[0]()
 
 
 class Sends(NamedTuple):
@@ -34,11 +59,21 @@ class Sends(NamedTuple):
     message: object
     refused: bool = False
 
+    async def take(self, play: _Play) -> None:
+        """Let the application send it."""
+        play.refuses = self.refused
+        with suppress(_RefusedError):
+            await play.use[1](self.message)
+
 
 class Request(NamedTuple):
-    """The server calls the application for a request."""
+    """The server calls the application once more, with this scope."""
 
     scope: Mapping[str, object]
+
+    async def take(self, play: _Play) -> None:
+        """Call it."""
+        await play.checked(self.scope, *play.use)
 
 
 class Puts(NamedTuple):
@@ -46,16 +81,22 @@ class Puts(NamedTuple):
 
     key: object
 
-
-class Raises(NamedTuple):
-    """The call raises."""
-
-
-class Returns(NamedTuple):
-    """The call returns."""
+    async def take(self, play: _Play) -> None:
+        """Put it there."""
+        play.scope["state"][self.key] = None
 
 
-Step = Receives | Sends | Request | Puts | Raises | Returns
+class Ends(NamedTuple):
+    """The call with the lifespan scope ends; what follows happens after it."""
+
+    by: type[Exception]
+
+    async def take(self, _play: _Play) -> None:
+        """End it."""
+        raise self.by
+
+
+RAISES, RETURNS = Ends(_RaisedError), Ends(_ReturnedError)
 
 
 def _event(kind: str, **keys: object) -> dict[str, object]:
@@ -83,7 +124,7 @@ SEQUENCES: Mapping[str, tuple[str, Mapping[str, object], tuple[Step, ...]]] = {
     "startup-answered-once": ("asgi 2.0", {}, (*STARTED, Sends(_event(f"{START}.complete")))),
     "shutdown-sent": ("asgi 2.0", {}, (*STARTED, *STOPPED, Receives(_event(STOP)))),
     "shutdown-after-serving": ("asgi 2.0", {}, (*STARTED, *STOPPED, Request(HTTP))),
-    "shutdown-answered": ("asgi 2.0", {}, (*STARTED, Receives(_event(STOP)), Returns())),
+    "shutdown-answered": ("asgi 2.0", {}, (*STARTED, Receives(_event(STOP)), RETURNS)),
     "shutdown-answered-once": (
         "asgi 2.0",
         {},
@@ -109,92 +150,57 @@ SEQUENCES: Mapping[str, tuple[str, Mapping[str, object], tuple[Step, ...]]] = {
     "send-after-end-does-nothing": (
         "asgi 2.0",
         {},
-        (Returns(), Sends(_event(f"{START}.complete"), refused=True)),
+        (RETURNS, Sends(_event(f"{START}.complete"), refused=True)),
     ),
-    "unsupported-gets-no-events": ("asgi 2.0", {}, (Raises(), Receives(_event(STOP)))),
-    "returned-gets-no-events": ("asgi 2.0", {}, (Returns(), Receives(_event(STOP)))),
-    "crashed-gets-no-events": ("asgi 2.0", {}, (*STARTED, Raises(), Receives(_event(STOP)))),
+    "unsupported-gets-no-events": ("asgi 2.0", {}, (RAISES, Receives(_event(STOP)))),
+    "returned-gets-no-events": ("asgi 2.0", {}, (RETURNS, Receives(_event(STOP)))),
+    "crashed-gets-no-events": ("asgi 2.0", {}, (*STARTED, RAISES, Receives(_event(STOP)))),
     "state-shallow-copy": ("asgi 2.0", {}, (*STARTED, Request(HTTP))),
     "state-keys-text": ("asgi 2.0", {}, (Puts(404), *STARTED)),
 }
 
 
-class _Refused(Exception):
-    """The server refuses a message."""
-
-
-class _Raised(Exception):
-    """The application raises."""
-
-
 class _Play:
     """Plays one sequence: both the application and its server."""
 
+    event: object = None  # what the server sends next
+    refuses = False  # whether the server refuses what it is sent
+    use: tuple[Receive, Send]
+
     def __init__(self, spec: str, scope: Mapping[str, object], steps: tuple[Step, ...]) -> None:
-        self.scope = lifespan_scope(spec) | scope
+        self.scope = {**lifespan_scope(spec), **scope}
         self.steps = iter(steps)
         self.checked = validator(self.app)
-        self.step: Step = Returns()
 
     async def app(self, scope: Any, receive: Receive, send: Send) -> None:
-        if scope is not self.scope:
-            return
-        self.use = receive, send
-        for self.step in self.steps:
-            if isinstance(self.step, Raises):
-                raise _Raised
-            if isinstance(self.step, Returns):
-                return
-            await self._take()
+        """Take the steps up to the end of the call; ignore every other scope."""
+        if scope is self.scope:
+            self.use = receive, send
+            with suppress(_ReturnedError):
+                await self.take_steps()
+
+    async def take_steps(self) -> None:
+        for step in self.steps:
+            await step.take(self)
 
     async def play(self) -> None:
-        """Call the application; what its call has left of the steps comes after its end."""
-        try:
+        """Call the application, and take the steps that follow the end of the call."""
+        with suppress(_RaisedError):
             await self.checked(self.scope, self.receive, self.send)
-        except _Raised:
-            pass
-        for self.step in self.steps:
-            await self._take()
-
-    async def _take(self) -> None:
-        receive, send = self.use
-        match self.step:
-            case Receives():
-                await receive()
-            case Sends(message, refused=False):
-                await send(message)
-            case Sends(message):
-                try:
-                    await send(message)
-                except _Refused:
-                    pass
-            case Request(scope):
-                await self.checked(scope, receive, send)
-            case Puts(key):
-                self.scope["state"][key] = 1
+        await self.take_steps()
 
     async def receive(self) -> object:
-        assert isinstance(self.step, Receives)
-        return self.step.event
+        return self.event
 
     async def send(self, _message: object) -> None:
-        assert isinstance(self.step, Sends)
-        if self.step.refused:
-            raise _Refused
-
-    def found(self) -> Iterator[tuple[str, str]]:
-        """Yield the rules that were broken, with the message."""
-        _run(self.play())
-        for each in (*self.checked.violations, *self.checked.remarks):
-            yield each.rule, each.message
+        if self.refuses:
+            raise _RefusedError
 
 
 def _run(play: Coroutine[Any, Any, None]) -> None:
-    """Run what never waits: a page is built with no event loop, or within one."""
-    try:
+    """Run what never waits, within an event loop as well."""
+    with suppress(StopIteration):
         play.send(None)
-    except StopIteration:
-        pass
 
 
 @cache
@@ -202,4 +208,7 @@ def message_of(rule_id: str) -> str:
     """Return what the validator reports of a rule, "" if it cannot observe it."""
     if rule_id not in SEQUENCES:
         return ""
-    return dict(reversed([*_Play(*SEQUENCES[rule_id]).found()]))[rule_id]
+    play = _Play(*SEQUENCES[rule_id])
+    _run(play.play())
+    found = (*play.checked.violations, *play.checked.remarks)
+    return next(each.message for each in found if each.rule == rule_id)
