@@ -86,6 +86,8 @@ MESSAGES = (
     "Keys beside the type",
     "%s, by default %s",
     "Example",
+    "%s second",
+    "%s seconds",
     "Each rule names its section. lifespec's behaviour has no level: no specification asks for it.",
     "A rule's name leads to its page, and “Example” to a program that obeys it.",
     "What is measured",
