@@ -93,6 +93,7 @@ class RuleDirective(SphinxDirective):
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
         role = rule.role if node["level"] else ""
+        node["example"] = translate("Example")
         node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
         node["texts"] = tuple(citations.by_text(rule, translate))
@@ -300,7 +301,9 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     writer.body.append(
         f'<p class="rule-head"><a class="rule-id" href="#{anchor}"><code>{rule_id}</code></a> '
         f'<span class="rule-duty"><span class="rule-role">{role}</span> '
-        f'<span class="rule-level">{level}</span></span></p>'
+        f'<span class="rule-level">{level}</span> '
+        f'<a class="rule-example" href="#example-{rule_id}">{escape(node["example"])}</a>'
+        f"</span></p>"
     )
 
 
