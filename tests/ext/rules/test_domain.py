@@ -46,7 +46,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         box = built.page().find(id="startup-sent")
         lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
         assert lines == [
-            "startup-sent server must",
+            "startup-sent server must Example",
             "It must be sent.",
             "Source: lifespan 2.0 (ASGI), “Startup”",
             "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
@@ -58,6 +58,8 @@ def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
     """It is a literal that links to its own rule."""
     with sample(tmp_path, {"index": PAGE}) as built:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
+        box = built.page().find(id="startup-sent")
+        assert box.find(class_="rule-example")["href"] == "#example-startup-sent"
 
 
 def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
@@ -77,7 +79,7 @@ def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
     built.translate("lifespec", {"must": "必须", "server": "服务器"})
     with built:
         box = built.page().find(id="startup-sent")
-        assert box.find(class_="rule-duty").get_text() == "服务器 必须"
+        assert box.find(class_="rule-duty").get_text() == "服务器 必须 Example"
         assert "必须发送。" in box.get_text()
 
 
@@ -277,9 +279,9 @@ def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
         boxes = built.page().select("div.rule")
         assert [box["id"] for box in boxes] == list(BOXES)
         assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
-            "server must",
-            "server must · AMGI 1.0",
-            "lifespec's behaviour",
+            "server must Example",
+            "server must · AMGI 1.0 Example",
+            "lifespec's behaviour Example",
         ]
         sources = [[line.get_text() for line in box.select(".rule-source")] for box in boxes]
         assert sources == [
