@@ -108,8 +108,9 @@ def _survivors(found: Record, translate: Translate) -> nodes.Element:
 def _ours(found: Record, translate: Translate) -> nodes.table:
     columns = "applications", "told apart", "stop points of one", "runs", "differences"
     rows = [[said(size), *_numbers(counts, *columns)] for size, counts in found["server"].items()]
-    titles = ["Actions", "Applications", "With behaviour of their own", "Points to stop at, at most"]
-    return _table([*titles, "Runs", "Differences"], rows, translate)
+    titles = ["Actions", "Applications", "With behaviour of their own"]
+    more = ["Points to stop at, at most", "Runs", "Differences"]
+    return _table([*titles, *more], rows, translate)
 
 
 def _others(found: Record, translate: Translate) -> nodes.table:
