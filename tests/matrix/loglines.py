@@ -40,6 +40,7 @@ SERVERS = {  # by the name on the page, that in run.py
 }
 WELL = "answers"
 PATIENCE = 75.0  # seconds: longer than the timeout of any server
+BEFORE_TIMEOUT = 5.0  # seconds after which a server that starts gets its Ctrl-C
 AFTER_REQUEST = 1.0  # seconds in which an application can crash
 AFTER_INTERRUPT = 10.0
 
@@ -150,7 +151,9 @@ def tried(folder: Path, command: str, source: str, patience: float = PATIENCE) -
 
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
 PREFIX = re.compile(rf"^(?:\[{TIME}\] \[\d+\] |{TIME} )")  # when, and in which process
-FRAME = re.compile(r"\s|$|Process |\w+: *Traceback|Traceback|During handling|The above exception")
+FRAME = re.compile(
+    r"\s|$|Process |\w+: *Traceback|Traceback|During handling|The above exception|[\w.]+Error$"
+)
 
 
 def plain(text: str) -> list[str]:
@@ -172,6 +175,9 @@ def recorded(folder: Path, name: str, programs: Mapping[str, str] = PROGRAMS) ->
             )
         )
     usual = runs[WELL].lines
+    for of in {"hangs-at-startup"} & {*programs}:  # this one is interrupted before a timeout, too
+        ended = tried(folder, command, programs[of], BEFORE_TIMEOUT).ended
+        runs[of] = runs[of]._replace(ended=ended)
     return {
         "name": name,
         "command": command,
