@@ -15,7 +15,7 @@ from logging import DEBUG
 from typing import Any, Self
 
 from lifespec import server
-from lifespec.application import failure_message
+from lifespec.application import failure_message, receive_event
 from lifespec.server import ShutdownFailed, StartupFailed, log
 
 __all__ = ["combine_lifespans"]
@@ -39,7 +39,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
     parts = (app, *others)
     for part in parts:
         if not callable(part):
-            raise TypeError(f"an application is a callable, not {part!r}")
+            raise TypeError(f"app must be callable, got {part!r}")
     if not others:
         return app
 
@@ -53,7 +53,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
 
 
 async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
-    await receive()
+    await receive_event("lifespan.startup", receive)
     failures: list[str] = []
     lifespans: list[_Part] = []
     kind: type[_Part] | None = None
@@ -64,7 +64,7 @@ async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
                 lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
             await send({"type": "lifespan.startup.complete"})
-            await receive()
+            await receive_event("lifespan.shutdown", receive)
     except StartupFailed as failure:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
         raise
@@ -117,7 +117,9 @@ class _Part(server.Lifespan):
         if isinstance(self.state, _Share) and self.state.conflict:
             raise StartupFailed(self.state.conflict, self.state.conflict)
         if self.supported is False and self.error and self.received_startup:
-            sentence = f"The application raised where it was to answer startup: {self.error!r}"
+            sentence = (
+                f"The application raised during startup instead of answering it: {self.error!r}"
+            )
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
 
     async def _receive(self) -> dict[str, str]:

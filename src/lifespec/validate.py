@@ -3,7 +3,7 @@
     app = validator(app)  # serve it, then read app.violations and app.remarks
 
 Theory of operation.  Everything that the texts fix stands here as data, once: which events
-there are and who sends them, what a dialect calls its envelope, which step leads where in a
+there are and who sends them, what a specification calls its envelope, which step leads where in a
 conversation.  Pages, diagrams and messages are drawn from these tables or held against them.
 
 A conversation is seen from outside, between server and application.  Every state has a row
@@ -31,13 +31,13 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
-    "DIALECTS",
     "EVENTS",
     "HAPPENINGS",
+    "SPECS",
     "STATES",
     "TRANSITIONS",
-    "Dialect",
     "Event",
+    "Spec",
     "State",
     "Step",
     "Violation",
@@ -67,7 +67,7 @@ class Event(NamedTuple):
     defaults: Mapping[str, str]
 
 
-class Dialect(NamedTuple):
+class Spec(NamedTuple):
     """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
@@ -89,7 +89,7 @@ class Dialect(NamedTuple):
 class Step(NamedTuple):
     """Where a step leads; the rule that it breaks, "" where it is to be taken; and the remark.
 
-    The remark is the slug of a rule, too: that of a step on which the texts are silent.
+    The remark is a rule ID, too: that of a step on which the texts are silent.
     """
 
     to: State
@@ -106,8 +106,8 @@ def _versions(version: str) -> Mapping[str, str]:
     return MappingProxyType({"version": version, "spec_version": version})
 
 
-def _amgi(version: str) -> Dialect:
-    return Dialect(
+def _amgi(version: str) -> Spec:
+    return Spec(
         f"AMGI {version}",
         "amgi",
         _versions(version),
@@ -137,9 +137,9 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
 _STATE = {"scope-state", "state-keys-text", "state-shallow-copy", "state-starts-empty"}
 _FAILURES = {"message-is-text", "startup-failed-never-serves"}
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+SPECS: Mapping[str, Spec] = MappingProxyType(
     {
-        "asgi 1.0": Dialect(
+        "asgi 1.0": Spec(
             "lifespan 1.0 (ASGI)",
             "",
             _NONE,
@@ -147,7 +147,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             failures=False,
             open=_OPEN | _STATE | _FAILURES | {"once-per-loop"},
         ),
-        "asgi 2.0": Dialect(
+        "asgi 2.0": Spec(
             "lifespan 2.0 (ASGI)",
             "asgi",
             MappingProxyType({"version": "3.0", "spec_version": "2.0"}),
@@ -155,7 +155,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         ),
         "amgi 1.0": _amgi("1.0"),
         "amgi 2.0": _amgi("2.0"),
-        "pagi 0.3": Dialect(
+        "pagi 0.3": Spec(
             "PAGI 0.3",
             "pagi",
             _versions("0.3"),
@@ -258,12 +258,12 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     """Return a fresh lifespan scope as a server of that text offers it.
 
     `state=False` leaves the state out; `worker` is a worker's number from 1 on, where the text
-    knows workers.  Raises ValueError for a text that is not in DIALECTS or knows no workers.
+    knows workers.  Raises ValueError for a text that is not in SPECS or knows no workers.
     """
-    row = DIALECTS.get(spec)
+    row = SPECS.get(spec)
     if row is None:
-        known = ", ".join(DIALECTS)
-        raise ValueError(f"there is no text {spec!r}; there are {known}")
+        known = ", ".join(SPECS)
+        raise ValueError(f"unknown spec {spec!r} (choose from {known})")
     fresh: dict[str, Any] = {"type": "lifespan"}
     if row.envelope:
         fresh[row.envelope] = dict(row.versions)
@@ -313,7 +313,7 @@ _MOMENTS: Mapping[State, str] = MappingProxyType(
         "starting": "while starting",
         "early": "before startup was received",
         "running": "while running",
-        "stopping": "while stopping",
+        "stopping": "while shutting down",
         "refused": "after lifespan.startup.failed",
         "stopped": "after shutdown was answered",
         "gone": "after the end of the call",
@@ -351,10 +351,10 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _text(scope: Any) -> Dialect:
+def _text(scope: Any) -> Spec:
     """Find the text that a scope follows."""
-    rows = (row for row in DIALECTS.values() if row.envelope and row.envelope in scope)
-    oldest = DIALECTS["asgi 1.0"]
+    rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
+    oldest = SPECS["asgi 1.0"]
     row = next(rows, oldest)
     box = scope.get(row.envelope)
     version = box.get("spec_version") if isinstance(box, Mapping) else None
@@ -363,41 +363,48 @@ def _text(scope: Any) -> Dialect:
     return row
 
 
-def _faults(scope: Any, text: Dialect) -> Iterator[Fault]:
+def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
     """Yield all that is wrong about a scope."""
     if text.envelope:
-        box = scope[text.envelope]
+        box, where = scope[text.envelope], f'scope["{text.envelope}"]'
         if not isinstance(box, Mapping):
-            yield "scope-versions", f"whose {text.envelope} is {_shown(box)}, no mapping,", False
+            yield "scope-versions", f"{where} must be a mapping, got {_shown(box)}", False
             box = text.versions
         for key in text.versions:
             if not isinstance(box.get(key, ""), str):
-                yield "scope-versions", f"whose {key} is {_shown(box[key])}, no text,", False
+                message = f'{where}["{key}"] must be a str, got {_shown(box[key])}'
+                yield "scope-versions", message, False
             elif key not in box and key not in text.optional:
-                yield "scope-versions", f"without the {key} of {text.envelope}", False
+                yield "scope-versions", f'{where}["{key}"] is missing', False
         if text.workers:
-            yield from _faults_of_worker(box.get("is_worker"), box.get("worker_num"))
+            yield from _faults_of_worker(where, box.get("is_worker"), box.get("worker_num"))
     state = scope.get("state", {})
     if not isinstance(state, MutableMapping):
-        yield "scope-state", f"whose state is {_shown(state)}, no namespace,", False
+        message = f'scope["state"] must be a mutable mapping, got {_shown(state)}'
+        yield "scope-state", message, False
     elif state:
-        yield "state-starts-empty", f"whose state is {_shown(state)}, not empty,", False
+        message = f'scope["state"] must be empty, got {_shown(state)}'
+        yield "state-starts-empty", message, False
 
 
-def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
+def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator[Fault]:
     """Both may be absent or None; 0 stands alone, and with 1 a number from 1 on."""
     if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
-        yield "scope-worker", f"whose is_worker is {_shown(is_worker)}, neither 0 nor 1,", False
+        message = f'{where}["is_worker"] must be 0 or 1, got {_shown(is_worker)}'
+        yield "scope-worker", message, False
     elif number is not None and not (isinstance(number, int) and number >= 1):
-        yield "scope-worker", f"whose worker_num is {_shown(number)}, no number from 1 on,", False
+        message = f'{where}["worker_num"] must be an int of at least 1, got {_shown(number)}'
+        yield "scope-worker", message, False
     elif is_worker == 0 and number is not None:
-        yield "scope-worker", f"with the worker_num {number} where is_worker is 0,", False
+        message = f'{where}["worker_num"] must be absent if "is_worker" is 0, got {_shown(number)}'
+        yield "scope-worker", message, False
     elif (is_worker is None or is_worker == 0) != (number is None):
-        yield "scope-worker", "with one of is_worker and worker_num alone", True
+        message = f'{where} should have both "is_worker" and "worker_num", or neither'
+        yield "scope-worker", message, True
 
 
 class validator:
-    """An application that hands everything on to `app` and back, and judges both parties.
+    """An application that hands everything on to `app` and back, and checks both sides.
 
     `violations` and `remarks` collect what was seen in all its lifespans and requests, each a
     `Violation`.  With `raises` a violation is raised where it is seen, too.  Make one for each
@@ -406,7 +413,7 @@ class validator:
 
     def __init__(self, app: Application, *, raises: bool = False) -> None:
         if not callable(app):
-            raise TypeError(f"an application is a callable, not {app!r}")
+            raise TypeError(f"app must be callable, got {app!r}")
         self.app, self.raises = app, raises
         self.violations: list[Violation] = []
         self.remarks: list[Violation] = []
@@ -478,8 +485,9 @@ class _Conversation:
 
     def look(self) -> None:
         """Look at the scope."""
-        for rule, what, remark in _faults(self._scope, self._text):
-            self.found(rule, "server", f"offered a scope {what}", remark=remark)
+        for rule, message, remark in _faults(self._scope, self._text):
+            is_open = rule in self._text.open
+            self._tell(Violation(rule, "server", message), remark=remark or is_open)
 
     async def receive(self) -> Any:
         """Hand an event of the server to the application."""
