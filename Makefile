@@ -76,7 +76,7 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
 matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; ten minutes
-	@for record in servers drivers amgi pagi; do \
+	@for record in servers adapted drivers amgi pagi; do \
 		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)

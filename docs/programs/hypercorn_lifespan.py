@@ -1,4 +1,4 @@
-"""hypercorn's `Lifespan` for its asyncio worker, done by lifespec's server.py.
+"""hypercorn's `Lifespan`, asyncio worker, done by lifespec's server.py.
 
 In a copy of hypercorn this file replaces hypercorn/asyncio/lifespan.py;
 server.py lies beside it.
@@ -46,13 +46,14 @@ class Lifespan:
         self.answered = asyncio.Event()
 
     async def handle_lifespan(self):
-        """Start the application; hypercorn raises what this task has raised."""
+        """Start the application; hypercorn raises what this task raises."""
         try:
             await self.lifespan.startup()
         except server.StartupTimeout:
             pass  # wait_for_startup raises it
         except server.StartupFailed as failure:
-            raise LifespanFailureError("startup", failure.message) from failure
+            message = failure.message
+            raise LifespanFailureError("startup", message) from failure
         finally:
             self.answered.set()
 
@@ -69,4 +70,5 @@ class Lifespan:
         except server.ShutdownTimeout as late:
             raise LifespanTimeoutError("shutdown") from late
         except server.ShutdownFailed as failure:
-            raise LifespanFailureError("shutdown", failure.message) from failure
+            message = failure.message
+            raise LifespanFailureError("shutdown", message) from failure

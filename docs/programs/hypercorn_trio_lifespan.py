@@ -1,4 +1,4 @@
-"""hypercorn's `Lifespan` for its trio worker, done by lifespec's server_trio.py.
+"""hypercorn's `Lifespan`, trio worker, done by lifespec's server_trio.py.
 
 In a copy of hypercorn this file replaces hypercorn/trio/lifespan.py;
 server_trio.py and server.py lie beside it.
@@ -26,8 +26,8 @@ class Lifespan:
 
     def __init__(self, app, config, state):
         async def call(scope, receive, send):
-            to_thread, from_thread = trio.to_thread.run_sync, trio.from_thread.run
-            await app(scope, receive, send, to_thread, from_thread)
+            threads = trio.to_thread.run_sync, trio.from_thread.run
+            await app(scope, receive, send, *threads)
 
         self.lifespan = LoggedByHypercorn(
             call,
@@ -39,15 +39,17 @@ class Lifespan:
         self.lifespan.state = self.lifespan.scope["state"] = state
         self.answered = trio.Event()
 
-    async def handle_lifespan(self, *, task_status=trio.TASK_STATUS_IGNORED):
-        """Start the application; hypercorn's nursery raises what this task raises."""
-        task_status.started()
+    async def handle_lifespan(self, *, task_status=None):
+        """Start the application; the nursery raises what this task raises."""
+        if task_status:
+            task_status.started()
         try:
             await self.lifespan.startup()
         except server.StartupTimeout:
             pass  # wait_for_startup raises it
         except server.StartupFailed as failure:
-            raise LifespanFailureError("startup", failure.message) from failure
+            message = failure.message
+            raise LifespanFailureError("startup", message) from failure
         finally:
             self.answered.set()
 
@@ -64,4 +66,5 @@ class Lifespan:
         except server.ShutdownTimeout as late:
             raise LifespanTimeoutError("shutdown") from late
         except server.ShutdownFailed as failure:
-            raise LifespanFailureError("shutdown", failure.message) from failure
+            message = failure.message
+            raise LifespanFailureError("shutdown", message) from failure

@@ -9,13 +9,22 @@ import logging
 
 from lifespec import server
 
+log = logging.getLogger("uvicorn.error")
+
 
 class LoggedByUvicorn(server.Lifespan):
-    """A Lifespan that logs to uvicorn's logger."""
+    """A Lifespan that logs to uvicorn's logger, and some things in its words."""
+
+    required = False
 
     def note(self, level, sentence, error):
         """Log a sentence of server.py."""
-        logging.getLogger("uvicorn.error").log(level, sentence, exc_info=error)
+        if level == logging.INFO:  # the application has no lifespan support
+            sentence = "ASGI 'lifespan' protocol appears unsupported."
+            if self.required and self.error:
+                level, error = logging.ERROR, self.error
+                sentence = "Exception in 'lifespan' protocol"
+        log.log(level, sentence, exc_info=error)
 
 
 class LifespanOn:
@@ -27,15 +36,14 @@ class LifespanOn:
         versions = {"version": config.asgi_version, "spec_version": "2.0"}
         scope = {"type": "lifespan", "asgi": versions, "state": {}}
         self.lifespan = LoggedByUvicorn(config.loaded_app, scope=scope)
+        self.lifespan.required = config.lifespan == "on"
         self.state = self.lifespan.state
-        self.logger = logging.getLogger("uvicorn.error")
-        self.required = config.lifespan == "on"
         self.error_occurred = self.should_exit = False
         self.startup_failed = self.shutdown_failed = False
 
     async def startup(self):
-        """Start the application; `should_exit` tells uvicorn not to serve it."""
-        self.logger.info("Waiting for application startup.")
+        """Start the application; set `should_exit` if it is not to be served."""
+        log.info("Waiting for application startup.")
         try:
             await self.lifespan.startup()
         except server.StartupFailed as failure:
@@ -49,7 +57,7 @@ class LifespanOn:
         """Stop the application, unless it has ended already."""
         if self.lifespan.outcome:
             return
-        self.logger.info("Waiting for application shutdown.")
+        log.info("Waiting for application shutdown.")
         try:
             await self.lifespan.shutdown()
         except server.ShutdownFailed as failure:
@@ -60,9 +68,10 @@ class LifespanOn:
         self.report("shutdown", failed=self.shutdown_failed)
 
     def report(self, stage, *, failed):
-        """Log how a stage ended; with `--lifespan on` an exception is a failure, too."""
-        if failed or (self.error_occurred and self.required):
-            self.logger.error("Application %s failed. Exiting.", stage)
+        """Log how a stage ended; with `on` an exception is a failure, too."""
+        required = self.lifespan.required
+        if failed or (self.error_occurred and required):
+            log.error("Application %s failed. Exiting.", stage)
             self.should_exit = True
         else:
-            self.logger.info("Application %s complete.", stage)
+            log.info("Application %s complete.", stage)

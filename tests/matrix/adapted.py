@@ -1,6 +1,8 @@
 """Runs uvicorn or hypercorn with the lifespan class of docs/programs in place of its own.
 
     python tests/matrix/adapted.py uvicorn|hypercorn ARGUMENTS...
+
+The rest of the command is that of the server.
 """
 
 import importlib
@@ -27,5 +29,6 @@ def adapt(server: str) -> None:
 if __name__ in {"__main__", "__mp_main__"}:  # a worker process imports this file under that name
     adapt(sys.argv[1])
 if __name__ == "__main__":
-    start = importlib.import_module(f"{sys.argv.pop(1)}.__main__").main
-    sys.exit(start())
+    server, *arguments = sys.argv[1:]
+    found = importlib.import_module("uvicorn" if server == "uvicorn" else "hypercorn.__main__")
+    sys.exit(found.main(arguments))
