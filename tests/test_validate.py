@@ -199,11 +199,13 @@ def test_rules_have_sources() -> None:
     """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
     rules = sources()
     for rule in rules.values():
-        assert set(rule) <= {"role", "observable", "implies", "says", "source", "wording", "ours"}
+        keys = "role", "observable", "unseen", "implies", "says", "source", "wording", "ours"
+        assert set(rule) <= {*keys}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
         assert rule["role"] in {"server", "application"}
         assert rule["observable"] in {"server", "application", "no"}
+        assert ("unseen" in rule) == (rule["observable"] == "no")
         assert set(rule.get("implies", [])) <= set(rules)
         named: list[str] = []
         for source in rule.get("source", ()):
