@@ -515,7 +515,7 @@ class Unspeakable(Exception):
 
 
 async def test_repr_raises() -> None:
-    """An exception or a message whose repr raises is judged as any other."""
+    """An exception or a message whose repr raises is treated as any other."""
     async with Lifespan(says("receive", Unspeakable())) as lifespan:
         assert lifespan.outcome == "unsupported"
     with pytest.raises(StartupFailed) as caught:

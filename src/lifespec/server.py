@@ -312,7 +312,9 @@ class Conversation(Generic[State]):
         """Log what a server's operator has to know."""
         log.log(level, sentence, exc_info=error)
 
-    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
+    def raise_for_outcome(
+        self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome
+    ) -> None:
         """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
         if self.unfit:
             raise self.unfit
@@ -382,7 +384,7 @@ class Lifespan(Conversation[State]):
             await self._stop(cancelled)  # it may have started meanwhile
             raise
         if self.phase != "running":
-            self.judge(StartupFailed, StartupTimeout, "unsupported")
+            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")
         return self
 
     async def shutdown(self) -> None:
@@ -414,7 +416,7 @@ class Lifespan(Conversation[State]):
         if self.outcome == "complete":
             return
         try:
-            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
+            self.raise_for_outcome(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
         except ShutdownFailed as failure:
             if error is None:
                 raise

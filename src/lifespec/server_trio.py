@@ -63,11 +63,13 @@ class Lifespan(server.Lifespan[State]):
         if isinstance(self.raised, EXITS):  # it was decided before
             raise self.raised
 
-    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
+    def raise_for_outcome(
+        self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome
+    ) -> None:
         """Raise what ends the server itself, or else what it has to know."""
         if isinstance(self.raised, EXITS):
             raise self.raised
-        super().judge(failed, late, *no)
+        super().raise_for_outcome(failed, late, *no)
 
     def _begin(self) -> None:
         self.call, self.body = trio.CancelScope(), trio.CancelScope()

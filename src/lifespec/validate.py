@@ -1,4 +1,4 @@
-"""The lifespan protocol as tables, and a judge over them.  COPY ME: a test needs this file alone.
+"""The lifespan protocol as tables, and a validator over them.  COPY ME: a test needs only this.
 
     app = validator(app)  # serve it, then read app.violations and app.remarks
 
@@ -456,7 +456,7 @@ class validator:
         here = self._here.get(get_ident(), [])
         faults = [fault for each in here if (fault := each.fault(scope))]
         if here and len(faults) == len(here):
-            here[-1].blame(scope, faults[-1])
+            here[-1].report_request(scope, faults[-1])
 
 
 class _Conversation:
@@ -474,7 +474,7 @@ class _Conversation:
         self._text = _text(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
-        self._blamed: set[str] = set()
+        self._reported: set[str] = set()
 
     def found(
         self, rule: str, role: str, what: str, when: State | None = None, *, remark: bool = False
@@ -603,11 +603,11 @@ class _Conversation:
                 return "state-shallow-copy", what, found is not absent
         return None
 
-    def blame(self, scope: Any, fault: Fault) -> None:
+    def report_request(self, scope: Any, fault: Fault) -> None:
         """Tell of the fault of a request, which may come with every other one: tell it once."""
         rule, what, remark = fault
-        if rule not in self._blamed:
-            self._blamed.add(rule)
+        if rule not in self._reported:
+            self._reported.add(rule)
             when = self.last if self.state == "gone" else self.state
             what = f"called the application for {_shown(scope.get('type'))}{what}"
             self.found(rule, "server", what, when, remark=remark)

@@ -198,10 +198,10 @@ def faults(run: Run) -> list[object]:
         if any(f.what == f"lifespan.{kind}.failed" and f.phase == "answered" for f in run.facts)
         and not any(text in sentence for sentence in told)
     ]
-    return [*run.complaints, *run.remaining, *swallowed, *unsaid, *late(run), *misjudged(run)]
+    return [*run.complaints, *run.remaining, *swallowed, *unsaid, *late(run), *misread(run)]
 
 
-def misjudged(run: Run) -> Iterator[str]:
+def misread(run: Run) -> Iterator[str]:
     """Compare outcome and exception with what they ought to be."""
     assert run.server
     begun = any(fact.what == "called" for fact in run.facts)

@@ -204,7 +204,7 @@ MUTANTS: dict[str, Mutant] = {
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
         "lifespan.py",
-        '            self.judge(StartupFailed, StartupTimeout, "unsupported")',
+        '            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")',
         "            pass",
     ),
     "startup-failed-shown": Mutant(

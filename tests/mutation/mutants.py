@@ -73,7 +73,7 @@ def without_a_row(node: cst.Dict) -> Iterator[cst.Dict]:
 
 
 def other_step(node: cst.Call) -> Iterator[cst.Call]:
-    """Change one step of the judge's table: where it leads, what breaks it, or its rule."""
+    """Change one step of the validator's table: where it leads, what breaks it, or its rule."""
     if not isinstance(node.func, cst.Name) or node.func.value not in STEPS or not node.args:
         return
     first, *rest = node.args

@@ -52,7 +52,8 @@ class Subjects(OfRecord):
 
     def _section(self, subject: Subject, date: str) -> nodes.section:
         name = subject["name"]
-        section = nodes.section("", ids=[nodes.make_id(name)], names=[name])
+        section = nodes.section("", names=[nodes.fully_normalize_name(name)])
+        self.state.document.note_implicit_target(section, section)
         versions = ", ".join(" ".join(pair) for pair in subject["versions"].items())
         counted = Counter(each["verdict"] for each in subject["findings"])
         counts = " · ".join(f"{counted[each]} {each.upper()}" for each in Verdict if counted[each])
