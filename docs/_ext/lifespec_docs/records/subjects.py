@@ -58,9 +58,10 @@ class Subjects(OfRecord):
         counted = Counter(each["verdict"] for each in subject["findings"])
         counts = " · ".join(f"{counted[each]} {each.upper()}" for each in Verdict if counted[each])
         colon = self.translate("%s: %s") % (f"{versions}, {date}", counts)
-        section += nodes.title("", name)
+        section += nodes.title("", name, translatable=False)
         section += nodes.paragraph("", colon, translatable=False)
-        section += nodes.paragraph("", "", nodes.literal("", subject["command"]))
+        command = nodes.literal("", subject["command"])
+        section += nodes.paragraph("", "", command, translatable=False)
         for note in self.notes:
             if name in note["of"]:
                 section += self._note(note)
@@ -128,9 +129,8 @@ class Subjects(OfRecord):
         ):
             sign = f"{SIGNS[verdict]} {verdict.upper()}"
             place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule}
-            line = nodes.paragraph(
-                "", "", nodes.inline("", sign, classes=[verdict_class(verdict)]), nodes.Text(" ")
-            )
+            line = nodes.paragraph("", "", translatable=False)
+            line += [nodes.inline("", sign, classes=[verdict_class(verdict)]), nodes.Text(" ")]
             line += pending_xref(
                 "", nodes.literal("", rule), refdoc=self.env.docname, refwarn=True, **place
             )
