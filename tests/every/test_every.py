@@ -13,7 +13,7 @@ __all__: list[str] = []
 STARTED = ("receive", "startup.complete")
 STOPPING = (*STARTED, "receive")
 # What only an application reaches that defies its cancellation, or says something when it is over.
-DEFIANT = {("dismissed", "raised"), ("dismissed", "expired"), ("ended", "raised")}
+DEFIANT = {("cancelling", "raised"), ("cancelling", "expired"), ("ended", "raised")}
 ROWS = {(phase, what) for phase, rows in server.TABLE.items() for what in rows}
 LINGERING = {("answered", "expired")}  # it takes time; no script does, but to receive
 

@@ -217,7 +217,7 @@ def misread(run: Run) -> Iterator[str]:
 
 def late(run: Run) -> Iterator[str]:
     """Hold the server to its promise: a grace after the first cancellation, none after another."""
-    waits = ("waiting", "stopping", "answered", "dismissed", "ended")
+    waits = ("waiting", "stopping", "answered", "cancelling", "ended")
     hits = [fact.time for fact in run.facts if fact.what == "thrown" and fact.phase in waits]
     grace = run.case.limits.get("grace", GRACE)
     if hits and run.ended > hits[0] + grace:

@@ -16,7 +16,7 @@ __all__ = ["Mutant", "mutants"]
 
 # A word of one of these becomes the next word of it: another one that is possible there.
 VOCABULARIES = (
-    ("waiting", "running", "stopping", "answered", "dismissed", "ended"),
+    ("waiting", "running", "stopping", "answered", "cancelling", "ended"),
     ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"),
     ("called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"),
     ("server", "application"),

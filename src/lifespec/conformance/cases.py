@@ -1,6 +1,6 @@
 """The cases: conversations as text, what is to be seen in them, and the levels of the rules.
 
-`cases.toml` has one table for each case, and its format is told by the tables of `vocabulary.py`:
+`cases.toml` has one table for each case, and its format is told by the tables of `language.py`:
 KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
 """
 

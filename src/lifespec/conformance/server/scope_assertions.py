@@ -1,6 +1,6 @@
 """What phrases mean about that which a server offers: scope, event loop, state.
 
-As in `phrases.py`, a function says whether its phrase holds, and what was seen.
+As in `assertions.py`, a function says whether its phrase holds, and what was seen.
 """
 
 from __future__ import annotations
