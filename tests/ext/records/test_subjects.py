@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -73,27 +73,27 @@ def subject(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "versions": versions, "command": f"{name} app", "findings": [*findings]}
 
 
-def tried(folder: Path, *subjects: dict[str, Any]) -> Trial:
+def tried(folder: Path, *subjects: dict[str, Any]) -> SampleSite:
     """Make a page that shows a record."""
-    trial = Trial(folder, {"index": PAGE}, *EXTENSIONS)
-    (trial.docs / "matrix").mkdir()
-    (trial.docs / "matrix" / "notes.toml").write_text(NOTES)
+    site = SampleSite(folder, {"index": PAGE}, *EXTENSIONS)
+    (site.docs / "matrix").mkdir()
+    (site.docs / "matrix" / "notes.toml").write_text(NOTES)
     record = {"date": "2026-01-02", "text": "", "subjects": subjects}
-    (trial.docs / "matrix" / "them.json").write_text(json.dumps(record))
-    return trial
+    (site.docs / "matrix" / "them.json").write_text(json.dumps(record))
+    return site
 
 
 def test_a_server_without_notes_shows_its_findings(tmp_path: Path) -> None:
     """Its section has versions, date, counts and command, and no line for what passed."""
-    with tried(tmp_path, subject("quick, asyncio", finding("pass", "plain"))) as trial:
-        section = trial.page().find("section", id="quick-asyncio")
+    with tried(tmp_path, subject("quick, asyncio", finding("pass", "plain"))) as site:
+        section = site.page().find("section", id="quick-asyncio")
         assert section
         assert "quick, asyncio" in section.select_one("h3").get_text()  # type: ignore[union-attr]
         assert [each.get_text() for each in section.select("p")] == [
             "quick, asyncio 1.0, extra 2.0, 2026-01-02: 1 PASS",
             "quick, asyncio app",
         ]
-        assert trial.warnings == [UNUSED]
+        assert site.warnings == [UNUSED]
 
 
 def test_a_note_has_its_rows_and_the_findings_lead_to_what_was_observed(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_a_note_has_its_rows_and_the_findings_lead_to_what_was_observed(tmp_path
         finding("fail", "plain"),
         finding("fail", "late"),
     )
-    with tried(tmp_path, subject("slow", *findings)) as trial:
-        section = trial.page().find("section", id="slow")
+    with tried(tmp_path, subject("slow", *findings)) as site:
+        section = site.page().find("section", id="slow")
         assert section
         assert section.select_one("p em").get_text() == "slow"  # type: ignore[union-attr]
         rows = [
@@ -124,4 +124,4 @@ def test_a_note_has_its_rows_and_the_findings_lead_to_what_was_observed(tmp_path
         links = [link["href"] for link in section.select("ul.findings a.reference")]
         plain, odd = "#them-startup-sent", "#them-odd"
         assert links == ["#startup-sent", plain, plain, "#startup-sent", odd]
-        assert trial.warnings == [UNUSED]
+        assert site.warnings == [UNUSED]
