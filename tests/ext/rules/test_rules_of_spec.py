@@ -62,6 +62,8 @@ It should not be done.
 `Lifespan` does it.
 :::
 
+{rule}`once`
+
 ```python
 1
 ```
@@ -73,6 +75,8 @@ It must be so.
 In both sentences.
 :::
 
+{rule}`same`
+
 ```python
 2
 ```
@@ -80,6 +84,8 @@ In both sentences.
 :::{rule} answered
 It must not.
 :::
+
+{rule}`answered`
 
 ```python
 3
