@@ -69,7 +69,7 @@ DECIDED: dict[str, tuple[str, str, list[str], list[tuple[str, str]]]] = {
     "exits": ("crashed", NO, ["SystemExit", "KeyboardInterrupt"], []),
 }
 # Who decided, where it is not we alone.
-LIFESPAN, CORE, PAGI = "lifespan 2.0 (ASGI)", "the core text of ASGI", "PAGI 0.3, adopted"
+LIFESPAN, CORE, PAGI = "lifespan 2.0 (ASGI)", "the main specification of ASGI", "PAGI 0.3, adopted"
 DECIDED_BY = {
     "startup-completes": {LIFESPAN},
     "startup-fails": {LIFESPAN},

@@ -91,10 +91,10 @@ def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
     ("sources", "said"),
     [
         ([source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
-        ([source("asgi 2.0", text="core")], "the core text of ASGI"),
+        ([source("asgi 2.0", text="core")], "the main specification of ASGI"),
         ([source("pagi 0.3"), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
         ([source("asgi 2.0", ""), source("pagi 0.3")], "PAGI 0.3, adopted"),
-        ([source("pagi 0.3", text="core")], "the core text of PAGI, adopted"),
+        ([source("pagi 0.3", text="core")], "the main specification of PAGI, adopted"),
         ([source("asgi 2.0", ""), source("amgi 1.0")], "ours"),
         ([source("asgi 2.0", ""), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
     ],

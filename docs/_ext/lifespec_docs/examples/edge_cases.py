@@ -141,7 +141,8 @@ def authority(rule: Rule, translate: Callable[[str], str]) -> str:
             if dialect in source.dialects and source.section:
                 text = names([dialect], translate)
                 if source.text == "core":
-                    text = translate("the core text of %s") % dialect.partition(" ")[0].upper()
+                    family = dialect.partition(" ")[0].upper()
+                    text = translate("the main specification of %s") % family
                 return translate("%s, adopted") % text if adopted else text
     return translate("ours")
 

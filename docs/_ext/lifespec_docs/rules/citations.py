@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifespec.validate import DIALECTS
@@ -14,15 +17,34 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["OURS", "box_line", "by_text", "level_line", "names", "source_lines"]
+__all__ = ["OURS", "address", "box_line", "by_text", "level_line", "names", "source_lines"]
 
 OURS = "lifespec's behaviour"
+SECTIONS = Path(__file__).with_name("sections.toml")
+
+
+def address(dialect: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, "" if sections.toml lacks it."""
+    if text == "asgi":
+        dialect, text = MAIN, ""
+    return _addresses().get((dialect, text, section), "")
+
+
+@cache
+def _addresses() -> dict[tuple[str, str, str], str]:
+    files = tomllib.loads(SECTIONS.read_text(encoding="utf-8"))["file"]
+    return {
+        (dialect, file["text"], section): f"{file['url']}#L{line}"
+        for file in files
+        for dialect in file["dialects"]
+        for section, line in file["lines"].items()
+    }
 
 
 def names(dialects: Sequence[str], translate: Translate) -> str:
     """Name dialects such as "asgi 2.0" as the pages do: a family once, with its versions."""
     if set(dialects) == set(DIALECTS):
-        return translate("all five texts")
+        return translate("all five specifications")
     families: dict[str, list[str]] = {}
     for family, _, version in (dialect.partition(" ") for dialect in dialects):
         families.setdefault(family, []).append(version)
@@ -60,7 +82,7 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         elif set(rule.dialects) - set(rule.silent) != set(DIALECTS):
             yield translate("Source: %s") % line
         else:
-            yield translate("In all five texts: %s") % line
+            yield translate("In all five specifications: %s") % line
     if rule.silent:
         yield translate("Not specified by %s") % names(rule.silent, translate)
     absent = [dialect for dialect in DIALECTS if dialect not in rule.dialects]
@@ -80,7 +102,7 @@ def _sections(sources: Sequence[Source], translate: Translate) -> str:
 def _text(source: Source, translate: Translate) -> str:
     if source.text == "core":
         families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
-        return translate("the core text of %s") % translate(" and ").join(families)
+        return translate("the main specification of %s") % translate(" and ").join(families)
     texts = names(source.dialects, translate)
     if source.text:
         return translate("%s, which follow %s") % (texts, names([MAIN], translate))
@@ -102,7 +124,7 @@ def _parts(told: Sequence[Source], level: str, translate: Translate) -> str:
     comma, parts = translate(", "), dict[tuple[str, str], list[str]]()
     for source in told:
         parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
-    others = {"core": translate("core text"), "asgi": names([MAIN], translate)}
+    others = {"core": translate("main specification"), "asgi": names([MAIN], translate)}
     found = []
     for (each, text), sections in parts.items():
         line = comma.join(sections)
