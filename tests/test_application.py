@@ -43,6 +43,25 @@ async def test_starts_and_stops() -> None:
     assert lifespan.outcome == "complete"
 
 
+@pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
+async def test_unexpected_event(events: list[str]) -> None:
+    """An event that is not the one to come next raises, and is not answered."""
+    log: list[str] = []
+    coming, sent = iter(events), []
+
+    async def receive() -> Any:
+        return {"type": next(coming)}
+
+    async def send(event: Any) -> None:
+        sent.append(event["type"])
+
+    app = with_lifespan(respond, steps(log))
+    with pytest.raises(RuntimeError, match=r"expected the event 'lifespan\.\w+', got .*pause"):
+        await app({"type": "lifespan", "state": {}}, receive, send)
+    assert sent == ["lifespan.startup.complete"][: len(events) - 1]
+    assert log == ["started"][: len(events) - 1]
+
+
 async def test_state() -> None:
     """What the context yields is the state of the requests."""
     async with Lifespan(with_lifespan(respond, steps([], {"pool": 1}))) as lifespan:

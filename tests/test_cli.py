@@ -139,7 +139,7 @@ def test_an_installation_that_lacks_the_file(
         (["copy", "server", "validate"], "unrecognized arguments: validate", "lifespec"),
         (["copy", "server", "--to"], "argument --to: expected one argument", "lifespec copy"),
         (["--quiet", "copy", "server"], "unrecognized arguments: --quiet", "lifespec"),
-        (["explain"], "the following arguments are required: SLUG", "lifespec explain"),
+        (["explain"], "the following arguments are required: RULE", "lifespec explain"),
         (
             ["explain", "startup-sent", "--language", "fr"],
             "argument --language: invalid choice: 'fr' (choose from ",
@@ -224,7 +224,7 @@ def test_a_terminal_that_lacks_the_characters(
 
 
 @pytest.mark.parametrize(
-    ("slug", "sentence"),
+    ("rule_id", "sentence"),
     [
         (
             "startup-snt",
@@ -234,10 +234,10 @@ def test_a_terminal_that_lacks_the_characters(
         ("xyzzy", ";"),
     ],
 )
-def test_a_rule_that_there_is_not(slug: str, sentence: str, refusal: Callable[..., str]) -> None:
+def test_a_rule_that_there_is_not(rule_id: str, sentence: str, refusal: Callable[..., str]) -> None:
     """The sentence names those of a similar name."""
-    said = refusal("explain", slug)
-    assert said == f"there is no rule {slug!r}{sentence} `lifespec cases` lists all"
+    said = refusal("explain", rule_id)
+    assert said == f"there is no rule {rule_id!r}{sentence} `lifespec cases` lists all"
 
 
 def test_an_installation_that_lacks_the_rules(

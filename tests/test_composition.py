@@ -259,6 +259,25 @@ def test_on_no_library() -> None:
     assert [event["type"] for event in sent] == ["lifespan.startup.failed"]
 
 
+@pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
+async def test_unexpected_event(events: list[str]) -> None:
+    """An event that is not the one to come next raises, and is not answered."""
+    log: list[str] = []
+    coming, sent = iter(events), []
+
+    async def receive() -> Any:
+        return {"type": next(coming)}
+
+    async def send(event: Any) -> None:
+        sent.append(event["type"])
+
+    app = combine_lifespans(part(log, "a"), part(log, "b"))
+    with pytest.raises(RuntimeError, match=r"expected the event 'lifespan\.\w+', got .*pause"):
+        await app({"type": "lifespan", "state": {}}, receive, send)
+    assert sent == ["lifespan.startup.complete"][: len(events) - 1]
+    assert log == ["+a", "+b", "-b", "-a"][: (len(events) - 1) * 4]
+
+
 async def test_state() -> None:
     """The state is one namespace, in which requests see what each part has set."""
     app = combine_lifespans(part([], "a", state={"a": 1}), part([], "b", state={"b": 2}))

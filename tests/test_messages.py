@@ -7,7 +7,7 @@ from typing import Any, Literal, NotRequired, TypeVar, get_args, get_origin, get
 import pytest
 
 from lifespec import messages
-from lifespec.validate import DIALECTS, EVENTS, Dialect, Event, lifespan_scope
+from lifespec.validate import EVENTS, SPECS, Event, Spec, lifespan_scope
 
 __all__: list[str] = []
 
@@ -49,24 +49,24 @@ def fits(value: Any, hint: Any) -> bool:
     return isinstance(value, hint)
 
 
-def envelope(dialect: Dialect) -> Any:
+def envelope(spec: Spec) -> Any:
     """Return the type of what stands under the envelope's key."""
-    return get_type_hints(SCOPES[name(dialect)])[dialect.envelope]
+    return get_type_hints(SCOPES[name(spec)])[spec.envelope]
 
 
-def name(dialect: Dialect) -> str:
-    """Return the dialect's key."""
-    return next(key for key, row in DIALECTS.items() if row is dialect)
+def name(spec: Spec) -> str:
+    """Return the specification's key."""
+    return next(key for key, row in SPECS.items() if row is spec)
 
 
-def offered(dialect: Dialect, **options: Any) -> dict[str, Any]:
+def offered(spec: Spec, **options: Any) -> dict[str, Any]:
     """Return the scope as a server offers it."""
-    return lifespan_scope(name(dialect), **options)
+    return lifespan_scope(name(spec), **options)
 
 
-every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 with_envelope = pytest.mark.parametrize(
-    "dialect", [row for row in DIALECTS.values() if row.envelope], ids=lambda row: row.title
+    "spec", [row for row in SPECS.values() if row.envelope], ids=lambda row: row.title
 )
 
 
@@ -97,69 +97,69 @@ def test_the_unions_have_every_event() -> None:
         assert set(words(union)) == {kind for kind, row in EVENTS.items() if row.sender == sender}
 
 
-@every_dialect
-def test_a_scope_has_its_keys(dialect: Dialect) -> None:
+@every_spec
+def test_a_scope_has_its_keys(spec: Spec) -> None:
     """A scope has its type, its envelope, and a state that may be missing where there is any."""
-    each = SCOPES[name(dialect)]
-    state = {"state"} if dialect.state else set[str]()
-    envelopes = {dialect.envelope} if dialect.envelope else set[str]()
+    each = SCOPES[name(spec)]
+    state = {"state"} if spec.state else set[str]()
+    envelopes = {spec.envelope} if spec.envelope else set[str]()
     assert each.__optional_keys__ == state
     assert each.__required_keys__ == {"type"} | envelopes
     assert get_type_hints(each)["type"] == Literal["lifespan"]
 
 
 @with_envelope
-def test_an_envelope_has_its_keys(dialect: Dialect) -> None:
+def test_an_envelope_has_its_keys(spec: Spec) -> None:
     """An envelope has the keys that are offered in it; which may be missing, the texts say."""
-    worker = 2 if dialect.workers else None
-    keys = set(offered(dialect, worker=worker)[dialect.envelope])
-    assert set(get_type_hints(envelope(dialect))) == keys
-    workers = {"is_worker", "worker_num"} if dialect.workers else set[str]()
-    assert envelope(dialect).__optional_keys__ == {*dialect.optional} | workers
+    worker = 2 if spec.workers else None
+    keys = set(offered(spec, worker=worker)[spec.envelope])
+    assert set(get_type_hints(envelope(spec))) == keys
+    workers = {"is_worker", "worker_num"} if spec.workers else set[str]()
+    assert envelope(spec).__optional_keys__ == {*spec.optional} | workers
 
 
-@every_dialect
+@every_spec
 @pytest.mark.parametrize("state", [True, False])
 @pytest.mark.parametrize("worker", [None, 1, 2])
-def test_what_is_offered_fits(dialect: Dialect, state: bool, worker: int | None) -> None:
-    """Each scope that our server offers is one of its type, and none of another dialect's."""
-    fresh = offered(dialect, state=state, worker=worker if dialect.workers else None)
-    own = SCOPES[name(dialect)]
+def test_what_is_offered_fits(spec: Spec, state: bool, worker: int | None) -> None:
+    """Each scope that our server offers is one of its type, and none of another specification's."""
+    fresh = offered(spec, state=state, worker=worker if spec.workers else None)
+    own = SCOPES[name(spec)]
     assert {each for each in SCOPES.values() if fits(fresh, each)} == {own}
 
 
 @with_envelope
-def test_an_absent_worker_may_be_null(dialect: Dialect) -> None:
+def test_an_absent_worker_may_be_null(spec: Spec) -> None:
     """PAGI lets worker_num be absent or null, and no other envelope has it."""
-    assert dialect.workers == ("worker_num" in get_type_hints(envelope(dialect)))
-    fresh = offered(dialect)
-    fresh[dialect.envelope]["worker_num"] = None
-    assert fits(fresh, SCOPES[name(dialect)]) == dialect.workers
+    assert spec.workers == ("worker_num" in get_type_hints(envelope(spec)))
+    fresh = offered(spec)
+    fresh[spec.envelope]["worker_num"] = None
+    assert fits(fresh, SCOPES[name(spec)]) == spec.workers
 
 
 @with_envelope
-def test_a_wrong_value_does_not_fit(dialect: Dialect) -> None:
+def test_a_wrong_value_does_not_fit(spec: Spec) -> None:
     """The versions are text, is_worker is 0 or 1: our way of judging sees the difference."""
-    for key in get_type_hints(envelope(dialect)):
-        fresh = offered(dialect)
-        fresh[dialect.envelope][key] = 3.5
-        assert not fits(fresh, SCOPES[name(dialect)])
+    for key in get_type_hints(envelope(spec)):
+        fresh = offered(spec)
+        fresh[spec.envelope][key] = 3.5
+        assert not fits(fresh, SCOPES[name(spec)])
 
 
 def test_the_versions_are_those_of_the_table() -> None:
     """AMGI has the versions that the table has; ASGI those of both of its calling styles."""
-    versions = {row.versions["version"] for row in DIALECTS.values() if row.envelope == "amgi"}
+    versions = {row.versions["version"] for row in SPECS.values() if row.envelope == "amgi"}
     for hint in get_type_hints(messages.AMGIVersions).values():
         assert set(get_args(hint)) == versions
     hints = get_type_hints(messages.ASGIVersions)
     assert set(get_args(hints["version"])) == {"2.0", "3.0"}
-    texts = {key.split()[1] for key in DIALECTS if key.startswith("asgi")}
+    texts = {key.split()[1] for key in SPECS if key.startswith("asgi")}
     assert set(get_args(hints["spec_version"])) == texts
 
 
-def test_the_union_has_every_dialect() -> None:
-    """A lifespan scope is that of one of the dialects."""
-    assert set(SCOPES) == set(DIALECTS)
+def test_the_union_has_every_spec() -> None:
+    """A lifespan scope is that of one of the specifications."""
+    assert set(SCOPES) == set(SPECS)
     assert members(messages.LifespanScope) == set(SCOPES.values())
 
 
@@ -173,7 +173,7 @@ def test_a_request_has_state_and_nothing_else() -> None:
 def test_the_state_can_be_named() -> None:
     """What has state takes its type: also the union, the application, and at run time."""
     generic = [
-        *(each for key, each in SCOPES.items() if DIALECTS[key].state),
+        *(each for key, each in SCOPES.items() if SPECS[key].state),
         messages.RequestScope,
         messages.LifespanScope,
         messages.Application,
@@ -198,7 +198,7 @@ def test_the_callables() -> None:
 def test_nothing_else_is_exported() -> None:
     """Each type that is exported is one of an event, a scope, an envelope or a callable."""
     events = members(messages.LifespanReceiveEvent) | members(messages.LifespanSendEvent)
-    envelopes = {envelope(row) for row in DIALECTS.values() if row.envelope}
+    envelopes = {envelope(row) for row in SPECS.values() if row.envelope}
     known = events | set(SCOPES.values()) | envelopes | {messages.RequestScope}
     classes = {name for name in messages.__all__ if typing.is_typeddict(getattr(messages, name))}
     assert classes == {each.__name__ for each in known}

@@ -885,7 +885,7 @@ async def test_child_receives_after_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "message", "slug"),
+    ("before", "message", "rule_id"),
     [
         ([], {"type": "lifespan.started"}, "events-known"),
         ([], {"type": "lifespan.startup"}, "events-known"),
@@ -906,7 +906,7 @@ async def test_child_receives_after_the_end() -> None:
         ([STARTED, "stop", STOPPED], NOT_STOPPED, "shutdown-answered-once"),
     ],
 )
-async def test_refused(before: list[Any], message: Any, slug: str) -> None:
+async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
     """What does not belong there is refused, names its rule, and leaves all as it was."""
     talk = Conversation(correct)
     talk.offer("lifespan.startup")
@@ -919,9 +919,9 @@ async def test_refused(before: list[Any], message: Any, slug: str) -> None:
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
         await talk.sent(message)
-    assert caught.value.rule == slug
-    what = repr(message) if slug == "events-known" else f"{message['type']} while {talk.phase}"
-    assert str(caught.value) == f"The application sent {what} [{slug}]"
+    assert caught.value.rule == rule_id
+    what = repr(message) if rule_id == "events-known" else f"{message['type']} while {talk.phase}"
+    assert str(caught.value) == f"The application sent {what} [{rule_id}]"
     assert vars(talk) == as_it_was
 
 

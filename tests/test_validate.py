@@ -21,9 +21,9 @@ import pytest
 from lifespec import validate
 from lifespec.testing import clock
 from lifespec.validate import (
-    DIALECTS,
     EVENTS,
     HAPPENINGS,
+    SPECS,
     STATES,
     TRANSITIONS,
     State,
@@ -116,14 +116,14 @@ def test_nothing_follows_the_end() -> None:
     }
 
 
-def test_parties_of_the_rules() -> None:
+def test_roles_of_the_rules() -> None:
     """A step of the server breaks a rule of the server, one of the application its own."""
     rules = sources()
     for row in TRANSITIONS.values():
         for happening, step in row.items():
             if step.rule:
                 sender = EVENTS[happening].sender if happening in EVENTS else "application"
-                assert rules[step.rule]["party"] == sender
+                assert rules[step.rule]["role"] == sender
 
 
 def test_a_step_breaks_no_rule_by_itself() -> None:
@@ -143,7 +143,7 @@ def test_a_step_breaks_no_rule_by_itself() -> None:
 )
 def test_a_text(text: str, title: str, envelope: str, optional: tuple[str, ...]) -> None:
     """A text has a title and an envelope; the first knows neither state nor failures."""
-    row = DIALECTS[text]
+    row = SPECS[text]
     assert (row.title, row.envelope, row.optional) == (title, envelope, optional)
     assert row.state is row.failures is (text != "asgi 1.0")
     assert row.workers is (text == "pagi 0.3")
@@ -152,16 +152,18 @@ def test_a_text(text: str, title: str, envelope: str, optional: tuple[str, ...])
 
 def test_what_a_text_leaves_open() -> None:
     """Each text leaves open those rules of the judge's that are no must of its, and those alone."""
-    for text, row in DIALECTS.items():
-        found = {slug for slug in JUDGED if slug not in owed(text) and slug not in SILENT}
+    for text, row in SPECS.items():
+        found = {
+            rule_id for rule_id in JUDGED if rule_id not in owed(text) and rule_id not in SILENT
+        }
         absent = {"scope-versions", "scope-worker"} - owed(text)  # there is nothing to look at
         assert row.open == found - absent
 
 
 def test_a_text_of_ones_own() -> None:
     """It leaves open what lifespan 2.0 does, but for what that says of event loops."""
-    mine = validate.Dialect("mine", "mine", {})
-    assert mine.open == DIALECTS["asgi 2.0"].open - {"once-per-loop"}
+    mine = validate.Spec("mine", "mine", {})
+    assert mine.open == SPECS["asgi 2.0"].open - {"once-per-loop"}
 
 
 def test_the_legal_way() -> None:
@@ -197,22 +199,22 @@ def test_rules_have_sources() -> None:
     """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
     rules = sources()
     for rule in rules.values():
-        assert set(rule) <= {"party", "observable", "implies", "says", "source", "wording", "ours"}
+        assert set(rule) <= {"role", "observable", "implies", "says", "source", "wording", "ours"}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
-        assert rule["party"] in {"server", "application"}
+        assert rule["role"] in {"server", "application"}
         assert rule["observable"] in {"server", "application", "no"}
         assert set(rule.get("implies", [])) <= set(rules)
         named: list[str] = []
         for source in rule.get("source", ()):
-            assert set(source) - {"text"} == {"dialects", "level", "section"}
+            assert set(source) - {"text"} == {"specs", "level", "section"}
             assert source["level"] in LEVELS
-            named += source["dialects"]
+            named += source["specs"]
         for wording in rule.get("wording", ()):
-            assert set(wording["dialects"]) <= set(named)
-        assert set(named) <= set(DIALECTS)
-        silent = rule.get("ours", {}).get("dialects", [])
-        assert set(silent) <= set(DIALECTS) - set(named)
+            assert set(wording["specs"]) <= set(named)
+        assert set(named) <= set(SPECS)
+        silent = rule.get("ours", {}).get("specs", [])
+        assert set(silent) <= set(SPECS) - set(named)
 
 
 def test_sentences() -> None:
@@ -229,7 +231,7 @@ def test_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "version", "more", "expected"),
+    ("spec", "version", "more", "expected"),
     [
         ("asgi", "1.0", {}, {}),
         ("asgi", "2.0", {}, {"asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
@@ -250,14 +252,14 @@ def test_sentences() -> None:
         ),
     ],
 )
-def test_scope(dialect: str, version: str, more: Any, expected: dict[str, Any]) -> None:
+def test_scope(spec: str, version: str, more: Any, expected: dict[str, Any]) -> None:
     """Each text has its scope, fresh each time."""
-    first = validate.lifespan_scope(f"{dialect} {version}", **more)
+    first = validate.lifespan_scope(f"{spec} {version}", **more)
     assert first == {"type": "lifespan", **expected}
     for value in first.values():
         if isinstance(value, dict):
             value["mine"] = 1
-    assert validate.lifespan_scope(f"{dialect} {version}", **more) == {
+    assert validate.lifespan_scope(f"{spec} {version}", **more) == {
         "type": "lifespan",
         **expected,
     }
@@ -269,11 +271,11 @@ def test_unknown_text() -> None:
         validate.lifespan_scope("http 1.1")
 
 
-@pytest.mark.parametrize(("dialect", "version", "worker"), [("asgi", "2.0", 1), ("pagi", "0.3", 0)])
-def test_no_such_worker(dialect: str, version: str, worker: int) -> None:
+@pytest.mark.parametrize(("spec", "version", "worker"), [("asgi", "2.0", 1), ("pagi", "0.3", 0)])
+def test_no_such_worker(spec: str, version: str, worker: int) -> None:
     """Only PAGI knows workers, and counts them from 1 on."""
     with pytest.raises(ValueError, match="PAGI counts them from 1 on"):
-        validate.lifespan_scope(f"{dialect} {version}", worker=worker)
+        validate.lifespan_scope(f"{spec} {version}", worker=worker)
 
 
 # ---- the judge --------------------------------------------------------------------------------
@@ -284,7 +286,7 @@ STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shu
 EXTRA = {"more": 1}
 ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
 ENDS = ("raise", "return")
-TEXTS = list(DIALECTS)
+TEXTS = list(SPECS)
 
 
 def run(call: Awaitable[Any]) -> Any:
@@ -298,8 +300,8 @@ def run(call: Awaitable[Any]) -> Any:
 
 def offered(text: str = "asgi 2.0", **more: Any) -> dict[str, Any]:
     """Return a scope of a text."""
-    dialect, version = text.split()
-    return validate.lifespan_scope(f"{dialect} {version}", **more)
+    spec, version = text.split()
+    return validate.lifespan_scope(f"{spec} {version}", **more)
 
 
 def event_of(name: str) -> dict[str, str]:
@@ -317,8 +319,8 @@ class Talk:
         self.judge = validator(self.app, **more)
 
     @property
-    def slugs(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """What was found, as pairs of rule and party: the violations, the remarks."""
+    def rule_ids(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What was found, as pairs of rule and role: the violations, the remarks."""
         found = self.judge.violations, self.judge.remarks
         violations, remarks = ([(each.rule, each.role) for each in one] for one in found)
         return violations, remarks
@@ -393,19 +395,19 @@ CELLS = [
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(("state", "happening"), CELLS)
 def test_every_cell(state: State, happening: str, text: str) -> None:
-    """The judge finds what the cell says, at the party that did it, and nothing else."""
+    """The judge finds what the cell says, at the role that did it, and nothing else."""
     before = Talk(*WAYS[state], text=text).run()
     after = Talk(*WAYS[state], happening, text=text).run()
     _, rule, remark = TRANSITIONS[state][happening]
-    party = EVENTS[happening].sender if happening in EVENTS else "application"
-    violations, remarks = ([(slug, party)] if slug else [] for slug in (rule, remark))
+    role = EVENTS[happening].sender if happening in EVENTS else "application"
+    violations, remarks = ([(rule_id, role)] if rule_id else [] for rule_id in (rule, remark))
     if happening.endswith("failed") and text == "asgi 1.0" and state != "gone":
         remarks.insert(0, ("events-known", "application"))
     if remark:
         violations = []
     silent = state == "early" or (state == "refused" and text == "asgi 1.0")
-    assert (before.slugs[0], len(before.slugs[1])) == ([], silent)
-    assert after.slugs == (violations, before.slugs[1] + remarks)
+    assert (before.rule_ids[0], len(before.rule_ids[1])) == ([], silent)
+    assert after.rule_ids == (violations, before.rule_ids[1] + remarks)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -413,8 +415,8 @@ def test_startup_after_an_early_refusal(text: str) -> None:
     """A server that sends startup to who has refused already sends it once, and no more often."""
     early = ["lifespan.startup.failed", STARTUP["type"]]
     before = Talk(*early[:1], text=text).run()
-    assert Talk(*early, text=text).run().slugs == ([], before.slugs[1])
-    assert Talk(*early, *early[1:], text=text).run().slugs[0] == [("startup-sent", "server")]
+    assert Talk(*early, text=text).run().rule_ids == ([], before.rule_ids[1])
+    assert Talk(*early, *early[1:], text=text).run().rule_ids[0] == [("startup-sent", "server")]
 
 
 def told(found: list[Violation]) -> list[str]:
@@ -423,7 +425,7 @@ def told(found: list[Violation]) -> list[str]:
 
 
 def test_a_violation_says_who_what_when_and_which_rule() -> None:
-    """A violation has a slug and a party, its text is a sentence, and it can be pickled."""
+    """A violation has a rule ID and a role, its text is a sentence, and it can be pickled."""
     (found,) = Talk(*ALL[:3], "return").run().judge.violations
     assert (found.rule, found.role) == ("shutdown-answered", "application")
     assert found.message == "The application returned while stopping"
@@ -465,7 +467,7 @@ def test_an_exception_that_is_none_of_the_application(error: BaseException) -> N
     with pytest.raises(type(error)) as caught:
         run(talk.judge(talk.scope, talk.receive, talk.send))
     assert caught.value is error
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
@@ -491,9 +493,9 @@ def test_after_a_cancellation(raises: bool) -> None:
 
     talk.judge.app = app
     clock.run(serve(cancels=True))
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
     clock.run(serve(cancels=False))
-    assert talk.slugs != ([], [])
+    assert talk.rule_ids != ([], [])
 
 
 def test_in_no_task() -> None:
@@ -504,7 +506,7 @@ def test_in_no_task() -> None:
     loop.call_soon(loop.stop)
     loop.run_forever()
     loop.close()
-    assert talk.slugs == ([("shutdown-answered", "application")], [])
+    assert talk.rule_ids == ([("shutdown-answered", "application")], [])
 
 
 def test_nothing_is_changed() -> None:
@@ -580,10 +582,10 @@ def test_a_lifespan_that_was_broken_off_is_over() -> None:
 @pytest.mark.parametrize("state", [True, False])
 def test_every_scope_of_ours_is_right(text: str, state: bool) -> None:
     """The scopes that lifespan_scope() makes have no fault; nor have those with a worker."""
-    workers = [None, 1, 12] if DIALECTS[text].workers else [None]
+    workers = [None, 1, 12] if SPECS[text].workers else [None]
     for worker in workers:
         talk = Talk("return").run(offered(text, state=state, worker=worker))
-        assert talk.slugs == ([], [])
+        assert talk.rule_ids == ([], [])
 
 
 ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
@@ -615,11 +617,11 @@ def worker(is_worker: Any, worker_num: Any) -> dict[str, Any]:
 )
 def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
     """What a text allows, or does not mention, is no fault of a scope, nor worth a remark."""
-    assert Talk("return").run({"type": "lifespan", **more}).slugs == ([], [])
+    assert Talk("return").run({"type": "lifespan", **more}).rule_ids == ([], [])
 
 
 @pytest.mark.parametrize(
-    ("more", "slug", "sentence"),
+    ("more", "rule_id", "sentence"),
     [
         ({"asgi": "3.0"}, "scope-versions", "whose asgi is '3.0', no mapping,"),
         ({"asgi": {}}, "scope-versions", "without the version of asgi"),
@@ -646,18 +648,18 @@ def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
         ({**ASGI, "state": {"a": 1}}, "state-starts-empty", "whose state is {'a': 1}, not empty,"),
     ],
 )
-def test_scopes_with_a_fault(more: dict[str, Any], slug: str, sentence: str) -> None:
+def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) -> None:
     """Whatever is wrong about a scope is the server's fault."""
     talk = Talk("return").run({"type": "lifespan", **more})
     assert told(talk.judge.violations) == [
-        f"The server offered a scope {sentence} before startup was received [{slug}]"
+        f"The server offered a scope {sentence} before startup was received [{rule_id}]"
     ]
     assert talk.judge.violations[0].role == "server"
     assert talk.judge.remarks == []
 
 
 @pytest.mark.parametrize(
-    ("more", "slug"),
+    ("more", "rule_id"),
     [
         ({"state": {"a": 1}}, "state-starts-empty"),
         ({"state": 5}, "scope-state"),
@@ -666,11 +668,11 @@ def test_scopes_with_a_fault(more: dict[str, Any], slug: str, sentence: str) -> 
         (worker(1, None), "scope-worker"),
     ],
 )
-def test_scopes_worth_a_remark(more: dict[str, Any], slug: str) -> None:
+def test_scopes_worth_a_remark(more: dict[str, Any], rule_id: str) -> None:
     """A scope on which its text is silent is worth a remark."""
     talk = Talk("return").run({"type": "lifespan", **more})
-    assert talk.slugs == ([], [(slug, "server")])
-    if slug == "scope-worker":
+    assert talk.rule_ids == ([], [(rule_id, "server")])
+    if rule_id == "scope-worker":
         assert "a scope with one of is_worker and worker_num alone b" in str(talk.judge.remarks[0])
 
 
@@ -688,7 +690,7 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
 
     talk.event, talk.judge.app = event, app
     run(talk.judge(talk.scope, talk.receive, talk.send))
-    assert talk.slugs == ([("startup-sent", "server"), ("shutdown-sent", "server")], [])
+    assert talk.rule_ids == ([("startup-sent", "server"), ("shutdown-sent", "server")], [])
     assert told(talk.judge.violations) == [
         f"The server sent {event!r} before startup was received [startup-sent]",
         f"The server sent {event!r} while starting [shutdown-sent]",
@@ -711,15 +713,15 @@ def test_messages_that_are_none_of_the_application(message: Any, text: str) -> N
     """An unknown message is the application's fault; a server that takes it must or should not."""
     unknown, taken = ("events-known", "application"), ("send-refuses-unknown", "server")
     talk = Talk(STARTUP["type"], message, text=text).run()
-    assert talk.slugs == (([unknown, taken], []) if "pagi" in text else ([unknown], [taken]))
+    assert talk.rule_ids == (([unknown, taken], []) if "pagi" in text else ([unknown], [taken]))
     talk = Talk(STARTUP["type"], message, STARTED, SHUTDOWN["type"], STOPPED, text=text)
     talk.refuses = [message]
-    assert talk.run().slugs == ([unknown], [])
+    assert talk.run().rule_ids == ([unknown], [])
     talk = Talk(*ALL, message, text=text).run()  # the server may have stopped listening
-    assert talk.slugs == ([unknown], [])
-    assert Talk("return", message, text=text).run().slugs == ([], [])
+    assert talk.rule_ids == ([unknown], [])
+    assert Talk("return", message, text=text).run().rule_ids == ([], [])
     talk = Talk(STARTUP["type"], "lifespan.startup.failed", message, text=text).run()
-    assert taken not in talk.slugs[0] + talk.slugs[1]
+    assert taken not in talk.rule_ids[0] + talk.rule_ids[1]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -728,14 +730,14 @@ def test_the_message_of_a_failure(text: str) -> None:
     for more in ({}, {"message": ""}, {"message": "no", "more": 5}):
         talk = Talk(*ALL[:3], {"type": "lifespan.shutdown.failed", **more}, "return", text=text)
         required = [("message-is-text", "application")] if "amgi" in text and not more else []
-        assert talk.run().slugs[0] == required
+        assert talk.run().rule_ids[0] == required
     talk = Talk(STARTUP["type"], {"type": "lifespan.startup.failed", "message": 5}, text=text)
     talk.refuses = [{"type": "lifespan.startup.failed", "message": 5}]
     found = [("message-is-text", "application")]
     vocabulary = [("events-known", "application")]
-    assert talk.run().slugs == (([], found + vocabulary) if text == "asgi 1.0" else (found, []))
+    assert talk.run().rule_ids == (([], found + vocabulary) if text == "asgi 1.0" else (found, []))
     talk = Talk(STARTUP["type"], {**STARTED, "message": 5}, text=text)
-    assert talk.run().slugs == ([], [])
+    assert talk.run().rule_ids == ([], [])
 
 
 def test_a_message_that_is_no_text_is_shown() -> None:
@@ -767,7 +769,7 @@ def test_failures_that_the_text_does_not_have() -> None:
     """An asgi without spec_version speaks lifespan 1.0, which has no failures: a remark."""
     for box in ({"version": "3.0"}, {"version": "3.0", "spec_version": "1.0"}):
         talk = Talk(STARTUP["type"], "lifespan.startup.failed")
-        assert talk.run({"type": "lifespan", "asgi": box}).slugs[0] == []
+        assert talk.run({"type": "lifespan", "asgi": box}).rule_ids[0] == []
         (remark,) = told(talk.judge.remarks)
         assert remark.startswith("The application sent lifespan.startup.failed, which lifespan 1.0")
         assert remark.endswith(" does not have, while starting [events-known]")
@@ -778,8 +780,8 @@ def test_failures_that_the_text_does_not_have() -> None:
         odd.refuses = [FAILED]
         odd.run({"type": "lifespan", "asgi": box})
         for each in (talk, odd):
-            assert each.slugs[0] == []
-            assert len(each.slugs[1]) == 2
+            assert each.rule_ids[0] == []
+            assert len(each.rule_ids[1]) == 2
 
 
 def test_a_refusal_that_the_application_lets_through() -> None:
@@ -796,7 +798,7 @@ def test_a_refusal_that_the_application_lets_through() -> None:
     talk = Through()
     with pytest.raises(OSError, match="refused"):
         talk.run()
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -804,14 +806,14 @@ def test_an_answer_that_was_refused(end: str) -> None:
     """Who gave the right answer owes no other one, though the server would not have it."""
     talk = Talk(*ALL, end)
     talk.refuses = [STOPPED]
-    assert talk.run().slugs == ([], [])
+    assert talk.run().rule_ids == ([], [])
 
 
 def test_a_wrong_answer_that_was_refused() -> None:
     """Who gave a wrong answer, which was refused, owes the right one all the same."""
     talk = Talk(*ALL[:3], "lifespan.startup.failed", "return")
     talk.refuses = [event_of("lifespan.startup.failed")]
-    assert ("shutdown-answered", "application") in talk.run().slugs[0]
+    assert ("shutdown-answered", "application") in talk.run().rule_ids[0]
 
 
 def test_a_refusal_without_a_reason() -> None:
@@ -828,7 +830,7 @@ def test_a_refusal_without_a_reason() -> None:
     ]
     talk = Talk(STARTUP["type"], {"type": "?"}, extra, STARTED, "return")
     talk.refuses = [{"type": "?"}, extra]
-    assert talk.run().slugs[1] == []  # what the server took of what it refused, nobody knows
+    assert talk.run().rule_ids[1] == []  # what the server took of what it refused, nobody knows
     talk = Talk("return", STOPPED)
     talk.refuses = [STOPPED]
     assert told(talk.run().judge.remarks) == [
@@ -858,7 +860,7 @@ def test_what_happens_while_a_message_is_refused() -> None:
 
     talk.judge.app = app
     run(talk.judge(talk.scope, talk.receive, send))
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -870,13 +872,13 @@ def test_events_after_an_application_declined(text: str) -> None:
     for before in ([], [STARTUP["type"]]):
         talk = Talk(*before, "raise", SHUTDOWN["type"], text=text).run()
         silent = before and text == "asgi 1.0"
-        assert talk.slugs == (([], [left]) if silent else ([quiet], []))
+        assert talk.rule_ids == (([], [left]) if silent else ([quiet], []))
         talk = Talk(*before, "return", SHUTDOWN["type"], text=text).run()
-        assert talk.slugs == (([returned], []) if "pagi" in text else ([], [returned]))
+        assert talk.rule_ids == (([returned], []) if "pagi" in text else ([], [returned]))
         talk = Talk(*before, "raise", STARTUP["type"], text=text).run()  # it may have been sent
-        assert talk.slugs == ([], [quiet])
+        assert talk.rule_ids == ([], [quiet])
     for end in ENDS:
-        assert Talk(*ALL[:2], end, SHUTDOWN["type"], text=text).run().slugs == ([], [left])
+        assert Talk(*ALL[:2], end, SHUTDOWN["type"], text=text).run().rule_ids == ([], [left])
 
 
 class Forever:
@@ -1002,7 +1004,7 @@ def test_the_state_of_lifespan_1() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(
-    ("happenings", "slug", "moment"),
+    ("happenings", "rule_id", "moment"),
     [
         ((), "wait-for-startup", "before startup was received"),
         (ALL[:1], "wait-for-startup", "while starting"),
@@ -1016,13 +1018,13 @@ def test_the_state_of_lifespan_1() -> None:
     ],
 )
 def test_requests_at_the_wrong_time(
-    happenings: tuple[str, ...], slug: str, moment: str, text: str
+    happenings: tuple[str, ...], rule_id: str, moment: str, text: str
 ) -> None:
     """A server serves only between startup.complete and shutdown."""
     talk = Serving(*happenings, text=text).begin()
     violations, remarks = talk.request(state={})
-    sentence = f"The server called the application for 'http' {moment} [{slug}]"
-    open_ = slug in DIALECTS[text].open
+    sentence = f"The server called the application for 'http' {moment} [{rule_id}]"
+    open_ = rule_id in SPECS[text].open
     assert violations == [sentence] * (not open_)
     assert remarks[-1:] == [sentence] * open_ or text == "asgi 1.0"
 
@@ -1040,7 +1042,7 @@ def test_requests_after_the_call() -> None:
     for happenings in ((), ALL[:2], ALL):
         talk = Talk(*happenings, "return").run()
         run(talk.judge({"type": "http"}, talk.receive, talk.send))
-        assert talk.slugs == ([], [])
+        assert talk.rule_ids == ([], [])
 
 
 @pytest.mark.parametrize("scope", [None, {}, {"type": 5}])
@@ -1064,14 +1066,14 @@ def test_scopes_that_are_none(scope: Any) -> None:
 def test_keys_of_the_state(text: str) -> None:
     """The keys of the state are text when startup is complete."""
     talk = serving(text=text, a=1)
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
     talk = Serving(ALL[0], text=text)
     talk.scope["state"] = {}
     talk.begin()
     talk.live[5] = 1
     run(talk.happen(STARTED))
     found = [("state-keys-text", "application")]
-    assert talk.slugs == (([], found) if text == "asgi 1.0" else (found, []))
+    assert talk.rule_ids == (([], found) if text == "asgi 1.0" else (found, []))
     sentence = "The application put the key 5 into the state while starting [state-keys-text]"
     assert told(talk.judge.violations + talk.judge.remarks) == [sentence]
 
@@ -1082,7 +1084,7 @@ def test_keys_that_come_later() -> None:
     talk.live[5] = 1
     for happening in ALL[2:]:
         run(talk.happen(happening))
-    assert talk.slugs == ([], [])
+    assert talk.rule_ids == ([], [])
 
 
 def test_two_lifespans_of_one_loop() -> None:
@@ -1197,7 +1199,7 @@ UNKNOWN = {"type": "lifespan.ready"}
 # forbidden by a text that does not forbid this one.
 JUDGED: dict[str, Callable[[str], Talk]] = {
     "scope-type": typeless,
-    "scope-versions": lambda text: offering(text, **{DIALECTS[text].envelope or "x": 5}),
+    "scope-versions": lambda text: offering(text, **{SPECS[text].envelope or "x": 5}),
     "scope-state": lambda text: offering(text, state=5),
     "state-starts-empty": lambda text: offering(text, state={"a": 1}),
     "scope-worker": lambda text: offering(text, **(worker(2, 1) if "pagi" in text else {})),
@@ -1235,11 +1237,11 @@ NOT_TWICE = {("asgi 1.0", "once-per-loop"), ("pagi 0.3", "once-per-loop")}
 def owed(text: str) -> set[str]:
     """Return the rules that are a must of a text, by rules.toml."""
     return {
-        slug
-        for slug, rule in sources().items()
+        rule_id
+        for rule_id, rule in sources().items()
         for source in rule.get("source", ())
-        if text in source["dialects"] and source["level"] in MUST
-        if (text, slug) not in NOT_TWICE
+        if text in source["specs"] and source["level"] in MUST
+        if (text, rule_id) not in NOT_TWICE
     }
 
 
@@ -1247,22 +1249,22 @@ def test_every_rule_that_the_judge_knows_is_tried() -> None:
     """The rules below are those that its code names."""
     tree = ast.parse(Path(validate.__file__).read_text())
     names = {
-        slug
+        rule_id
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for slug in re.findall(r"[a-z]+(?:-[a-z]+)+", node.value)
+        for rule_id in re.findall(r"[a-z]+(?:-[a-z]+)+", node.value)
     }
     assert names & set(sources()) == set(JUDGED)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("slug", JUDGED)
-def test_the_judge_goes_by_the_levels_of_the_texts(slug: str, text: str) -> None:
+@pytest.mark.parametrize("rule_id", JUDGED)
+def test_the_judge_goes_by_the_levels_of_the_texts(rule_id: str, text: str) -> None:
     """What a text demands is a violation; what it recommends, or is only ours, is a remark."""
-    judge = JUDGED[slug](text).judge
+    judge = JUDGED[rule_id](text).judge
     violated, remarked = ({each.rule for each in one} for one in (judge.violations, judge.remarks))
-    assert (slug in violated) is (slug in owed(text))
-    assert slug not in violated & remarked
-    rule = sources()[slug]
-    had = [*rule.get("source", ()), rule.get("ours", {"dialects": []})]
-    assert slug in violated | remarked or not any(text in each["dialects"] for each in had)
+    assert (rule_id in violated) is (rule_id in owed(text))
+    assert rule_id not in violated & remarked
+    rule = sources()[rule_id]
+    had = [*rule.get("source", ()), rule.get("ours", {"specs": []})]
+    assert rule_id in violated | remarked or not any(text in each["specs"] for each in had)

@@ -79,7 +79,7 @@ def _takes(count: int, function: object) -> bool:
 
 
 async def _live(context: Callable[[], Context], scope: Any, receive: Receive, send: Send) -> None:
-    await receive()
+    await receive_event("lifespan.startup", receive)
     asked: str | None = "startup"
     try:
         async with context() as state:
@@ -87,7 +87,7 @@ async def _live(context: Callable[[], Context], scope: Any, receive: Receive, se
                 _share(state, scope)
             await send({"type": "lifespan.startup.complete"})  # [startup-answered-when-done]
             asked = None
-            await receive()
+            await receive_event("lifespan.shutdown", receive)
             asked = "shutdown"
         if asked != "shutdown":
             raise RuntimeError("the context ended before shutdown")  # noqa: TRY301  it swallowed one
@@ -96,6 +96,13 @@ async def _live(context: Callable[[], Context], scope: Any, receive: Receive, se
             await send({"type": f"lifespan.{asked}.failed", "message": failure_message(error)})
         raise
     await send({"type": "lifespan.shutdown.complete"})  # [shutdown-answered]
+
+
+async def receive_event(expected: str, receive: Receive) -> None:
+    """Receive the event that comes next; raise RuntimeError if it is another."""
+    event = await receive()
+    if event["type"] != expected:  # [receive-refuses-unknown]
+        raise RuntimeError(f"expected the event {expected!r}, got {event!r}")
 
 
 def _was_cancelled(error: BaseException) -> bool:

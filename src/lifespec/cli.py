@@ -175,7 +175,7 @@ def _write(path: Path, content: bytes) -> None:
 def _add_explain(parser: Parser) -> None:
     explain = import_module("lifespec.conformance.explain")
     parser.description = "Show a rule, in the language of the locale where that is Chinese."
-    parser.add_argument("slug", metavar="SLUG", help="its name, such as startup-sent")
+    parser.add_argument("rule", metavar="RULE", help="its rule ID, such as startup-sent")
     languages = sorted(explain.FOLDERS)
     parser.add_argument("--language", choices=languages, help="English or Chinese instead")
     parser.set_defaults(run=_explain)
@@ -190,9 +190,9 @@ def _explain(arguments: argparse.Namespace) -> int:
         raise Refused(
             f"this installation has no {error.filename}: install lifespec again"
         ) from None
-    rule = rules.get(arguments.slug)
+    rule = rules.get(arguments.rule)
     if rule is None:
-        raise unknown("rule", arguments.slug, rules, "lifespec cases")
+        raise unknown("rule", arguments.rule, rules, "lifespec cases")
     text = "".join(f"{line}\n" for line in explain.lines(rule))
     with writing():
         sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))

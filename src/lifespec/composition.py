@@ -15,7 +15,7 @@ from logging import DEBUG
 from typing import Any, Self
 
 from lifespec import server
-from lifespec.application import failure_message
+from lifespec.application import failure_message, receive_event
 from lifespec.server import ShutdownFailed, StartupFailed, log
 
 __all__ = ["combine_lifespans"]
@@ -53,7 +53,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
 
 
 async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
-    await receive()
+    await receive_event("lifespan.startup", receive)
     failures: list[str] = []
     lifespans: list[_Part] = []
     kind: type[_Part] | None = None
@@ -64,7 +64,7 @@ async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
                 lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
             await send({"type": "lifespan.startup.complete"})
-            await receive()
+            await receive_event("lifespan.shutdown", receive)
     except StartupFailed as failure:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
         raise

@@ -14,7 +14,7 @@ application in one task of its own, tells what happens there, and decides nothin
     dismissed   the call was cancelled; what the application still says counts for nothing
     ended       the call is over, or was given up
 
-The first fact that decides the outcome latches it.  This file knows no dialect (all share one
+The first fact that decides the outcome latches it.  This file names no specification (all share one
 conduct), installs no signal handler and closes no connection: those are the server's part.  A
 word in [brackets] is the rule of the specification that the line obeys.
 """

@@ -3,7 +3,7 @@
     app = validator(app)  # serve it, then read app.violations and app.remarks
 
 Theory of operation.  Everything that the texts fix stands here as data, once: which events
-there are and who sends them, what a dialect calls its envelope, which step leads where in a
+there are and who sends them, what a specification calls its envelope, which step leads where in a
 conversation.  Pages, diagrams and messages are drawn from these tables or held against them.
 
 A conversation is seen from outside, between server and application.  Every state has a row
@@ -31,13 +31,13 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
-    "DIALECTS",
     "EVENTS",
     "HAPPENINGS",
+    "SPECS",
     "STATES",
     "TRANSITIONS",
-    "Dialect",
     "Event",
+    "Spec",
     "State",
     "Step",
     "Violation",
@@ -67,7 +67,7 @@ class Event(NamedTuple):
     defaults: Mapping[str, str]
 
 
-class Dialect(NamedTuple):
+class Spec(NamedTuple):
     """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
@@ -89,7 +89,7 @@ class Dialect(NamedTuple):
 class Step(NamedTuple):
     """Where a step leads; the rule that it breaks, "" where it is to be taken; and the remark.
 
-    The remark is the slug of a rule, too: that of a step on which the texts are silent.
+    The remark is a rule ID, too: that of a step on which the texts are silent.
     """
 
     to: State
@@ -106,8 +106,8 @@ def _versions(version: str) -> Mapping[str, str]:
     return MappingProxyType({"version": version, "spec_version": version})
 
 
-def _amgi(version: str) -> Dialect:
-    return Dialect(
+def _amgi(version: str) -> Spec:
+    return Spec(
         f"AMGI {version}",
         "amgi",
         _versions(version),
@@ -137,9 +137,9 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
 _STATE = {"scope-state", "state-keys-text", "state-shallow-copy", "state-starts-empty"}
 _FAILURES = {"message-is-text", "startup-failed-never-serves"}
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
+SPECS: Mapping[str, Spec] = MappingProxyType(
     {
-        "asgi 1.0": Dialect(
+        "asgi 1.0": Spec(
             "lifespan 1.0 (ASGI)",
             "",
             _NONE,
@@ -147,7 +147,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
             failures=False,
             open=_OPEN | _STATE | _FAILURES | {"once-per-loop"},
         ),
-        "asgi 2.0": Dialect(
+        "asgi 2.0": Spec(
             "lifespan 2.0 (ASGI)",
             "asgi",
             MappingProxyType({"version": "3.0", "spec_version": "2.0"}),
@@ -155,7 +155,7 @@ DIALECTS: Mapping[str, Dialect] = MappingProxyType(
         ),
         "amgi 1.0": _amgi("1.0"),
         "amgi 2.0": _amgi("2.0"),
-        "pagi 0.3": Dialect(
+        "pagi 0.3": Spec(
             "PAGI 0.3",
             "pagi",
             _versions("0.3"),
@@ -258,11 +258,11 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     """Return a fresh lifespan scope as a server of that text offers it.
 
     `state=False` leaves the state out; `worker` is a worker's number from 1 on, where the text
-    knows workers.  Raises ValueError for a text that is not in DIALECTS or knows no workers.
+    knows workers.  Raises ValueError for a text that is not in SPECS or knows no workers.
     """
-    row = DIALECTS.get(spec)
+    row = SPECS.get(spec)
     if row is None:
-        known = ", ".join(DIALECTS)
+        known = ", ".join(SPECS)
         raise ValueError(f"there is no text {spec!r}; there are {known}")
     fresh: dict[str, Any] = {"type": "lifespan"}
     if row.envelope:
@@ -351,10 +351,10 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _text(scope: Any) -> Dialect:
+def _text(scope: Any) -> Spec:
     """Find the text that a scope follows."""
-    rows = (row for row in DIALECTS.values() if row.envelope and row.envelope in scope)
-    oldest = DIALECTS["asgi 1.0"]
+    rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
+    oldest = SPECS["asgi 1.0"]
     row = next(rows, oldest)
     box = scope.get(row.envelope)
     version = box.get("spec_version") if isinstance(box, Mapping) else None
@@ -363,7 +363,7 @@ def _text(scope: Any) -> Dialect:
     return row
 
 
-def _faults(scope: Any, text: Dialect) -> Iterator[Fault]:
+def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
     """Yield all that is wrong about a scope."""
     if text.envelope:
         box = scope[text.envelope]
@@ -397,7 +397,7 @@ def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
 
 
 class validator:
-    """An application that hands everything on to `app` and back, and judges both parties.
+    """An application that hands everything on to `app` and back, and checks both sides.
 
     `violations` and `remarks` collect what was seen in all its lifespans and requests, each a
     `Violation`.  With `raises` a violation is raised where it is seen, too.  Make one for each

@@ -23,22 +23,22 @@ def seen(startup: str = "complete", shutdown: str = "complete", **facts: object)
 
 
 def told(
-    phrase: str, slug: str, what: Seen, usual: Usual = USUAL, dialect: str = "asgi 2.0"
+    phrase: str, rule_id: str, what: Seen, usual: Usual = USUAL, spec: str = "asgi 2.0"
 ) -> tuple[str, str]:
     """Ask a phrase of a rule."""
-    found = app_assertions.JUDGES[phrase](Matter(slug, dialect, [Seen(), what], usual))
+    found = app_assertions.JUDGES[phrase](Matter(rule_id, spec, [Seen(), what], usual))
     assert found.actual.endswith(".")
     return found
 
 
-def violation(slug: str, party: str = "application") -> Violation:
+def violation(rule_id: str, role: str = "application") -> Violation:
     """Make a violation."""
-    return Violation(slug, party, "It was so")
+    return Violation(rule_id, role, "It was so")
 
 
 def test_each_phrase_of_applications_has_its_judge() -> None:
     """The vocabulary and the judges are the same."""
-    phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.parties}
+    phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.roles}
     assert set(app_assertions.JUDGES) == phrases
 
 
@@ -92,7 +92,7 @@ def test_courses(what: Seen, course: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("slug", "idle"),
+    ("rule_id", "idle"),
     [
         ("startup-answered-once", seen("returned", "")),
         ("answers-in-order", seen("returned", "")),
@@ -102,27 +102,27 @@ def test_courses(what: Seen, course: str) -> None:
         ("state-keys-text", seen(sent=["x"])),
     ],
 )
-def test_kept(slug: str, idle: Seen) -> None:
+def test_kept(rule_id: str, idle: Seen) -> None:
     """A rule is kept where the judge found nothing, and does not apply without an occasion."""
-    assert told("kept", slug, idle)[0] == "skip"
+    assert told("kept", rule_id, idle)[0] == "skip"
     rich = seen(sent=["x"], state={"pool": 1})
-    if slug == "message-is-text":
+    if rule_id == "message-is-text":
         rich = seen("failed", "", sent=["x"])
-    assert told("kept", slug, rich)[0] == "held"
-    other = seen(sent=["x"], state={"a": 1}, violations=[violation(slug, "server")])
+    assert told("kept", rule_id, rich)[0] == "held"
+    other = seen(sent=["x"], state={"a": 1}, violations=[violation(rule_id, "server")])
     other.violations.append(violation("scope-type"))
-    assert told("kept", slug, other)[0] in ("held", "skip")
-    broken = seen(violations=[violation(slug)])
-    assert told("kept", slug, broken) == ("broken", "It was so.")
+    assert told("kept", rule_id, other)[0] in ("held", "skip")
+    broken = seen(violations=[violation(rule_id)])
+    assert told("kept", rule_id, broken) == ("broken", "It was so.")
 
 
 @pytest.mark.parametrize(
-    ("slug", "how"),
+    ("rule_id", "how"),
     [("events-known", "unspecified"), ("startup-answered-once", "broken")],
 )
-def test_remarks(slug: str, how: str) -> None:
+def test_remarks(rule_id: str, how: str) -> None:
     """A remark on a must says that the text is silent here; else the level says it."""
-    assert told("kept", slug, seen(remarks=[violation(slug)])) == (how, "It was so.")
+    assert told("kept", rule_id, seen(remarks=[violation(rule_id)])) == (how, "It was so.")
 
 
 def test_keys_at_the_end() -> None:
@@ -133,7 +133,7 @@ def test_keys_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slug", "what", "how"),
+    ("rule_id", "what", "how"),
     [
         ("startup-answered", seen(), "held"),
         ("startup-answered", seen("failed", ""), "held"),
@@ -154,9 +154,9 @@ def test_keys_at_the_end() -> None:
         ("shutdown-answered", seen("complete", "returned", refused=["No."]), "skip"),
     ],
 )
-def test_answered(slug: str, what: Seen, how: str) -> None:
+def test_answered(rule_id: str, what: Seen, how: str) -> None:
     """Startup is answered if lifespan is supported; shutdown is answered."""
-    assert told("answered", slug, what)[0] == how
+    assert told("answered", rule_id, what)[0] == how
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_findings() -> None:
     """Each expectation has a finding, with the verdict of the text and the conversation."""
     expect = Expectation("shutdown-answered", "answered")
     (found,) = app_assertions.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
-    assert (found.case, found.slug, found.verdict) == ("quick", "shutdown-answered", "fail")
+    assert (found.case, found.rule, found.verdict) == ("quick", "shutdown-answered", "fail")
     assert found.requirement.endswith("(must, lifespan 2.0 (ASGI))")
     assert found.expected == PHRASES["answered"].says
     assert found.actual == app_assertions.course(BROKEN)
@@ -341,5 +341,5 @@ def test_what_is_missed_is_never_more_than_a_warning() -> None:
     """By PAGI the advice is a must, and yet nobody knows what the application wanted."""
     case = next(case for case in cases.load() if case.name == "start-and-stop")
     each = next(each for each in case.expect if each.phrase == "no raise")
-    for dialect in ("asgi 2.0", "pagi 0.3"):
-        assert app_assertions.finding(case, dialect, each, Told("missed", "So.")).verdict == "warn"
+    for spec in ("asgi 2.0", "pagi 0.3"):
+        assert app_assertions.finding(case, spec, each, Told("missed", "So.")).verdict == "warn"

@@ -54,7 +54,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
 
 def verdicts(found: Report) -> dict[str, str]:
     """Return the worst verdict of each rule."""
-    return {slug: findings[0].verdict for slug, findings in found.by_rule().items()}
+    return {rule_id: findings[0].verdict for rule_id, findings in found.by_rule().items()}
 
 
 def test_an_application_that_conforms(write: Callable[..., str]) -> None:
@@ -62,7 +62,7 @@ def test_an_application_that_conforms(write: Callable[..., str]) -> None:
     target = f"{write('')}:live"
     job, told = Job("application", target), []
     found = check(job, lambda: told.append(1))
-    assert (found.subject, found.dialect, found.status(strict=True)) == (target, "asgi 2.0", 0)
+    assert (found.subject, found.spec, found.status(strict=True)) == (target, "asgi 2.0", 0)
     spawned = check(Job("application", target, isolation="spawn"))
     assert (found.isolation, spawned) == ("fork", replace(found, isolation="spawn"))
     assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
@@ -143,9 +143,9 @@ def test_who_ends_its_process(write: Callable[..., str]) -> None:
     """It broke the rule on how to keep a server from starting; the rest could not be seen."""
     name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
     found = check(Job("application", f"{name}:leaves"))
-    said, _ = [each for each in found.findings if each.slug == "failed-to-prevent-start"]
+    said, _ = [each for each in found.findings if each.rule == "failed-to-prevent-start"]
     assert (said.verdict, said.actual) == ("warn", "The process ended with status 3.")
-    assert {v for slug, v in verdicts(found).items() if slug != said.slug} == {"skip"}
+    assert {v for rule_id, v in verdicts(found).items() if rule_id != said.rule} == {"skip"}
 
 
 def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
@@ -155,7 +155,7 @@ def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
         "async def dies(scope, receive, send): os.kill(os.getpid(), signal.SIGKILL)"
     )
     found = check(Job("application", f"{name}:dies"))
-    said = {each.actual for each in found.findings if each.slug == "failed-to-prevent-start"}
+    said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
     assert said == {f"The process ended by signal {signal.SIGKILL:d}."}
 
 
@@ -302,7 +302,7 @@ def test_a_result_that_was_cut_short(
     program = "open(__import__('sys').argv[1], 'w').write('{{\"found\": 1}}\\n{{\"findi')"
     monkeypatch.setattr(isolation, "_PROGRAM", program)
     found = check(Job("application", f"{name}:app", isolation="spawn"))
-    said = {each.actual for each in found.findings if each.slug == "failed-to-prevent-start"}
+    said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
     assert said == {"The process ended with status 0."}
 
 
@@ -387,7 +387,7 @@ def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
         "limit": 10,
         "real": False,
         "usual": None,
-        "dialect": "asgi 2.0",
+        "spec": "asgi 2.0",
     }
     told = tmp_path / "told"
     app_check.main(str(told), json.dumps(wanted | {"case": case, **job}))

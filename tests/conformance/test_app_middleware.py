@@ -10,7 +10,7 @@ import pytest
 from lifespec import validator
 from lifespec.conformance.app.middleware import Probe, check, trial, trials
 from lifespec.conformance.cases import Unchecked
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -19,10 +19,10 @@ Middleware = Callable[[Application], Application]
 FAULTS = ("fail", "warn", "info")
 
 
-def faults(middleware: Middleware, dialect: str = "asgi 2.0") -> set[str]:
+def faults(middleware: Middleware, spec: str = "asgi 2.0") -> set[str]:
     """Name the rules that the suite finds broken."""
-    findings = check(middleware, dialect).findings
-    return {finding.slug for finding in findings if finding.verdict in FAULTS}
+    findings = check(middleware, spec).findings
+    return {finding.rule for finding in findings if finding.verdict in FAULTS}
 
 
 def adds_to_scope(app: Application) -> Application:
@@ -67,10 +67,10 @@ def test_what_is_right(middleware: Middleware) -> None:
     assert {each.case for each in found.findings} == {case.name for case in trials("asgi 2.0")}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_text(dialect: str) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_text(spec: str) -> None:
     """Cases and requests are those of the text."""
-    assert faults(adds_to_scope, dialect) == set()
+    assert faults(adds_to_scope, spec) == set()
 
 
 def eats_lifespan(app: Application) -> Application:
@@ -155,7 +155,7 @@ def raises_its_own(app: Application) -> Application:
 
 
 @pytest.mark.parametrize(
-    ("middleware", "slugs"),
+    ("middleware", "rule_ids"),
     [
         (replaces_the_state, {"middleware-copies-scope", "state-untouched"}),
         (loses_events, {"startup-sent", "shutdown-sent"}),
@@ -165,9 +165,9 @@ def raises_its_own(app: Application) -> Application:
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
-def test_what_is_wrong(middleware: Middleware, slugs: set[str]) -> None:
+def test_what_is_wrong(middleware: Middleware, rule_ids: set[str]) -> None:
     """The suite names the rules that it breaks; tests/mutants has one for each of them alone."""
-    assert faults(middleware) == slugs
+    assert faults(middleware) == rule_ids
 
 
 @pytest.mark.parametrize("middleware", [eats_lifespan, refuses_lifespan])
@@ -224,7 +224,7 @@ def test_a_probe_waits_where_its_script_says_so() -> None:
 def test_the_text_that_judges() -> None:
     """It is named in full or by its family; one that there is not is no empty report."""
     found = check(lambda app: app, "amgi")
-    assert found.dialect == "amgi 2.0"
+    assert found.spec == "amgi 2.0"
     assert found.findings == check(lambda app: app, "amgi 2.0").findings != ()
     with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
         check(lambda app: app, "wsgi")

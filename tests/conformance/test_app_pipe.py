@@ -97,21 +97,21 @@ def pipe(tmp_path: Path) -> Iterator[Callable[[str], Pipe]]:
         each.close()
 
 
-def verdicts(pipe: Pipe, dialect: str = "asgi 2.0") -> dict[str, str]:
+def verdicts(pipe: Pipe, spec: str = "asgi 2.0") -> dict[str, str]:
     """Play every case to a program in real time; return what is wrong."""
     wrong = {}
-    for case in app_run.trials(dialect):
-        for found in app_run.trial(pipe, case, dialect, None, limit=10, real=True).findings:
+    for case in app_run.trials(spec):
+        for found in app_run.trial(pipe, case, spec, None, limit=10, real=True).findings:
             if found.verdict not in ("pass", "skip"):
-                wrong[found.slug] = found.verdict
+                wrong[found.rule] = found.verdict
     return wrong
 
 
-@pytest.mark.parametrize("dialect", ["asgi 2.0", "pagi 0.3"])
-def test_a_program_that_conforms(dialect: str, pipe: Callable[[str], Pipe]) -> None:
+@pytest.mark.parametrize("spec", ["asgi 2.0", "pagi 0.3"])
+def test_a_program_that_conforms(spec: str, pipe: Callable[[str], Pipe]) -> None:
     """It goes through every case, one after the other."""
     program = pipe(LIVE)
-    assert verdicts(program, dialect) == {}
+    assert verdicts(program, spec) == {}
     assert program.fault == ""
 
 

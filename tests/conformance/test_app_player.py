@@ -17,7 +17,7 @@ from lifespec.conformance.app.fake_server import IDLE, Seen
 from lifespec.conformance.app.player import play, scope_of
 from lifespec.conformance.cases import Case, action
 from lifespec.testing.trace import text
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -37,14 +37,14 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def played(
     app: Application,
     *lines: str,
-    dialect: str = "asgi 2.0",
+    spec: str = "asgi 2.0",
     limit: float = 10.0,
     real: bool = False,
 ) -> list[Seen]:
     """Play these lines to an application."""
     script = tuple(action(line, "application") for line in lines)
     case = Case("quick", "application", "It is played.", script, ())
-    return play(app, case, dialect, limit, real=real)
+    return play(app, case, spec, limit, real=real)
 
 
 async def live(scope: Any, receive: Any, send: Any) -> None:
@@ -79,14 +79,14 @@ def test_two_loops() -> None:
     assert all(loop.is_closed() for loop in loops)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_scopes(dialect: str) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_scopes(spec: str) -> None:
     """A call has the text's own scope; keys are put there, or into the envelope, or taken away."""
-    envelope = DIALECTS[dialect].envelope
-    scope = scope_of(dialect, {"state": False, "type": "x", "hello": "world"})
+    envelope = SPECS[spec].envelope
+    scope = scope_of(spec, {"state": False, "type": "x", "hello": "world"})
     assert "state" not in scope
     assert (scope["type"], scope["hello"]) == ("x", "world")
-    scope = scope_of(dialect, {"spec_version": False, "version": False, "is_worker": 1})
+    scope = scope_of(spec, {"spec_version": False, "version": False, "is_worker": 1})
     if envelope:
         assert scope[envelope] == {"is_worker": 1}
     else:
@@ -379,10 +379,10 @@ def test_a_reaction_while_running() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dialect", "type_"),
+    ("spec", "type_"),
     [("asgi 1.0", "http"), ("asgi 2.0", "http"), ("amgi 2.0", "message"), ("pagi 0.3", "http")],
 )
-def test_requests(dialect: str, type_: str) -> None:
+def test_requests(spec: str, type_: str) -> None:
     """A request comes while the application runs, with a copy of the state where there is some."""
     requests = []
 
@@ -394,7 +394,7 @@ def test_requests(dialect: str, type_: str) -> None:
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-    (seen,) = played(app, *START, "request", *STOP, dialect=dialect)
+    (seen,) = played(app, *START, "request", *STOP, spec=spec)
     assert seen.shutdown == "complete"
     ((scope, heard),) = requests
     assert scope["type"] == type_

@@ -12,7 +12,7 @@ from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import Usual
 from lifespec.conformance.app.run import USUAL, check, left_out, trial, trials
 from lifespec.conformance.cases import Unchecked
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -30,21 +30,21 @@ async def live(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": f"lifespan.{name}.complete"})
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_application_that_conforms(dialect: str) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_an_application_that_conforms(spec: str) -> None:
     """It goes through every case of the text, and conforms in all that applies."""
-    found = check(live, dialect)
-    assert (found.subject, found.dialect) == ("live", dialect)
-    assert {each.case for each in found.findings} == {case.name for case in trials(dialect)}
+    found = check(live, spec)
+    assert (found.subject, found.spec) == ("live", spec)
+    assert {each.case for each in found.findings} == {case.name for case in trials(spec)}
     assert {each.verdict for each in found.findings} <= {"pass", "skip"}
     assert found.status(strict=True) == 0
 
 
 def test_start_and_stop_is_the_first() -> None:
     """The other cases are compared with it."""
-    for dialect in DIALECTS:
-        assert trials(dialect)[0].name == USUAL
-        assert all(dialect in case.dialects for case in trials(dialect))
+    for spec in SPECS:
+        assert trials(spec)[0].name == USUAL
+        assert all(spec in case.specs for case in trials(spec))
 
 
 def test_real_time_where_it_is_needed() -> None:
@@ -156,7 +156,7 @@ def test_a_trial_tells_what_is_usual() -> None:
 def test_the_text_that_judges() -> None:
     """It is named in full or by its family; one that there is not is no empty report."""
     found = check(live, "amgi")
-    assert found.dialect == "amgi 2.0"
+    assert found.spec == "amgi 2.0"
     assert found.findings == check(live, "amgi 2.0").findings != ()
     with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
         check(live, "wsgi")

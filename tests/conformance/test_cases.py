@@ -11,14 +11,14 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
-from lifespec.conformance.language import DOINGS, PARTIES, PHRASES, USUAL, Phrase
-from lifespec.validate import DIALECTS, TRANSITIONS, State, Step
+from lifespec.conformance.language import DOINGS, PHRASES, ROLES, USUAL, Phrase
+from lifespec.validate import SPECS, TRANSITIONS, State, Step
 
 __all__: list[str] = []
 
 SMALL = """
 [quick]
-party = "server"
+role = "server"
 says = "The application answers at once."
 script = ["receive", "send lifespan.startup.complete"]
 expect = {}
@@ -28,7 +28,7 @@ KNOWN = {"server": "receive, send, state, ", "application": "call, offer, await,
 
 def small(**keys: Any) -> str:
     """Write a small case with these keys besides, or in their places."""
-    row = {"party": '"server"', "says": '"It is so."', "script": "[]", "expect": "{}"} | keys
+    row = {"role": '"server"', "says": '"It is so."', "script": "[]", "expect": "{}"} | keys
     return "[quick]\n" + "\n".join(f"{key} = {value}" for key, value in row.items() if value)
 
 
@@ -40,24 +40,24 @@ def refusal(text: str) -> str:
 
 
 def test_a_case_is_read() -> None:
-    """A case has a name, a party, a sentence, a script and what is expected."""
+    """A case has a name, a role, a sentence, a script and what is expected."""
     (case,) = cases.read(SMALL.replace("{}", "{wait-for-startup = []}"), "cases.toml")
-    assert (case.name, case.party) == ("quick", "server")
+    assert (case.name, case.role) == ("quick", "server")
     assert case.says == "The application answers at once."
     assert case.script == (Action("receive"), Action("send", "lifespan.startup.complete"))
     assert case.lines == ("receive", "send lifespan.startup.complete")
-    assert (case.expect, case.dialects, case.silent) == ((), tuple(DIALECTS), {})
+    assert (case.expect, case.specs, case.silent) == ((), tuple(SPECS), {})
     assert (case.real, case.needs, case.server, case.workers) == (False, (), (), 1)
     assert case.meanwhile == tuple(cases.action(line, "server", DOINGS) for line in USUAL)
 
 
 def test_what_a_case_may_have_besides() -> None:
-    """Dialects, silence, real time, and programs it needs."""
+    """Specifications, silence, real time, and programs it needs."""
     text = small(
-        party='"application"',
+        role='"application"',
         expect='{startup-answered = "answered"}',
         silent='{startup-answered = ["pagi 0.3"]}',
-        dialects='["asgi 2.0", "pagi 0.3"]',
+        specs='["asgi 2.0", "pagi 0.3"]',
         real="true",
         needs='["perl"]',
     )
@@ -66,14 +66,14 @@ def test_what_a_case_may_have_besides() -> None:
     assert case.silent_on("startup-answered", "pagi 0.3")
     assert not case.silent_on("startup-answered", "asgi 2.0")
     assert not case.silent_on("shutdown-answered", "pagi 0.3")
-    assert (case.dialects, case.real, case.needs) == (("asgi 2.0", "pagi 0.3"), True, ("perl",))
+    assert (case.specs, case.real, case.needs) == (("asgi 2.0", "pagi 0.3"), True, ("perl",))
 
 
 def test_the_server_of_middleware() -> None:
     """Where middleware is on trial, the suite is on both sides; the server's has a default."""
-    (case,) = cases.read(small(party='"middleware"'), "cases.toml")
+    (case,) = cases.read(small(role='"middleware"'), "cases.toml")
     assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
-    (case,) = cases.read(small(party='"middleware"', server='["call"]'), "cases.toml")
+    (case,) = cases.read(small(role='"middleware"', server='["call"]'), "cases.toml")
     assert case.server == (Action("call"),)
 
 
@@ -87,11 +87,11 @@ def test_silent_texts_can_be_all() -> None:
     """Silence is that of some texts, or of all."""
     text = small(silent="{wait-for-startup = true}", expect="{wait-for-startup = []}")
     (case,) = cases.read(text, "cases.toml")
-    assert all(case.silent_on("wait-for-startup", dialect) for dialect in DIALECTS)
+    assert all(case.silent_on("wait-for-startup", spec) for spec in SPECS)
 
 
 @pytest.mark.parametrize(
-    ("line", "party", "wanted"),
+    ("line", "role", "wanted"),
     [
         ("receive", "server", Action("receive")),
         ("wait 0.5", "server", Action("wait", seconds=0.5)),
@@ -110,9 +110,9 @@ def test_silent_texts_can_be_all() -> None:
         ('send {"message": "x"}', "server", Action("send", value={"message": "x"})),
     ],
 )
-def test_lines(line: str, party: Any, wanted: Action) -> None:
+def test_lines(line: str, role: Any, wanted: Action) -> None:
     """What a line says depends on its verb."""
-    assert cases.action(line, party) == wanted
+    assert cases.action(line, role) == wanted
 
 
 def test_an_event_is_made_anew() -> None:
@@ -124,12 +124,12 @@ def test_an_event_is_made_anew() -> None:
     assert cases.action("send [1]", "server").event == [1]
 
 
-@pytest.mark.parametrize("party", KNOWN)
-def test_a_verb_that_there_is_not(party: Any) -> None:
-    """The sentence names the verbs of that party."""
-    with pytest.raises(ValueError, match=f"'sing' is no verb where {party}s are on trial") as error:
-        cases.action("sing", party)
-    assert KNOWN[party] in str(error.value)
+@pytest.mark.parametrize("role", KNOWN)
+def test_a_verb_that_there_is_not(role: Any) -> None:
+    """The sentence names the verbs of that role."""
+    with pytest.raises(ValueError, match=f"'sing' is no verb where {role}s are on trial") as error:
+        cases.action("sing", role)
+    assert KNOWN[role] in str(error.value)
     with pytest.raises(ValueError, match="is no verb"):
         cases.action("receive", "application")
 
@@ -157,22 +157,22 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
     ("text", "wanted"),
     [
         ("[quick", "Expected ']'"),
-        ("quick = 1", "there is no key 'quick = …'; there are party, says, script"),
-        (small(color='"red"'), "there is no key 'color'; there are party, says, script"),
+        ("quick = 1", "there is no key 'quick = …'; there are role, says, script"),
+        (small(color='"red"'), "there is no key 'color'; there are role, says, script"),
         (small(says=""), "the key 'says' is missing"),
-        (small(party='"judge"'), "there is no party 'judge'; there are server, application"),
-        (small(dialects='["asgi 3.0"]'), "there is no dialect 'asgi 3.0'; there are asgi 1.0"),
+        (small(role='"judge"'), "there is no role 'judge'; there are server, application"),
+        (small(specs='["asgi 3.0"]'), "there is no spec 'asgi 3.0'; there are asgi 1.0"),
         (small(expect='{quickly = "kept"}'), "there is no rule 'quickly'; there are scope-type"),
         (
-            small(party='"application"', expect='{events-known = "keeps"}'),
+            small(role='"application"', expect='{events-known = "keeps"}'),
             "there is no phrase 'keeps'; there are kept, answered",
         ),
         (
-            small(party='"application"', expect='{events-known = "KEPT!"}'),
+            small(role='"application"', expect='{events-known = "KEPT!"}'),
             "there is no phrase 'KEPT!'; there are kept, answered",
         ),
         (
-            small(party='"application"', expect="{events-known = 'kept \"x\"'}"),
+            small(role='"application"', expect="{events-known = 'kept \"x\"'}"),
             "the phrase 'kept' is followed by nothing",
         ),
         (
@@ -181,13 +181,13 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
         ),
         (
             small(
-                party='"application"',
+                role='"application"',
                 expect='{events-known = "kept"}',
                 silent='{events-known = ["asgi"]}',
             ),
-            "there is no dialect 'asgi'; there are asgi 1.0",
+            "there is no spec 'asgi'; there are asgi 1.0",
         ),
-        (small(server='["call"]'), "the key 'server' is for the party 'middleware'"),
+        (small(server='["call"]'), "the key 'server' is for the role 'middleware'"),
     ],
 )
 def test_what_is_refused(text: str, wanted: str) -> None:
@@ -197,7 +197,7 @@ def test_what_is_refused(text: str, wanted: str) -> None:
 
 def test_a_phrase_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
     """A phrase may be followed by a text in quotes; what is to be seen is said with it."""
-    phrase = Phrase(argument=True, parties=("server",), says="the log has this")
+    phrase = Phrase(argument=True, roles=("server",), says="the log has this")
     monkeypatch.setattr(cases, "PHRASES", {"log has": phrase})
     text = small(expect="{startup-failed-shown = ['log has \"no database\"']}")
     (case,) = cases.read(text, "cases.toml")
@@ -238,7 +238,7 @@ LIFESPANS = {
 def test_a_script_for_applications_is_a_lifespan() -> None:
     """Or one after another, in a loop of its own."""
     for case in cases.load():
-        if case.party == "application":
+        if case.role == "application":
             words = (
                 (each.verb, each.type, each.text, f"{each.seconds:g}" * bool(each.seconds))
                 for each in case.script
@@ -282,7 +282,7 @@ def happenings(case: cases.Case) -> Iterator[str]:
 
 def test_a_script_breaks_what_its_case_is_for() -> None:
     """And nothing else; it goes on until the conversation has ended."""
-    played = [case for case in cases.load() if case.party != "application"]
+    played = [case for case in cases.load() if case.role != "application"]
     found: dict[str, list[str]] = {}
     for case in (case for case in played if case.lines != ("converse",)):
         state: State = "called"
@@ -298,10 +298,10 @@ def test_a_script_breaks_what_its_case_is_for() -> None:
 def test_each_rule_has_its_row() -> None:
     """The rules of rules.toml are those of validate.py; a level is a word of RFC 2119."""
     rules = cases.rules()
-    for slug, rule in rules.items():
-        assert rule.slug == slug
-        assert rule.party in PARTIES
-        assert set(rule.levels) <= set(DIALECTS)
+    for rule_id, rule in rules.items():
+        assert rule.rule_id == rule_id
+        assert rule.role in ROLES
+        assert set(rule.levels) <= set(SPECS)
         assert set(rule.levels.values()) <= {"must", "must not", "should", "should not", "may", ""}
         assert set(rule.implies) <= set(rules)
 
@@ -309,29 +309,29 @@ def test_each_rule_has_its_row() -> None:
 def test_the_strongest_level_counts() -> None:
     """Where a text speaks twice, the stronger word counts; where a rule is ours, none."""
     rows = [
-        {"dialects": ["asgi 2.0", "pagi 0.3"], "level": "should", "section": "Scope"},
-        {"dialects": ["asgi 2.0"], "level": "must", "section": "Scope"},
-        {"dialects": ["asgi 1.0"], "level": "may", "section": "Scope"},
+        {"specs": ["asgi 2.0", "pagi 0.3"], "level": "should", "section": "Scope"},
+        {"specs": ["asgi 2.0"], "level": "must", "section": "Scope"},
+        {"specs": ["asgi 1.0"], "level": "may", "section": "Scope"},
     ]
     row = {
-        "party": "server",
+        "role": "server",
         "observable": "no",
         "implies": ["b"],
         "says": "It must be.",
         "source": rows,
-        "wording": [{"dialects": ["asgi 1.0"], "says": "It may be, and more."}],
-        "ours": {"dialects": ["amgi 1.0"], "says": "It is."},
+        "wording": [{"specs": ["asgi 1.0"], "says": "It may be, and more."}],
+        "ours": {"specs": ["amgi 1.0"], "says": "It is."},
     }
     levels = {"asgi 2.0": "must", "pagi 0.3": "should", "asgi 1.0": "may", "amgi 1.0": ""}
     says = ["It must be.", "It should be.", "It may be, and more.", "It is."]
     wanted = cases.Rule("a", "server", "no", levels, dict(zip(levels, says, strict=True)), ("b",))
     assert cases._rule("a", row) == wanted
-    bare = {key: row[key] for key in ("party", "observable", "ours")}
+    bare = {key: row[key] for key in ("role", "observable", "ours")}
     ours = {"amgi 1.0": ""}, {"amgi 1.0": "It is."}
     assert cases._rule("a", bare) == cases.Rule("a", "server", "no", *ours)
 
 
-@pytest.mark.parametrize("name", [*DIALECTS, "asgi", "amgi", "pagi"])
+@pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])
 def test_texts(name: str) -> None:
     """A text is named in full, or by its family for the newest."""
     newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}

@@ -26,7 +26,7 @@ from lifespec.conformance.report.model import Finding, Report, Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.process import OfPerl
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -149,10 +149,10 @@ def test_the_job(
     """What was given is what is done."""
     given = found("pass")
     ended("check", "app", "shop:live")
-    ended("check", "app", "shop:make", "--factory", "--dialect", "amgi", "--limit", "2.5")
-    ended("check", "middleware", "shop:same", "--dialect", "asgi 1.0")
+    ended("check", "app", "shop:make", "--factory", "--spec", "amgi", "--limit", "2.5")
+    ended("check", "middleware", "shop:same", "--spec", "asgi 1.0")
     ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
-    ended("check", "app", "lib/shop.pl", "--dialect", "pagi")
+    ended("check", "app", "lib/shop.pl", "--spec", "pagi")
     assert [job[0] for job, _ in given] == [
         app_check.Job("application", "shop:live"),
         app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
@@ -174,10 +174,10 @@ def test_the_job_of_a_server(
     given = found("pass")
     words = ("x", "{app}", "{port}")
     ended("check", "server", "--workers=-w 2", "--limit", "3", "--", *words)
-    amgi = ("--dialect", "amgi", "--broker", "mosquitto", "--only", "state")
+    amgi = ("--spec", "amgi", "--broker", "mosquitto", "--only", "state")
     ended("check", "server", *amgi, "--", *words, "{topic}")
-    ended("check", "driver", "starlette", "--dialect", "asgi 1.0", "--limit", "4")
-    ended("check", "server", "--dialect", "pagi", "--only", "state", "--", *words)
+    ended("check", "driver", "starlette", "--spec", "asgi 1.0", "--limit", "4")
+    ended("check", "server", "--spec", "pagi", "--only", "state", "--", *words)
     server, brokered, driver, perl = (job for (job, *_), _ in given)
     assert perl.begins is OfPerl
     assert server == server_check.Job(words, "asgi 2.0", "-w 2", 3.0)
@@ -251,8 +251,8 @@ def test_a_file_that_cannot_be_written(
         (["app", "shop:live", "--limit", "inf"], "a limit is a number of seconds, not 'inf'"),
         (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
         (
-            ["app", "shop:live", "--dialect", "asgi 3.0"],
-            f"there is no text 'asgi 3.0': name {', '.join(DIALECTS)}, asgi, amgi, pagi",
+            ["app", "shop:live", "--spec", "asgi 3.0"],
+            f"there is no text 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
         ),
         (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
         (
@@ -265,12 +265,12 @@ def test_a_file_that_cannot_be_written(
         ),
         (["app", "shop:live", "--limit", "1e300"], "a limit is a number of seconds, not '1e300'"),
         (
-            ["server", "--dialect", "amgi", "--", "x", "{app}"],
+            ["server", "--spec", "amgi", "--", "x", "{app}"],
             "by AMGI messages come from a broker: give --broker redis or mosquitto",
         ),
         (
             ["server", "--broker", "redis", "--", "x", "{app}"],
-            "messages come from a broker by amgi 2.0, not by asgi 2.0: give --dialect amgi",
+            "messages come from a broker by amgi 2.0, not by asgi 2.0: give --spec amgi",
         ),
         (["middleware", "shop:nothing"], "shop:nothing: there is no 'nothing' in"),
     ],
@@ -322,24 +322,24 @@ def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
     status, out, err = ended("cases")
     assert (status, err) == (0, "")
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
-    assert heads == [f"{case.name}  ({case.party})" for case in cases.load()]
+    assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
     assert max(map(len, out.splitlines())) <= 80
     assert "    The application is started, and stopped.\n    judges startup-answered, " in out
 
 
-def test_cases_of_a_party_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:
+def test_cases_of_a_role_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:
     """Only those are listed that are asked for."""
-    _, out, _ = ended("cases", "--party", "middleware")
+    _, out, _ = ended("cases", "--role", "middleware")
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     assert heads
     assert all(head.endswith("(middleware)") for head in heads)
-    _, out, _ = ended("cases", "--rule", "state-may-be-missing", "--party", "application")
+    _, out, _ = ended("cases", "--rule", "state-may-be-missing", "--role", "application")
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     assert heads == ["without-state  (application)"]
 
 
 def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """A rule is named by its slug."""
+    """A rule is named by its rule ID."""
     status, out, err = ended("cases", "--rule", "be-nice")
     assert (status, out) == (2, "")
     assert err == "lifespec: there is no rule 'be-nice'; `lifespec cases` lists all\n"

@@ -10,7 +10,7 @@ import pytest
 from lifespec.conformance import explain
 from lifespec.conformance.cases import rules
 from lifespec.conformance.explain import Explanation
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -60,19 +60,17 @@ def test_every_rule_is_explained(language: str) -> None:
     folder = resources.files("lifespec.conformance")
     rules = explain.read(language)
     assert list(rules) == list(tomllib.loads(folder.joinpath("data/rules.toml").read_text("utf-8")))
-    for slug, rule in rules.items():
-        assert rule.slug == slug
-        assert len(rule.texts) == len(DIALECTS)
+    for rule_id, rule in rules.items():
+        assert rule.rule_id == rule_id
+        assert len(rule.texts) == len(SPECS)
         assert all((rule.level, rule.text, rule.texts))
-        assert bool(rule.party) == any(level for _, level, _ in rule.texts)
-        groups = [dialects for _, dialects, _ in rule.more]
+        assert bool(rule.role) == any(level for _, level, _ in rule.texts)
+        groups = [specs for _, specs, _ in rule.more]
         assert sorted(groups) == sorted(set(groups))
-        assert all(
-            head and text and set(dialects) <= set(DIALECTS) for head, dialects, text in rule.more
-        )
+        assert all(head and text and set(specs) <= set(SPECS) for head, specs, text in rule.more)
         assert rule.page
         assert rule.address.startswith(f"{explain.FOLDERS[language]}/")
-        assert rule.address.endswith(f".html#{slug}")
+        assert rule.address.endswith(f".html#{rule_id}")
 
 
 def test_both_languages_explain_the_same() -> None:
@@ -126,10 +124,10 @@ def test_what_is_shown() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("slug", rules())
-def test_every_rule_fits_a_terminal(slug: str, language: str) -> None:
+@pytest.mark.parametrize("rule_id", rules())
+def test_every_rule_fits_a_terminal(rule_id: str, language: str) -> None:
     """No line has more than 80 columns, or ends with a space; Chinese characters take two."""
-    for line in explain.lines(explain.read(language)[slug]):
+    for line in explain.lines(explain.read(language)[rule_id]):
         assert wide(line) <= 80
         assert line == line.rstrip()
         assert not line.lstrip().startswith(tuple("、。，；：）”"))

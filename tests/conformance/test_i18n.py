@@ -8,7 +8,7 @@ import pytest
 from lifespec.conformance import cases, explain, i18n
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.i18n import ENGLISH, WORDS
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -22,7 +22,7 @@ def test_english_is_what_was_found() -> None:
     assert ENGLISH.word("verdict") == "verdict"
     assert ENGLISH.word("%s, by %s", "it", "a text") == "it, by a text"
     assert ENGLISH.word("100 %") == "100 %"
-    assert ENGLISH.title("pagi 0.3") == DIALECTS["pagi 0.3"].title
+    assert ENGLISH.title("pagi 0.3") == SPECS["pagi 0.3"].title
     assert ENGLISH.requirement("It answers.", "startup-answered", "a", "asgi 2.0") == "It answers."
     assert ENGLISH.expected("it answers") == "it answers"
 
@@ -35,16 +35,16 @@ def test_each_word_has_its_chinese() -> None:
     assert {word.count("%s") - text.count("%s") for word, text in words.items()} == {0}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_text_has_its_name(dialect: str) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_text_has_its_name(spec: str) -> None:
     """The one that the pages give it."""
-    assert CHINESE.title(dialect) == DIALECTS[dialect].title.replace(
-        "lifespan ", "生命周期 "
-    ).replace(" (ASGI)", "（ASGI）")
+    assert CHINESE.title(spec) == SPECS[spec].title.replace("lifespan ", "生命周期 ").replace(
+        " (ASGI)", "（ASGI）"
+    )
 
 
 @pytest.mark.parametrize(
-    ("case", "slug", "dialect", "end"),
+    ("case", "rule_id", "spec", "end"),
     [
         ("start-and-stop", "startup-answered", "asgi 2.0", "%s〔必须，生命周期 2.0（ASGI）〕"),
         ("start-and-stop", "startup-answered", "pagi 0.3", "%s〔必须，PAGI 0.3〕"),
@@ -58,10 +58,10 @@ def test_a_text_has_its_name(dialect: str) -> None:
         ("hangs-at-startup", "wait-for-startup", "amgi 2.0", "%s〔AMGI 2.0 未规定这种情形〕"),
     ],
 )
-def test_a_rule_is_worded_as_on_its_page(case: str, slug: str, dialect: str, end: str) -> None:
+def test_a_rule_is_worded_as_on_its_page(case: str, rule_id: str, spec: str, end: str) -> None:
     """And the level is that of the text, where it has one for this case."""
-    said = CHINESE.requirement("", slug, case, dialect)
-    assert said == end % explain.read("zh")[slug].said(dialect).replace("\n", "")
+    said = CHINESE.requirement("", rule_id, case, spec)
+    assert said == end % explain.read("zh")[rule_id].said(spec).replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The words of the cases are tables, and each word is used."""
 
 from lifespec.conformance import cases
-from lifespec.conformance.language import DOINGS, KEYS, PARTIES, PHRASES, SERVER, USUAL, VERBS
+from lifespec.conformance.language import DOINGS, KEYS, PHRASES, ROLES, SERVER, USUAL, VERBS
 from lifespec.conformance.server.assertions import PHRASES as JUDGED
 
 __all__: list[str] = []
@@ -9,7 +9,7 @@ __all__: list[str] = []
 
 def test_each_phrase_for_servers_has_a_meaning() -> None:
     """What a case may expect of a server is judged, and nothing else is."""
-    assert {name for name, row in PHRASES.items() if "server" in row.parties} == set(JUDGED)
+    assert {name for name, row in PHRASES.items() if "server" in row.roles} == set(JUDGED)
 
 
 def test_each_phrase_is_expected_somewhere() -> None:
@@ -17,7 +17,7 @@ def test_each_phrase_is_expected_somewhere() -> None:
     assert {each.phrase for case in cases.load() for each in case.expect} == set(PHRASES)
 
 
-# Where each phrase looks; those that are left out look at both, or at what the other party does.
+# Where each phrase looks; those that are left out look at both, or at what the other role does.
 LOOKS = {
     "server": "answered, as empty, ends, exits, finishes, hides, no change, no exit, "
     "no request after, no request before, not blocked, not served, process ends, same answers, "
@@ -34,7 +34,7 @@ def test_a_rule_is_observable_where_its_phrases_look() -> None:
     at = {phrase: place for place, names in LOOKS.items() for phrase in names.split(", ")}
     assert at.keys() < PHRASES.keys()
     for expected in (each for case in cases.load() for each in case.expect):
-        observable = cases.rules()[expected.slug].observable
+        observable = cases.rules()[expected.rule].observable
         assert at.get(expected.phrase, observable) == observable, expected
 
 
@@ -44,15 +44,15 @@ def test_each_word_of_an_operator_is_used() -> None:
 
 
 def test_words_say_what_they_mean() -> None:
-    """Each has a sentence without a full stop, and belongs to a party."""
+    """Each has a sentence without a full stop, and belongs to a role."""
     for row in (*VERBS.values(), *DOINGS.values(), *PHRASES.values()):
         assert row.says
         assert not row.says.endswith(".")
-        assert set(row.parties) <= set(PARTIES)
+        assert set(row.roles) <= set(ROLES)
 
 
 def test_the_format_has_its_keys() -> None:
     """What is usual is written in words that there are."""
-    assert {"party", "says", "script", "meanwhile", "expect"} < set(KEYS)
+    assert {"role", "says", "script", "meanwhile", "expect"} < set(KEYS)
     assert {line.partition(" ")[0] for line in USUAL} <= set(DOINGS)
     assert {line.partition(" ")[0] for line in SERVER} <= set(VERBS)

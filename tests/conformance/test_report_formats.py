@@ -19,10 +19,10 @@ def finding(verdict: str, actual: str = "It left.") -> Finding:
 
 
 def test_json() -> None:
-    """The JSON has subject, dialect, and the findings with all their fields."""
+    """The JSON has subject, specification, and the findings with all their fields."""
     found = Report("it", "asgi 2.0", (finding("fail", actual=ODD),))
     read = json.loads(formats.as_json(found))
-    assert (read["subject"], read["dialect"]) == ("it", "asgi 2.0")
+    assert (read["subject"], read["spec"]) == ("it", "asgi 2.0")
     assert [*map(Finding.read, read["findings"])] == list(found.findings)
 
 

@@ -14,15 +14,15 @@ __all__: list[str] = []
 
 
 def finding(
-    verdict: str, slug: str = "startup-answered", case: str = "one", **said: str
+    verdict: str, rule_id: str = "startup-answered", case: str = "one", **said: str
 ) -> Finding:
     """Make a finding."""
     text = {"requirement": "It answers.", "expected": "it answers", "actual": "It left.", **said}
-    return Finding(case, slug, Verdict.named(verdict), **text)
+    return Finding(case, rule_id, Verdict.named(verdict), **text)
 
 
 @pytest.mark.parametrize(
-    ("slug", "dialect", "held", "silent", "verdict"),
+    ("rule_id", "spec", "held", "silent", "verdict"),
     [
         ("startup-answered", "asgi 2.0", True, False, "pass"),
         ("startup-answered", "asgi 2.0", True, True, "pass"),
@@ -36,9 +36,9 @@ def finding(
         ("scope-worker", "asgi 2.0", False, False, "info"),  # a text without workers
     ],
 )
-def test_verdicts(slug: str, dialect: str, held: bool, silent: bool, verdict: str) -> None:
+def test_verdicts(rule_id: str, spec: str, held: bool, silent: bool, verdict: str) -> None:
     """A must that is broken is a violation, a should a departure; the rest is told."""
-    assert verdict_for(slug, dialect, held=held, silent=silent) == verdict
+    assert verdict_for(rule_id, spec, held=held, silent=silent) == verdict
 
 
 def test_requirements() -> None:
@@ -79,7 +79,9 @@ def test_a_sentence_has_the_level_of_its_specification() -> None:
 def test_exit_status(verdicts: list[str], status: int, strict: int) -> None:
     """A must fails, if strict a should too; where nothing ran, nothing was checked."""
     one_rule = [finding(verdict, "events-known", str(n)) for n, verdict in enumerate(verdicts)]
-    each_its_own = [finding(verdict, slug) for verdict, slug in zip(verdicts, "abc", strict=False)]
+    each_its_own = [
+        finding(verdict, rule_id) for verdict, rule_id in zip(verdicts, "abc", strict=False)
+    ]
     for findings in (one_rule, each_its_own):
         found = Report("it", "asgi 2.0", tuple(findings))
         assert (found.status(), found.status(strict=True)) == (status, strict)

@@ -32,11 +32,11 @@ class Terminal(Unicode):
 
 
 def finding(
-    verdict: str, slug: str = "startup-answered", case: str = "one", **said: str
+    verdict: str, rule_id: str = "startup-answered", case: str = "one", **said: str
 ) -> Finding:
     """Make a finding."""
     text = {"requirement": "It answers.", "expected": "it answers", "actual": "It left.", **said}
-    return Finding(case, slug, Verdict.named(verdict), **text)
+    return Finding(case, rule_id, Verdict.named(verdict), **text)
 
 
 def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = False) -> str:
@@ -106,7 +106,9 @@ def test_what_is_shown() -> None:
 )
 def test_the_first_sentence(verdicts: list[str], facts: dict[str, Any], sentence: str) -> None:
     """It says what the exit status says."""
-    found = tuple(finding(verdict, slug) for verdict, slug in zip(verdicts, "ab", strict=False))
+    found = tuple(
+        finding(verdict, rule_id) for verdict, rule_id in zip(verdicts, "ab", strict=False)
+    )
     assert shown(Report("it", "asgi 2.0", found, **facts)).splitlines()[1].rstrip() == sentence
 
 
@@ -128,10 +130,10 @@ def test_why_something_was_skipped() -> None:
     why = {"verdict": "skip", "actual": "The command has no {workers}."}
     findings = (
         finding(**why, case="two-workers"),
-        finding(**why, case="two-workers", slug="same-loop"),
+        finding(**why, case="two-workers", rule_id="same-loop"),
         finding("skip", actual="The application has not come so far."),
-        finding(**why, slug="startup-sent"),
-        finding("pass", slug="startup-sent"),
+        finding(**why, rule_id="startup-sent"),
+        finding("pass", rule_id="startup-sent"),
     )
     text = shown(Report("it", "asgi 2.0", findings))
     lines = [line.rstrip() for line in text.splitlines()]

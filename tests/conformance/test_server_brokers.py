@@ -93,7 +93,7 @@ def test_a_server_of_messages_is_judged(job: Job) -> None:
     """By what its application sees; of a port of its own nothing is said."""
     only = ["well-behaved", "state", "failed-with-message", "request-in-flight", "port-in-use"]
     found = server_check.check(job, server_check.chosen(only)).findings
-    verdicts = {(each.case, each.slug): each.verdict for each in found}
+    verdicts = {(each.case, each.rule): each.verdict for each in found}
     assert verdicts.pop(("port-in-use", "shutdown-sent")) == "skip"
     assert set(verdicts.values()) == {"pass"}
     assert verdicts["well-behaved", "startup-before-serving"]
@@ -137,16 +137,16 @@ def test_a_broker_that_is_not_there(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "dialect", "sentence"),
+    ("command", "spec", "sentence"),
     [
-        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --dialect amgi"),
+        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --spec amgi"),
         (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
     ],
 )
-def test_what_cannot_be_put_on_trial(command: tuple[str, ...], dialect: str, sentence: str) -> None:
+def test_what_cannot_be_put_on_trial(command: tuple[str, ...], spec: str, sentence: str) -> None:
     """A sentence says what is missing."""
     with pytest.raises(Unchecked, match=re.escape(sentence)):
-        brokers.job(command, "redis", dialect)
+        brokers.job(command, "redis", spec)
 
 
 def ends() -> tuple[socket.socket, socket.socket]:
@@ -204,7 +204,7 @@ def test_the_server_of_amgi_on_redis() -> None:
     job = brokers.job(command, "redis", "amgi 2.0", limit=4.0)
     only = ["slow-start", "failed-with-message", "failed-with-empty-message", "request-in-flight"]
     found = server_check.check(job, server_check.chosen(only)).findings
-    assert {(each.case, each.slug): each.verdict for each in found} == {
+    assert {(each.case, each.rule): each.verdict for each in found} == {
         ("slow-start", "startup-before-serving"): "pass",
         ("slow-start", "wait-for-startup"): "pass",
         ("slow-start", "shutdown-sent"): "pass",

@@ -60,7 +60,7 @@ def program(text: str, **options: Any) -> Job:
 
 def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
     """Return case, rule and verdict of each."""
-    return [(each.case, each.slug, each.verdict) for each in findings]
+    return [(each.case, each.rule, each.verdict) for each in findings]
 
 
 def test_a_server_is_judged_case_by_case() -> None:
@@ -92,12 +92,10 @@ def test_the_first_case_is_judged_too() -> None:
 
 def test_a_text_judges_by_its_own_rules() -> None:
     """A rule that a text does not have is left out; so is a case with nothing else."""
-    found = server_check.check(
-        job(dialect="asgi 1.0"), server_check.chosen(["state", "well-behaved"])
-    )
-    slugs = {each.slug for each in found.findings}
-    assert "startup-sent" in slugs
-    assert "state-shallow-copy" not in slugs
+    found = server_check.check(job(spec="asgi 1.0"), server_check.chosen(["state", "well-behaved"]))
+    rule_ids = {each.rule for each in found.findings}
+    assert "startup-sent" in rule_ids
+    assert "state-shallow-copy" not in rule_ids
 
 
 def test_a_rule_that_is_broken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +114,7 @@ def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
         server_check.chosen(["interrupted", "well-behaved-loop"]),
     )
     assert found.subject == "a thing"
-    assert [(each.slug, each.verdict, each.actual) for each in found.findings][:2] == [
+    assert [(each.rule, each.verdict, each.actual) for each in found.findings][:2] == [
         ("shutdown-sent", "skip", "It hears no signals."),
         ("startup-sent", "skip", "It sends nothing."),
     ]
@@ -132,7 +130,7 @@ def test_unknown_cases_are_refused() -> None:
 
 def test_all_cases_are_chosen_where_none_is() -> None:
     """In the order of the file."""
-    assert server_check.chosen() == [case for case in cases.load() if case.party == "server"]
+    assert server_check.chosen() == [case for case in cases.load() if case.role == "server"]
 
 
 @pytest.mark.parametrize("words", [("uvicorn",), ("uvicorn", "{app}"), ("uvicorn", "{port}")])
@@ -294,7 +292,7 @@ def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(server_check, "Trial", Halted)
     found = server_check.check(job(), server_check.chosen(["well-behaved"]))
-    (said,) = [each for each in found.findings if each.slug == "startup-sent"]
+    (said,) = [each for each in found.findings if each.rule == "startup-sent"]
     step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
     assert said.verdict == "skip"
     assert said.actual.startswith(step)
@@ -311,7 +309,7 @@ def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(server_check, "Trial", Raised)
     found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
-    (said,) = [each for each in found.findings if each.slug == "unsupported-by-raising"]
+    (said,) = [each for each in found.findings if each.rule == "unsupported-by-raising"]
     assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
 

@@ -21,7 +21,7 @@ def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
     """Put a driver on trial; return verdict and what was seen, by case and rule."""
     report = server_check.check(clients.job(name, limit=4.0), server_check.chosen(CASES))
     assert report.subject == name
-    return {(each.case, each.slug): (each.verdict, each.actual) for each in report.findings}
+    return {(each.case, each.rule): (each.verdict, each.actual) for each in report.findings}
 
 
 def test_the_test_client_of_starlette() -> None:
@@ -82,7 +82,7 @@ def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
     """Run by the Python that is given; what is left out are cases and rules."""
     job = clients.job(name, python="python3")
     asgi = client_host.HOSTED[name].protocol == "asgi"
-    assert (job.dialect, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
+    assert (job.spec, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
     assert job.command[:4] == ("python3", "-m", "lifespec.conformance.server.client_host", name)
     known = {case.name for case in cases.load()} | {*cases.rules()}
     assert set(job.beside) <= known

@@ -37,7 +37,7 @@ IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 def case(script: list[str], meanwhile: list[str], workers: int = 1) -> Case:
     """Read a case."""
-    head = f'[it]\nparty = "server"\nsays = "It is tried."\nworkers = {workers}'
+    head = f'[it]\nrole = "server"\nsays = "It is tried."\nworkers = {workers}'
     text = f"{head}\nscript = {script!r}\nmeanwhile = {meanwhile!r}\n{EXPECT}"
     return cases.read(text, "it.toml")[0]
 

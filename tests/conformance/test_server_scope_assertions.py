@@ -66,7 +66,7 @@ def test_each_text_has_its_own_envelope() -> None:
         ("amgi 2.0", {"asgi": both}, False),
     ):
         seen = offers(scope)
-        seen.dialect = text
+        seen.spec = text
         assert held("versions", seen)[0] is right
     assert held("versions", offers({})) == (False, "The scope has the asgi None.")
 

@@ -51,7 +51,7 @@ def test_unknown_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("slug", "nearest"),
+    ("rule_id", "nearest"),
     [
         ("startup-snt", "startup-sent"),
         ("STARTUP_SENT", "startup-sent"),
@@ -60,9 +60,9 @@ def test_unknown_names() -> None:
         ("xyzzy", ""),
     ],
 )
-def test_what_one_may_have_meant(slug: str, nearest: str) -> None:
+def test_what_one_may_have_meant(rule_id: str, nearest: str) -> None:
     """The nearest comes first; three at most, and none where none is near."""
-    found = near(slug, explain.read("en"))
+    found = near(rule_id, explain.read("en"))
     assert found[:1] == [nearest] * bool(nearest)
     assert len(found) == len(set(found)) <= 3
 

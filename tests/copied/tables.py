@@ -30,7 +30,7 @@ def plain(value):
 
 
 found = {name: plain(getattr(module, name)) for name in module.__all__}
-for text in getattr(module, "DIALECTS", ()):
+for text in getattr(module, "SPECS", ()):
     found[f"scope of {text}"] = module.lifespan_scope(text)
 if hasattr(module, "validator"):
 

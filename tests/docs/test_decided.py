@@ -169,7 +169,7 @@ def test_who_decided_is_what_the_rules_say() -> None:
     for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
         options = dict(re.findall(r":(\w+): ?(.*)", lines))
         named[name] = options.get("rules", "")
-        rules = [book[slug] for slug in options.get("rules", "").split()]
+        rules = [book[rule_id] for rule_id in options.get("rules", "").split()]
         ours = (options["ours"] or "alone") if "ours" in options else None
         found[name] = set(deciders(rules, ours, str))
     assert found == {name: {"ours"} for name in DECIDED} | DECIDED_BY

@@ -19,12 +19,12 @@ YEARS = re.compile(r"\b[a-z][\w-]*#\d+(?: and [a-z][\w-]*#\d+)?, 20\d\d")
 
 
 @pytest.mark.parametrize(
-    "slug",
-    [slug for slug, rule in RULES.items() if "ours" in rule],
+    "rule_id",
+    [rule_id for rule_id, rule in RULES.items() if "ours" in rule],
 )
-def test_what_is_ours_has_an_entry(slug: str) -> None:
+def test_what_is_ours_has_an_entry(rule_id: str) -> None:
     """A rule on which some text is silent is linked from the silence that it fills."""
-    assert f"{{rule}}`{slug}`" in PAGE
+    assert f"{{rule}}`{rule_id}`" in PAGE
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])

@@ -43,7 +43,7 @@ LANGUAGES = ("en", "zh")
 FIRST = {
     "server": "decisions conversations server declining startup shutdown state limits scope",
     "application": "application write-application startup shutdown state compose from-hooks",
-    "validate": "findings validate conversations asgi-2 dialects scope write-middleware",
+    "validate": "findings validate conversations asgi-2 specs scope write-middleware",
 }
 GENERATOR = ROOT / "tests" / "mutation" / "mutants.py"
 GENERATED = Path(__file__).with_name("generated.py")

@@ -27,9 +27,9 @@ INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 
 ONE_RULE = """\
 [quiet]
-party = "server"
+role = "server"
 says = "It must rest."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "Scope" }]
 """
 
 

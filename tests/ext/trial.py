@@ -16,17 +16,17 @@ __all__ = ["RULES", "Trial", "named"]
 
 RULES = """\
 [startup-sent]
-party = "server"
+role = "server"
 says = "It must be sent."
 [[startup-sent.source]]
-dialects = ["asgi 2.0"]
+specs = ["asgi 2.0"]
 level = "must"
 section = "Startup"
 
 [answered-once]
-party = "application"
+role = "application"
 [answered-once.ours]
-dialects = ["asgi 2.0"]
+specs = ["asgi 2.0"]
 says = "A second answer is refused."
 """
 

@@ -31,11 +31,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSph
 
 RULES = """\
 [startup-sent]
-party = "server"
+role = "server"
 observable = "application"
 says = "The server must send `lifespan.startup` before it processes requests."
 [[startup-sent.source]]
-dialects = ["asgi 2.0"]
+specs = ["asgi 2.0"]
 level = "must"
 section = "Startup"
 """
@@ -270,16 +270,16 @@ def test_a_fault_is_told_by_the_command(
 # What contributing describes, walked; what is forgotten is named with file and line.
 NEW_RULE = """
 [quiet]
-party = "server"
+role = "server"
 observable = "no"
 says = "The server must rest."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "Scope" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "Scope" }]
 """
 BOX = "\n```{rule} quiet\nThe server must rest.\n```\n"
 EXAMPLE = "\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 NEW_CASE = """
 [once-more]
-party = "application"
+role = "application"
 says = "The application is called once more."
 script = ["call", "offer lifespan.startup", "await startup"]
 expect = {startup-answered = "answered"}

@@ -125,9 +125,9 @@ def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     """Put a subject on trial; return what was found, as a record has it."""
     cases = {case.name: case for case in chosen}
     return [
-        {key: getattr(each, key) for key in ("case", "slug", "verdict")}
+        {key: getattr(each, key) for key in ("case", "rule", "verdict")}
         | {"actual": ADDRESS.sub("0x…", each.actual)}
-        | {"silent": cases[each.case].silent_on(each.slug, job.dialect)}
+        | {"silent": cases[each.case].silent_on(each.rule, job.spec)}
         for each in server_check.check(job, chosen).findings
     ]
 
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str]) -> int:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
-        "text": next(iter(RECORDS[record].values())).job(Path(folder)).dialect,
+        "text": next(iter(RECORDS[record].values())).job(Path(folder)).spec,
         "subjects": [rows[name] for name in RECORDS[record] if name in rows],
     }
     Path(file).write_text(json.dumps(found, indent=1) + "\n", "utf-8")

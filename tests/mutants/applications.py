@@ -16,11 +16,11 @@ STARTED = {"type": "lifespan.startup.complete"}
 STOPPED = {"type": "lifespan.shutdown.complete"}
 
 
-def breaks(slug: str) -> Callable[[Application], Application]:
+def breaks(rule_id: str) -> Callable[[Application], Application]:
     """Enter a mutant for a rule."""
 
     def entered(app: Application) -> Application:
-        MUTANTS.setdefault(slug, []).append(app)
+        MUTANTS.setdefault(rule_id, []).append(app)
         return app
 
     return entered

@@ -13,7 +13,7 @@ Call = Callable[[Application, Any, Any, Any], Awaitable[None]]
 MUTANTS: dict[str, list[Middleware]] = {}
 
 
-def breaks(slug: str) -> Callable[[Call], Call]:
+def breaks(rule_id: str) -> Callable[[Call], Call]:
     """Enter a mutant for a rule: what it does around a call of the application."""
 
     def entered(call: Call) -> Call:
@@ -24,7 +24,7 @@ def breaks(slug: str) -> Callable[[Call], Call]:
             return wrapped
 
         middleware.__name__ = call.__name__
-        MUTANTS.setdefault(slug, []).append(middleware)
+        MUTANTS.setdefault(rule_id, []).append(middleware)
         return call
 
     return entered

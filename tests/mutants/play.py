@@ -25,43 +25,45 @@ NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so
 LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 
-def job(program: Path, dialect: str = "asgi 2.0") -> Job:
+def job(program: Path, spec: str = "asgi 2.0") -> Job:
     """Return what is put on trial; those that were made servers of another text have workers."""
     command = (sys.executable, str(program), "{app}", "--port", "{port}")
-    workers = ("--workers", "{workers}") if dialect in BEFORE else ()
-    return Job((*command, *workers), dialect, limit=LIMIT)
+    workers = ("--workers", "{workers}") if spec in BEFORE else ()
+    return Job((*command, *workers), spec, limit=LIMIT)
 
 
-def faults(program: Path, cases: Sequence[Case], dialect: str = "asgi 2.0") -> set[str]:
+def faults(program: Path, cases: Sequence[Case], spec: str = "asgi 2.0") -> set[str]:
     """Return the rules that the suite finds broken."""
-    found = server_check.check(job(program, dialect), cases).findings
-    return {each.slug for each in found if each.verdict in FAULTS and each.case != NOT_SPECIFIED}
+    found = server_check.check(job(program, spec), cases).findings
+    return {each.rule for each in found if each.verdict in FAULTS and each.case != NOT_SPECIFIED}
 
 
-def named(slug: str) -> set[str]:
+def named(rule_id: str) -> set[str]:
     """Return a rule and what it implies."""
-    return {slug, *rules()[slug].implies}
+    return {rule_id, *rules()[rule_id].implies}
 
 
-def tried(slug: str) -> bool:
+def tried(rule_id: str) -> bool:
     """Play all cases to a mutant, and tell."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        mutant = MUTANTS[slug]
-        found = faults(mutant.written(Path(folder)), server_check.chosen(), mutant.dialect)
-    right = slug in found and found <= named(slug)
+        mutant = MUTANTS[rule_id]
+        found = faults(mutant.written(Path(folder)), server_check.chosen(), mutant.spec)
+    right = rule_id in found and found <= named(rule_id)
     seconds = time.monotonic() - began
-    print(f"{'right' if right else 'WRONG'} {slug:28} {seconds:5.0f} s  {', '.join(sorted(found))}")
+    print(
+        f"{'right' if right else 'WRONG'} {rule_id:28} {seconds:5.0f} s  {', '.join(sorted(found))}"
+    )
     return right
 
 
-def main(slugs: Sequence[str]) -> int:
+def main(rule_ids: Sequence[str]) -> int:
     """Try the mutants, and where all were wanted the reference."""
-    right = [tried(slug) for slug in slugs or MUTANTS]
-    if not slugs:
+    right = [tried(rule_id) for rule_id in rule_ids or MUTANTS]
+    if not rule_ids:
         runs = [server_check.check(job(REFERENCE), server_check.chosen()) for _ in range(10)]
         verdicts = {
-            tuple((each.case, each.slug, each.verdict) for each in run.findings) for run in runs
+            tuple((each.case, each.rule, each.verdict) for each in run.findings) for run in runs
         }
         print(f"the reference, ten times: {len(verdicts)} result(s)")
         right.append(len(verdicts) == 1)

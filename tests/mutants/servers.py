@@ -31,11 +31,11 @@ class Mutant(NamedTuple):
     file: str
     old: str
     new: str
-    dialect: str = "asgi 2.0"
+    spec: str = "asgi 2.0"
 
     def written(self, folder: Path) -> Path:
         """Write the files of the mutant; return the program."""
-        return written(folder, *BEFORE.get(self.dialect, ()), Change(*self[:3]))
+        return written(folder, *BEFORE.get(self.spec, ()), Change(*self[:3]))
 
 
 def written(folder: Path, *changes: Change) -> Path:

@@ -5,40 +5,42 @@ import pytest
 from applications import CORRECT, MUTANTS, Application
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.cases import rules
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
 FAULTS = ("fail", "warn", "info")
-PAIRS = [(slug, app) for slug, apps in MUTANTS.items() for app in apps]
+PAIRS = [(rule_id, app) for rule_id, apps in MUTANTS.items() for app in apps]
 
 
-def faults(app: Application, dialect: str = "asgi 2.0") -> set[str]:
+def faults(app: Application, spec: str = "asgi 2.0") -> set[str]:
     """Name the rules that the suite finds broken."""
-    found = app_run.check(app, dialect, limit=0.5 if app.__name__ == "waits_for_ever" else 30)
-    return {finding.slug for finding in found.findings if finding.verdict in FAULTS}
+    found = app_run.check(app, spec, limit=0.5 if app.__name__ == "waits_for_ever" else 30)
+    return {finding.rule for finding in found.findings if finding.verdict in FAULTS}
 
 
-@pytest.mark.parametrize(("slug", "app"), PAIRS, ids=lambda each: getattr(each, "__name__", each))
-def test_a_mutant_is_named_by_its_rule(slug: str, app: Application) -> None:
+@pytest.mark.parametrize(
+    ("rule_id", "app"), PAIRS, ids=lambda each: getattr(each, "__name__", each)
+)
+def test_a_mutant_is_named_by_its_rule(rule_id: str, app: Application) -> None:
     """The suite names the rule that it breaks, what that implies, and no other."""
-    assert slug in faults(app)
-    assert faults(app) <= {slug, *rules()[slug].implies}
+    assert rule_id in faults(app)
+    assert faults(app) <= {rule_id, *rules()[rule_id].implies}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("app", CORRECT, ids=lambda app: app.__name__)
-def test_what_is_right_breaks_nothing(app: Application, dialect: str) -> None:
+def test_what_is_right_breaks_nothing(app: Application, spec: str) -> None:
     """An application that keeps the rules conforms, by whatever text; one that declines too."""
-    found = app_run.check(app, dialect)
+    found = app_run.check(app, spec)
     wrong = [each for each in found.findings if each.verdict in FAULTS]
-    slugs = {each.slug for each in wrong}
-    if dialect == "asgi 1.0":  # it has no failures
-        slugs -= {"events-known"}
-    if dialect.startswith("amgi ") and app.__name__ == "fails_without_a_message":
-        assert slugs == {"message-is-text"}  # AMGI requires the key
+    rule_ids = {each.rule for each in wrong}
+    if spec == "asgi 1.0":  # it has no failures
+        rule_ids -= {"events-known"}
+    if spec.startswith("amgi ") and app.__name__ == "fails_without_a_message":
+        assert rule_ids == {"message-is-text"}  # AMGI requires the key
     else:
-        assert slugs == set()
+        assert rule_ids == set()
 
 
 def test_ten_runs_give_the_same_verdicts() -> None:

@@ -7,26 +7,26 @@ import pytest
 
 from lifespec.conformance.app import middleware
 from lifespec.conformance.cases import rules
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 from middlewares import MUTANTS
 
 __all__: list[str] = []
 
 FAULTS = ("fail", "warn", "info")
-PAIRS = [(slug, each) for slug, mutants in MUTANTS.items() for each in mutants]
+PAIRS = [(rule_id, each) for rule_id, mutants in MUTANTS.items() for each in mutants]
 
 
-def faults(mutant: Callable[..., Any], dialect: str) -> set[str]:
+def faults(mutant: Callable[..., Any], spec: str) -> set[str]:
     """Name the rules that the suite finds broken."""
-    findings = middleware.check(mutant, dialect).findings
-    return {each.slug for each in findings if each.verdict in FAULTS}
+    findings = middleware.check(mutant, spec).findings
+    return {each.rule for each in findings if each.verdict in FAULTS}
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize(
-    ("slug", "mutant"), PAIRS, ids=lambda each: getattr(each, "__name__", each)
+    ("rule_id", "mutant"), PAIRS, ids=lambda each: getattr(each, "__name__", each)
 )
-def test_a_mutant_is_named_by_its_rule(slug: str, mutant: Callable[..., Any], dialect: str) -> None:
+def test_a_mutant_is_named_by_its_rule(rule_id: str, mutant: Callable[..., Any], spec: str) -> None:
     """By every text that has the rule, and no other rule is named, by whatever text."""
-    known = {slug} if dialect in rules()[slug].levels else set()
-    assert faults(mutant, dialect) == known
+    known = {rule_id} if spec in rules()[rule_id].levels else set()
+    assert faults(mutant, spec) == known

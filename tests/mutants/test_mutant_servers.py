@@ -17,17 +17,17 @@ __all__: list[str] = []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slug", MUTANTS)
-def test_a_mutant_is_named_by_its_rule(slug: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rule_id", MUTANTS)
+def test_a_mutant_is_named_by_its_rule(rule_id: str, tmp_path: Path) -> None:
     """The suite names the rule that it breaks, what that implies, and no other."""
     expecting = [
-        case for case in server_check.chosen() if slug in {each.slug for each in case.expect}
+        case for case in server_check.chosen() if rule_id in {each.rule for each in case.expect}
     ]
     judging = [case for case in expecting if not case.real]  # those take long
-    mutant = MUTANTS[slug]
-    found = faults(mutant.written(tmp_path), judging, mutant.dialect)
-    assert slug in found
-    assert found <= named(slug)
+    mutant = MUTANTS[rule_id]
+    found = faults(mutant.written(tmp_path), judging, mutant.spec)
+    assert rule_id in found
+    assert found <= named(rule_id)
 
 
 def test_the_reference_passes_everywhere() -> None:
@@ -43,11 +43,11 @@ def test_the_reference_passes_everywhere() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", BEFORE)
-def test_the_reference_as_a_server_of_another_text(dialect: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("spec", BEFORE)
+def test_the_reference_as_a_server_of_another_text(spec: str, tmp_path: Path) -> None:
     """With workers, and judged by that text, it conforms everywhere: what breaks is the mutant."""
-    program = written(tmp_path, *BEFORE[dialect])
-    found = server_check.check(job(program, dialect), server_check.chosen())
+    program = written(tmp_path, *BEFORE[spec])
+    found = server_check.check(job(program, spec), server_check.chosen())
     wrong = {each.case for each in found.findings if each.verdict not in ("pass", "skip")}
     assert wrong <= {NOT_SPECIFIED}
-    assert {each.slug for each in found.findings if each.case == "two-workers"} >= {"scope-worker"}
+    assert {each.rule for each in found.findings if each.case == "two-workers"} >= {"scope-worker"}

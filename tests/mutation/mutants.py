@@ -23,7 +23,7 @@ VOCABULARIES = (
 )
 LEVELS = {"ERROR": "WARNING", "WARNING": "INFO", "INFO": "DEBUG", "DEBUG": "INFO"}
 STATES, STEPS = VOCABULARIES[2], {"Step", "_open"}
-SLUGS = ("answers-in-order", "startup-answered-once")
+RULE_IDS = ("answers-in-order", "startup-answered-once")
 ROWS = 5  # a dict of so many entries is a table, which could lack one
 
 
@@ -82,7 +82,7 @@ def other_step(node: cst.Call) -> Iterator[cst.Call]:
         yield node.with_changes(args=[quoted(to), *rest])
         if rest:
             yield node.with_changes(args=[first])
-            yield from (node.with_changes(args=[first, quoted(slug)]) for slug in SLUGS)
+            yield from (node.with_changes(args=[first, quoted(rule_id)]) for rule_id in RULE_IDS)
         others = {"Step", "_open"} - {node.func.value} if rest and not rest[0].keyword else ()
         yield from (node.with_changes(func=cst.Name(each)) for each in others)
 

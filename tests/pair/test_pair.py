@@ -20,7 +20,7 @@ from lifespec import (
     validator,
     with_lifespan,
 )
-from lifespec.validate import DIALECTS, EVENTS, TRANSITIONS, State
+from lifespec.validate import EVENTS, SPECS, TRANSITIONS, State
 
 __all__: list[str] = []
 
@@ -109,7 +109,7 @@ def test_how_many_conversations_there_are() -> None:
     assert len(BROKEN) == 48
 
 
-@pytest.mark.parametrize("text", DIALECTS)
+@pytest.mark.parametrize("text", SPECS)
 @pytest.mark.parametrize("way", COMPLETE, ids=" ".join)
 async def test_every_complete_conversation(way: Way, text: str) -> None:
     """No complete conversation has a violation, in any text; what is silent there is remarked."""
@@ -148,8 +148,8 @@ async def test_every_broken_step_of_an_application(
     early = ["answers-in-order"] * (way[:1] not in {(), ("lifespan.startup",)})
     assert [found.rule for found in judge.violations] == [rule] * (not remark)
     assert [found.rule for found in judge.remarks] == early + [rule] * bool(remark)
-    parties = {found.role for found in (*judge.violations, *judge.remarks)}
-    assert parties == {"application"}
+    roles = {found.role for found in (*judge.violations, *judge.remarks)}
+    assert roles == {"application"}
     if broken not in ENDS:
         assert [refusal.rule for refusal in app.refusals] == [rule]
 

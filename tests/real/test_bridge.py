@@ -412,7 +412,7 @@ def test_a_file_of_perl_on_trial(
     """The sample of the specification keeps every must, but it lets pass what it does not know."""
     monkeypatch.chdir(tmp_path)
     Path("sample.pl").write_text(HEAD + SAMPLE)
-    assert cli.main(["check", "app", "sample.pl", "--dialect", "pagi"]) == 0
+    assert cli.main(["check", "app", "sample.pl", "--spec", "pagi"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
     assert "\nStartup was answered with complete; shutdown was answered with complete.\n" in out

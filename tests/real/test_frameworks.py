@@ -20,8 +20,8 @@ __all__: list[str] = []
 
 def faults(found: Report) -> dict[str, str]:
     """Return what the suite has to say against a subject."""
-    worst = {slug: findings[0].verdict for slug, findings in found.by_rule().items()}
-    return {slug: how for slug, how in worst.items() if how not in ("pass", "skip")}
+    worst = {rule_id: findings[0].verdict for rule_id, findings in found.by_rule().items()}
+    return {rule_id: how for rule_id, how in worst.items() if how not in ("pass", "skip")}
 
 
 @contextlib.asynccontextmanager

@@ -37,8 +37,8 @@ async def rude(scope: Any, receive: Any, send: Any) -> None:
     await receive()
 
 
-@pytest.mark.parametrize(("app", "slugs"), [(polite, []), (rude, ["shutdown-answered"])])
-def test_under_uvicorn(app: App, slugs: list[str]) -> None:
+@pytest.mark.parametrize(("app", "rule_ids"), [(polite, []), (rude, ["shutdown-answered"])])
+def test_under_uvicorn(app: App, rule_ids: list[str]) -> None:
     """Under uvicorn, which takes the judge for the application, the judge finds who is at fault."""
     judge = validator(app)
 
@@ -51,7 +51,7 @@ def test_under_uvicorn(app: App, slugs: list[str]) -> None:
         await lifespan.shutdown()
 
     asyncio.run(main())
-    assert ([found.rule for found in judge.violations], judge.remarks) == (slugs, [])
+    assert ([found.rule for found in judge.violations], judge.remarks) == (rule_ids, [])
 
 
 def test_under_starlettes_test_client() -> None:

@@ -80,7 +80,7 @@ def recorded(record: str, name: str) -> dict[str, Any]:
 def told(findings: list[dict[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Return what is compared, by case and rule."""
     return {
-        (each["case"], each["slug"]): (each["verdict"], re.sub(r"\d+(\.\d+)?", "…", each["actual"]))
+        (each["case"], each["rule"]): (each["verdict"], re.sub(r"\d+(\.\d+)?", "…", each["actual"]))
         for each in findings
     }
 

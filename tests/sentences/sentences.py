@@ -46,12 +46,12 @@ class Sentence(NamedTuple):
         return hashlib.sha256(self.words.encode()).hexdigest()[:16]
 
 
-def place(slug: str) -> str:
+def place(rule_id: str) -> str:
     """Return file and line of a rule."""
     root = Path(__file__).parents[2]
     (file,) = (root / "src").rglob("rules.toml")
     lines = file.read_text("utf-8").split("\n")
-    line = lines.index(f"[{slug}]") + 1 if f"[{slug}]" in lines else 1
+    line = lines.index(f"[{rule_id}]") + 1 if f"[{rule_id}]" in lines else 1
     return f"{file.relative_to(root).as_posix()}:{line}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sentences
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -55,9 +55,9 @@ def rules() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def dialects(rule: dict[str, Any]) -> set[str]:
+def specs(rule: dict[str, Any]) -> set[str]:
     """Return the texts that have a rule."""
-    return {dialect for each in said(rule) for dialect in each["dialects"]}
+    return {spec for each in said(rule) for spec in each["specs"]}
 
 
 def said(rule: dict[str, Any]) -> list[dict[str, Any]]:
@@ -74,31 +74,31 @@ def rows(text: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
 def test_every_sentence_has_its_rules_or_a_reason(text: dict[str, Any]) -> None:
     """A sentence is listed once, in a section of its text, with rules that there are."""
     assert set(text) - {"core", "translates", "completes"} == {
-        *("name", "file", "dialects", "sections", "sentences")
+        *("name", "file", "specs", "sections", "sentences")
     }
-    assert set(text["dialects"]) <= set(DIALECTS)
+    assert set(text["specs"]) <= set(SPECS)
     names = [section["name"] for section in text["sections"]]
     assert len(set(names)) == len(names)
     assert len(rows(text)) == len(text["sentences"]) > 0
     for row in text["sentences"]:
-        assert set(row) <= {"section", "ordinal", "hash", "slugs", "plain", "follows"}
+        assert set(row) <= {"section", "ordinal", "hash", "rule_ids", "plain", "follows"}
         assert row["section"] in names
         assert re.fullmatch("[0-9a-f]{16}", row["hash"])
-        assert row.get("slugs") or row["plain"].endswith(".")
-        assert ("slugs" in row) != ("plain" in row)
-        assert set(row.get("slugs", [])) <= set(rules())
+        assert row.get("rule_ids") or row["plain"].endswith(".")
+        assert ("rule_ids" in row) != ("plain" in row)
+        assert set(row.get("rule_ids", [])) <= set(rules())
 
 
 def test_all_five_texts_and_the_core_texts_are_listed() -> None:
-    """Each dialect has a text of its own; those of ASGI and PAGI lean on core texts."""
+    """Each specification has a text of its own; those of ASGI and PAGI lean on core texts."""
     own = [
         each
         for text in TEXTS
         if not set(text) & {"core", "translates", "completes"}
-        for each in text["dialects"]
+        for each in text["specs"]
     ]
-    assert sorted(own) == sorted(DIALECTS)
-    core = {each for text in TEXTS if text.get("core") for each in text["dialects"]}
+    assert sorted(own) == sorted(SPECS)
+    core = {each for text in TEXTS if text.get("core") for each in text["specs"]}
     assert core == {"asgi 1.0", "asgi 2.0", "pagi 0.3"}
 
 
@@ -106,48 +106,48 @@ def test_every_section_of_a_rule_is_that_of_its_sentences() -> None:
     """A rule has a source for each section in which a sentence became it, and no other source."""
     book = rules()
     said = {
-        (dialect, "core" if text.get("core") else "", row["section"], slug)
+        (spec, "core" if text.get("core") else "", row["section"], rule_id)
         for text in TEXTS
         if "translates" not in text
         for row in text["sentences"]
         if "follows" not in row
-        for slug in row.get("slugs", [])
-        for dialect in text["dialects"]
-        if dialect in dialects(book[slug])
+        for rule_id in row.get("rule_ids", [])
+        for spec in text["specs"]
+        if spec in specs(book[rule_id])
     }
     sourced = {
-        (dialect, source.get("text", ""), source["section"], slug)
-        for slug, rule in book.items()
+        (spec, source.get("text", ""), source["section"], rule_id)
+        for rule_id, rule in book.items()
         for source in rule.get("source", ())
-        for dialect in source["dialects"]
+        for spec in source["specs"]
     }
     follow = {each for each in sourced if each[1] == "asgi"}
     unlisted = [
-        f"{sentences.place(slug)}: {sentences.LIST.name} lists no sentence of {dialect}, section "
-        f"{section!r}, that became {slug!r}"
-        for dialect, _, section, slug in sourced - follow - said
+        f"{sentences.place(rule_id)}: {sentences.LIST.name} lists no sentence of {spec}, section "
+        f"{section!r}, that became {rule_id!r}"
+        for spec, _, section, rule_id in sourced - follow - said
     ]
     assert not unlisted, "\n".join(unlisted)
     assert said == sourced - follow
-    assert {("asgi 2.0", "", section, slug) for _, _, section, slug in follow} <= said
+    assert {("asgi 2.0", "", section, rule_id) for _, _, section, rule_id in follow} <= said
 
 
 def test_who_follows_another_text_says_so() -> None:
     """The rules that AMGI takes over from lifespan 2.0 are those of the sentence that says so."""
     followed = {
-        (dialect, row["follows"], slug)
+        (spec, row["follows"], rule_id)
         for text in TEXTS
         for row in text["sentences"]
         if "follows" in row
-        for slug in row["slugs"]
-        for dialect in text["dialects"]
+        for rule_id in row["rule_ids"]
+        for spec in text["specs"]
     }
     assert followed == {
-        (dialect, "asgi 2.0", slug)
-        for slug, rule in rules().items()
+        (spec, "asgi 2.0", rule_id)
+        for rule_id, rule in rules().items()
         for source in rule.get("source", ())
         if source.get("text") == "asgi"
-        for dialect in source["dialects"]
+        for spec in source["specs"]
     }
 
 
@@ -158,20 +158,18 @@ TWO_LEVELS = {("pagi 0.3", "unknown-scope-rejected")}
 def test_a_text_has_a_rule_at_one_level() -> None:
     """Whichever of its sections says so; and who follows another text follows it in that."""
     levels: dict[tuple[str, str], set[str]] = {}
-    for slug, rule in rules().items():
+    for rule_id, rule in rules().items():
         for source in rule.get("source", ()):
             follows = ["asgi 2.0"] if source.get("text") == "asgi" else []
-            for dialect in [*source["dialects"], *follows]:
-                levels.setdefault((dialect, slug), set()).add(source["level"])
+            for spec in [*source["specs"], *follows]:
+                levels.setdefault((spec, rule_id), set()).add(source["level"])
     assert {place for place, found in levels.items() if len(found) > 1} == TWO_LEVELS
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_rule_has_a_source_or_is_ours(dialect: str) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_rule_has_a_source_or_is_ours(spec: str) -> None:
     """A text has every rule but those that are about what it lacks."""
-    assert {slug for slug, rule in rules().items() if dialect not in dialects(rule)} == ABSENT[
-        dialect
-    ]
+    assert {rule_id for rule_id, rule in rules().items() if spec not in specs(rule)} == ABSENT[spec]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +182,7 @@ def test_a_translation_became_the_same_rules(text: dict[str, Any]) -> None:
         section["name"] for section in original["sections"]
     ]
     ruled, expected = (
-        {place: row["slugs"] for place, row in rows(each).items() if "slugs" in row}
+        {place: row["rule_ids"] for place, row in rows(each).items() if "rule_ids" in row}
         for each in (text, original)
     )
     assert ruled == expected

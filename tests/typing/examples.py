@@ -157,8 +157,8 @@ async def typed_state(scope: ASGILifespanScope[AppState], receive: Receive, send
         scope["state"]["pol"] = Pool()  # type: ignore[typeddict-unknown-key]  # pyright: ignore[reportGeneralTypeIssues]
 
 
-async def any_dialect(scope: LifespanScope[AppState], receive: Receive, send: Send) -> None:
-    """Tell the dialects apart by their envelope."""
+async def any_spec(scope: LifespanScope[AppState], receive: Receive, send: Send) -> None:
+    """Tell the specifications apart by their envelope."""
     if "asgi" in scope:
         assert_type(scope, ASGILifespanScope[AppState])
         assert_type(scope["asgi"].get("spec_version", "1.0"), Literal["1.0", "2.0"])
@@ -216,8 +216,8 @@ class TwoCallable:
 
 
 application: Application = lifespan_only
-typed_application: Application[AppState] = any_dialect
-for each in (lifespan_only, typed_state, any_dialect, respond, both, Framework()):
+typed_application: Application[AppState] = any_spec
+for each in (lifespan_only, typed_state, any_spec, respond, both, Framework()):
     Lifespan(each)
 Lifespan(double_to_single_callable(TwoCallable))
 Lifespan(combine_lifespans(lifespan_only, both, Framework(), application))

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from lifespec.conformance.language import (
     DOINGS,
     KEYS,
-    PARTIES,
     PHRASES,
+    ROLES,
     SERVER,
     USUAL,
     VERBS,
-    Party,
+    Role,
     Verb,
 )
 from lifespec.conformance.texts import Unchecked
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ class Action:
 class Expectation(NamedTuple):
     """What is to be seen if a rule is kept: a phrase of PHRASES, and its argument or ""."""
 
-    slug: str
+    rule: str
     phrase: str
     argument: str = ""
 
@@ -95,11 +95,11 @@ class Case:
     """One conversation: what the suite does, and what is expected of who is on trial."""
 
     name: str
-    party: Party
+    role: Role
     says: str
     script: tuple[Action, ...]
     expect: tuple[Expectation, ...]
-    dialects: tuple[str, ...] = tuple(DIALECTS)
+    specs: tuple[str, ...] = tuple(SPECS)
     silent: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NONE)
     real: bool = False
     needs: tuple[str, ...] = ()
@@ -108,9 +108,9 @@ class Case:
     meanwhile: tuple[Action, ...] = ()
     workers: int = 1
 
-    def silent_on(self, slug: str, dialect: str) -> bool:
+    def silent_on(self, rule_id: str, spec: str) -> bool:
         """Say whether a text is silent on a rule in just this case."""
-        return dialect in self.silent.get(slug, ())
+        return spec in self.silent.get(rule_id, ())
 
 
 class Rule(NamedTuple):
@@ -121,8 +121,8 @@ class Rule(NamedTuple):
     level is "", what lifespec does there.
     """
 
-    slug: str
-    party: str
+    rule_id: str
+    role: str
     observable: str
     levels: Mapping[str, str]
     says: Mapping[str, str]
@@ -135,9 +135,9 @@ _LEVEL = re.compile(r"\b(?:must not|must|should not|should|may)\b")
 
 @functools.cache
 def rules() -> Mapping[str, Rule]:
-    """Return the rules of rules.toml by slug, in the order of the file."""
+    """Return the rules of rules.toml by ID, in the order of the file."""
     rows = tomllib.loads(_packaged("rules.toml"))
-    return MappingProxyType({slug: _rule(slug, row) for slug, row in rows.items()})
+    return MappingProxyType({rule_id: _rule(rule_id, row) for rule_id, row in rows.items()})
 
 
 def _packaged(name: str) -> str:
@@ -148,19 +148,19 @@ def _packaged(name: str) -> str:
         raise Unchecked(f"this installation has no {file}: install lifespec again") from None
 
 
-def _rule(slug: str, row: Mapping[str, Any]) -> Rule:
+def _rule(rule_id: str, row: Mapping[str, Any]) -> Rule:
     levels: dict[str, str] = {}
     for source in row.get("source", ()):
-        for dialect in source["dialects"]:
-            known = levels.get(dialect, source["level"])
-            levels[dialect] = min(source["level"], known, key=_STRENGTH.index)
-    says = {dialect: _levelled(row["says"], level) for dialect, level in levels.items()}
+        for spec in source["specs"]:
+            known = levels.get(spec, source["level"])
+            levels[spec] = min(source["level"], known, key=_STRENGTH.index)
+    says = {spec: _levelled(row["says"], level) for spec, level in levels.items()}
     ours = [row["ours"]] if "ours" in row else []
     for own in [*row.get("wording", ()), *ours]:
-        says |= dict.fromkeys(own["dialects"], own["says"])
-    levels |= {dialect: "" for own in ours for dialect in own["dialects"]}
+        says |= dict.fromkeys(own["specs"], own["says"])
+    levels |= {spec: "" for own in ours for spec in own["specs"]}
     implies = tuple(row.get("implies", ()))
-    return Rule(slug, row["party"], row["observable"], levels, says, implies)
+    return Rule(rule_id, row["role"], row["observable"], levels, says, implies)
 
 
 def _levelled(sentence: str, level: str) -> str:
@@ -169,10 +169,10 @@ def _levelled(sentence: str, level: str) -> str:
 
 
 def text(name: str) -> str:
-    """Return the key of DIALECTS that a name means: itself, or the newest of asgi, amgi or pagi."""
-    newest = {each.split(" ")[0]: each for each in DIALECTS}
-    if name not in {*DIALECTS, *newest}:
-        raise Unchecked(f"there is no text {name!r}: name {', '.join([*DIALECTS, *newest])}")
+    """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
+    newest = {each.split(" ")[0]: each for each in SPECS}
+    if name not in {*SPECS, *newest}:
+        raise Unchecked(f"there is no text {name!r}: name {', '.join([*SPECS, *newest])}")
     return newest.get(name, name)
 
 
@@ -191,13 +191,13 @@ def read(text: str, file: str) -> tuple[Case, ...]:
     return tuple(_Reader(file, name).case(row) for name, row in rows.items())
 
 
-def action(line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
+def action(line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
     """Return what one line of a script says; raise ValueError where it says nothing known."""
     verb, _, rest = line.partition(" ")
     row = verbs.get(verb)
-    if row is None or party not in row.parties:
-        known = ", ".join(verb for verb, row in verbs.items() if party in row.parties)
-        raise ValueError(f"{verb!r} is no verb where {party}s are on trial; verbs are {known}")
+    if row is None or role not in row.roles:
+        known = ", ".join(verb for verb, row in verbs.items() if role in row.roles)
+        raise ValueError(f"{verb!r} is no verb where {role}s are on trial; verbs are {known}")
     if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
     return _FORMS[row.form](verb, rest)
@@ -240,64 +240,64 @@ class _Reader(NamedTuple):
 
     def case(self, row: Any) -> Case:
         self.known("key", row if isinstance(row, dict) else [f"{self.name} = …"], KEYS)
-        for key in ("party", "says", "script", "expect"):
+        for key in ("role", "says", "script", "expect"):
             if key not in row:
                 self.refuse(f"the key {key!r} is missing")
-        party = row["party"]
-        self.known("party", [party], PARTIES)
-        dialects = row.get("dialects", tuple(DIALECTS))
-        self.known("dialect", dialects, DIALECTS)
+        role = row["role"]
+        self.known("role", [role], ROLES)
+        specs = row.get("specs", tuple(SPECS))
+        self.known("spec", specs, SPECS)
         silent = row.get("silent", {})
-        silent = {slug: tuple(DIALECTS if of is True else of) for slug, of in silent.items()}
-        for slug, texts in silent.items():
-            self.known("expected rule", [slug], row["expect"])
-            self.known("dialect", texts, DIALECTS)
+        silent = {rule_id: tuple(SPECS if of is True else of) for rule_id, of in silent.items()}
+        for rule_id, texts in silent.items():
+            self.known("expected rule", [rule_id], row["expect"])
+            self.known("spec", texts, SPECS)
         return Case(
             self.name,
-            party,
+            role,
             row["says"],
-            tuple(self.action(line, party) for line in row["script"]),
-            tuple(self.expected(row["expect"], party)),
-            tuple(dialects),
+            tuple(self.action(line, role) for line in row["script"]),
+            tuple(self.expected(row["expect"], role)),
+            tuple(specs),
             silent,
             bool(row.get("real")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
             tuple(self.action(line, "application") for line in self.own(row, "server")),
-            tuple(self.action(line, party, DOINGS) for line in self.own(row, "meanwhile")),
+            tuple(self.action(line, role, DOINGS) for line in self.own(row, "meanwhile")),
             row.get("workers", 1),
         )
 
     def own(self, row: Mapping[str, Any], key: str) -> Sequence[str]:
-        """Return the lines of a key that cases of one party have, and what is usual there."""
-        party, usual = _OWN[key]
-        if row["party"] == party:
+        """Return the lines of a key that cases of one role have, and what is usual there."""
+        role, usual = _OWN[key]
+        if row["role"] == role:
             return row.get(key, usual)  # type: ignore[no-any-return]
         if key in row:
-            self.refuse(f"the key {key!r} is for the party {party!r}")
+            self.refuse(f"the key {key!r} is for the role {role!r}")
         return ()
 
-    def action(self, line: str, party: Party, verbs: Mapping[str, Verb] = VERBS) -> Action:
+    def action(self, line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
         try:
-            return action(line, party, verbs)
+            return action(line, role, verbs)
         except ValueError as error:
             self.refuse(str(error))
 
-    def expected(self, rows: Mapping[str, str | list[str]], party: Party) -> Iterator[Expectation]:
+    def expected(self, rows: Mapping[str, str | list[str]], role: Role) -> Iterator[Expectation]:
         self.known("rule", rows, rules())
-        for slug, phrases in rows.items():
+        for rule_id, phrases in rows.items():
             for text in [phrases] if isinstance(phrases, str) else phrases:
-                yield self.phrase(slug, text, party)
+                yield self.phrase(rule_id, text, role)
 
-    def phrase(self, slug: str, text: str, party: Party) -> Expectation:
-        phrases = {name: row for name, row in PHRASES.items() if party in row.parties}
+    def phrase(self, rule_id: str, text: str, role: Role) -> Expectation:
+        phrases = {name: row for name, row in PHRASES.items() if role in row.roles}
         found = re.fullmatch(r'(?P<name>[a-z -]+?)(?: (?P<argument>".*"))?', text)
         name, argument = (found["name"], found["argument"]) if found else (text, None)
         self.known("phrase", [name], phrases)
         if (argument is not None) != phrases[name].argument:
             wanted = "a text in quotes" if phrases[name].argument else "nothing"
             self.refuse(f"the phrase {name!r} is followed by {wanted}")
-        return Expectation(slug, name, json.loads(argument or '""'))
+        return Expectation(rule_id, name, json.loads(argument or '""'))
 
     def known(self, what: str, given: Any, allowed: Any) -> None:
         for each in given:

@@ -18,7 +18,7 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
-from lifespec.conformance.language import PARTIES
+from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, writing
 from lifespec.conformance.report import formats
 from lifespec.conformance.server import brokers, clients
@@ -26,7 +26,7 @@ from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import PLACES, OfPerl, Subject
 from lifespec.conformance.texts import Unchecked, unknown
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +77,7 @@ def _add_app(subjects: Any) -> None:
         default=[],
         help="last, and instead of TARGET: a program that is the application, in any language",
     )
-    parser.set_defaults(run=_check, party="application")
+    parser.set_defaults(run=_check, role="application")
 
 
 def _add_isolation(parser: argparse.ArgumentParser) -> None:
@@ -101,7 +101,7 @@ def _add_middleware(subjects: Any) -> None:
     )
     _add_isolation(parser)
     _add_outputs(parser)
-    parser.set_defaults(run=_check, party="middleware", factory=False, pipe=[])
+    parser.set_defaults(run=_check, role="middleware", factory=False, pipe=[])
 
 
 def _add_server(subjects: Any) -> None:
@@ -114,7 +114,7 @@ def _add_server(subjects: Any) -> None:
         + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
         + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}"
         "\n\nwhere the messages of a broker are served, {port} is the broker's:\n"
-        "  lifespec check server --dialect amgi --broker redis -- \\\n"
+        "  lifespec check server --spec amgi --broker redis -- \\\n"
         "    python consume.py {app} {topic} redis://127.0.0.1:{port}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -137,7 +137,7 @@ def _add_server(subjects: Any) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    words, text = tuple(arguments.command), arguments.dialect
+    words, text = tuple(arguments.command), arguments.spec
     if arguments.broker:
         options = text, arguments.workers, arguments.limit
         return _trials(brokers.job(words, arguments.broker, *options), arguments)
@@ -172,7 +172,7 @@ def _add_driver(subjects: Any) -> None:
 
 
 def _driver(arguments: argparse.Namespace) -> int:
-    name, text, limit = arguments.name, arguments.dialect or "", arguments.limit
+    name, text, limit = arguments.name, arguments.spec or "", arguments.limit
     return _trials(clients.job(name, text, limit=limit), arguments)
 
 
@@ -226,11 +226,11 @@ def _add_outputs(
 ) -> None:
     """Add the options that every subject has; `limit` is how long, by default, what may take."""
     parser.add_argument(
-        "--dialect",
+        "--spec",
         metavar="TEXT",
         type=cases.text,
         default=default,
-        help=f"the text that judges: {', '.join(DIALECTS)}; or asgi, amgi, pagi for its newest"
+        help=f"the text that judges: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
         f" (default: {default or 'the newest that it knows'})",
     )
     parser.add_argument(
@@ -244,7 +244,7 @@ def _add_outputs(
     parser.add_argument(
         "--ignore",
         metavar="RULE",
-        type=_slug,
+        type=_rule_id,
         action="append",
         default=[],
         help="leave this rule out, or these",
@@ -276,9 +276,9 @@ def _check(arguments: argparse.Namespace) -> int:
     if target and target.endswith(".pl"):  # PAGI's language
         pipe = in_perl(target)
     job = app_check.Job(
-        arguments.party,
+        arguments.role,
         target or shlex.join(pipe),
-        arguments.dialect,
+        arguments.spec,
         arguments.factory,
         arguments.limit,
         pipe,
@@ -328,14 +328,14 @@ def add_filters(parser: Any) -> None:
     parser.description = (
         "List the cases: who is on trial, what happens, and which rules are judged."
     )
-    parser.add_argument("--party", choices=PARTIES, help="only those with that one on trial")
+    parser.add_argument("--role", choices=ROLES, help="only those with that one on trial")
     parser.add_argument(
-        "--rule", metavar="SLUG", type=_slug, help="only those that judge that rule"
+        "--rule", metavar="RULE", type=_rule_id, help="only those that judge that rule"
     )
     parser.set_defaults(run=_cases)
 
 
-def _slug(text: str) -> str:
+def _rule_id(text: str) -> str:
     if text not in cases.rules():
         raise unknown("rule", text, cases.rules(), "lifespec cases")
     return text
@@ -343,13 +343,13 @@ def _slug(text: str) -> str:
 
 def _cases(arguments: argparse.Namespace) -> int:
     for case in cases.load():
-        slugs = list(dict.fromkeys(each.slug for each in case.expect))
-        if arguments.party in (None, case.party) and arguments.rule in (None, *slugs):
-            texts = (case.says, f"judges {', '.join(slugs)}")
+        rule_ids = list(dict.fromkeys(each.rule for each in case.expect))
+        if arguments.role in (None, case.role) and arguments.rule in (None, *rule_ids):
+            texts = (case.says, f"judges {', '.join(rule_ids)}")
             lines = [
                 line for text in texts for line in textwrap.wrap(text, 76, break_on_hyphens=False)
             ]
             with writing():
-                sys.stdout.write(f"{case.name}  ({case.party})\n")
+                sys.stdout.write(f"{case.name}  ({case.role})\n")
                 sys.stdout.write("".join(f"    {line}\n" for line in lines))
     return 0

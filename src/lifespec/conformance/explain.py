@@ -26,8 +26,8 @@ class Explanation(NamedTuple):
     `more` are its further boxes: a heading, the specifications, and the text for them.
     """
 
-    slug: str
-    party: str
+    rule_id: str
+    role: str
     level: str
     text: str
     texts: tuple[tuple[str, str, str], ...]
@@ -35,9 +35,9 @@ class Explanation(NamedTuple):
     address: str
     more: tuple[tuple[str, tuple[str, ...], str], ...] = ()
 
-    def said(self, dialect: str) -> str:
+    def said(self, spec: str) -> str:
         """Return what is said for a specification."""
-        return next((text for _, dialects, text in self.more if dialect in dialects), self.text)
+        return next((text for _, specs, text in self.more if spec in specs), self.text)
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -50,27 +50,27 @@ def language(environment: Mapping[str, str]) -> str:
 
 
 def read(language: str) -> dict[str, Explanation]:
-    """Return all rules by slug.  Raises OSError where this installation lacks them."""
+    """Return all rules by ID.  Raises OSError where this installation lacks them."""
     file = resources.files("lifespec.conformance").joinpath(f"data/explain.{language}.json")
     found = json.loads(file.read_text(encoding="utf-8"))
     return {
-        slug: Explanation(
-            slug,
-            row["party"],
+        rule_id: Explanation(
+            rule_id,
+            row["role"],
             row["level"],
             row["text"],
             tuple((name, level, source) for name, level, source in row["texts"]),
             row["page"],
             f"{FOLDERS[language]}/{row['address']}",
-            tuple((head, tuple(dialects), text) for head, dialects, text in row["more"]),
+            tuple((head, tuple(specs), text) for head, specs, text in row["more"]),
         )
-        for slug, row in found.items()
+        for rule_id, row in found.items()
     }
 
 
 def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
-    yield from wrapped(" · ".join(filter(None, (rule.slug, rule.party, rule.level))), width)
+    yield from wrapped(" · ".join(filter(None, (rule.rule_id, rule.role, rule.level))), width)
     yield ""
     for head, text in [("", rule.text), *((head, text) for head, _, text in rule.more)]:
         if head:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lifespec.conformance import explain
 from lifespec.conformance.cases import Unchecked, load
 from lifespec.conformance.language import PHRASES
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,11 +54,11 @@ class Wording:
         """Return a word, or a sentence with its parts in place."""
         return english % parts if parts else english
 
-    def title(self, dialect: str) -> str:
+    def title(self, spec: str) -> str:
         """Return the name of a text."""
-        return DIALECTS[dialect].title
+        return SPECS[spec].title
 
-    def requirement(self, english: str, _slug: str, _case: str, _dialect: str) -> str:
+    def requirement(self, english: str, _rule_id: str, _case: str, _spec: str) -> str:
         """Return what a rule wants in a case, and which text says so."""
         return english
 
@@ -77,20 +77,20 @@ class _Translated(Wording):
         """Return a word, or a sentence with its parts in place."""
         return super().word(self.words.get(english, english), *parts)
 
-    def title(self, dialect: str) -> str:
+    def title(self, spec: str) -> str:
         """Return the name of a text."""
-        return self._text("scope-type", dialect)[0]
+        return self._text("scope-type", spec)[0]
 
-    def _text(self, slug: str, dialect: str) -> tuple[str, str, str]:
-        return self.rules[slug].texts[[*DIALECTS].index(dialect)]
+    def _text(self, rule_id: str, spec: str) -> tuple[str, str, str]:
+        return self.rules[rule_id].texts[[*SPECS].index(spec)]
 
-    def requirement(self, _english: str, slug: str, case: str, dialect: str) -> str:
+    def requirement(self, _english: str, rule_id: str, case: str, spec: str) -> str:
         """Return the rule as its page words it, and which text says so."""
-        name, level, _ = self._text(slug, dialect)
-        sentence = self.rules[slug].said(dialect).replace("\n", "")
+        name, level, _ = self._text(rule_id, spec)
+        sentence = self.rules[rule_id].said(spec).replace("\n", "")
         if not level:
             return self.word("%s (%s, %s)", sentence, self.word("not specified"), name)
-        if any(each.silent_on(slug, dialect) for each in load() if each.name == case):
+        if any(each.silent_on(rule_id, spec) for each in load() if each.name == case):
             return self.word("%s (%s does not specify this case)", sentence, name)
         return self.word("%s (%s, %s)", sentence, level, name)
 

@@ -11,25 +11,25 @@ if TYPE_CHECKING:
 __all__ = [
     "DOINGS",
     "KEYS",
-    "PARTIES",
     "PHRASES",
+    "ROLES",
     "SERVER",
     "USUAL",
     "VERBS",
-    "Party",
     "Phrase",
+    "Role",
     "Verb",
 ]
 
-Party = Literal["server", "application", "middleware"]
-PARTIES: tuple[Party, ...] = get_args(Party)
+Role = Literal["server", "application", "middleware"]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Verb(NamedTuple):
     """A word of the scripts: what follows it, who is on trial where it is used, what is done."""
 
     form: Literal["", "event", "seconds", "text", "word", "keys"]
-    parties: tuple[Party, ...]
+    roles: tuple[Role, ...]
     says: str
 
 
@@ -37,13 +37,13 @@ class Phrase(NamedTuple):
     """What can be expected: whether an argument follows, who is on trial, what is to be seen."""
 
     argument: bool
-    parties: tuple[Party, ...]
+    roles: tuple[Role, ...]
     says: str
 
 
-_AS_APPLICATION: tuple[Party, ...] = ("server", "middleware")
-_ON_SERVER: tuple[Party, ...] = ("server",)
-_AS_SERVER: tuple[Party, ...] = ("application",)
+_AS_APPLICATION: tuple[Role, ...] = ("server", "middleware")
+_ON_SERVER: tuple[Role, ...] = ("server",)
+_AS_SERVER: tuple[Role, ...] = ("application",)
 
 VERBS: Mapping[str, Verb] = MappingProxyType(
     {
@@ -64,7 +64,7 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "return": Verb("", _AS_APPLICATION, "return"),
         "give": Verb("event", _ON_SERVER, "return this value"),
         "hang": Verb("", _AS_APPLICATION, "wait for ever"),
-        "wait": Verb("seconds", PARTIES, "wait that many seconds"),
+        "wait": Verb("seconds", ROLES, "wait that many seconds"),
         "call": Verb(
             "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
         ),
@@ -96,33 +96,33 @@ DOINGS: Mapping[str, Verb] = MappingProxyType(
 PHRASES: Mapping[str, Phrase] = MappingProxyType(
     {
         "kept": Phrase(
-            argument=False, parties=_AS_SERVER, says="no step of the conversation breaks the rule"
+            argument=False, roles=_AS_SERVER, says="no step of the conversation breaks the rule"
         ),
         "answered": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers, if it supports lifespan"
+            argument=False, roles=_AS_SERVER, says="it answers, if it supports lifespan"
         ),
         "answers too": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers startup if start-and-stop has that"
+            argument=False, roles=_AS_SERVER, says="it answers startup if start-and-stop has that"
         ),
         "as usual": Phrase(
-            argument=False, parties=_AS_SERVER, says="it answers both events as in start-and-stop"
+            argument=False, roles=_AS_SERVER, says="it answers both events as in start-and-stop"
         ),
         "raises": Phrase(
-            argument=False, parties=_AS_SERVER, says="the call raises, and sends nothing before"
+            argument=False, roles=_AS_SERVER, says="the call raises, and sends nothing before"
         ),
         "ends": Phrase(
-            argument=False, parties=_AS_SERVER, says="the call ends soon after it was cancelled"
+            argument=False, roles=_AS_SERVER, says="the call ends soon after it was cancelled"
         ),
         "no exit": Phrase(
-            argument=False, parties=_AS_SERVER, says="it does not end the process of its server"
+            argument=False, roles=_AS_SERVER, says="it does not end the process of its server"
         ),
         "no raise": Phrase(
             argument=False,
-            parties=_AS_SERVER,
+            roles=_AS_SERVER,
             says="it does not raise where it has received startup: it answers with failed",
         ),
         **{
-            f"same {what}": Phrase(argument=False, parties=("middleware",), says=says)
+            f"same {what}": Phrase(argument=False, roles=("middleware",), says=says)
             for what, says in (
                 ("scope", "the application is called with each key of the server's scope"),
                 ("state", "the application has the server's own state, the same object"),
@@ -134,167 +134,167 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             )
         },
         "lifespan scope": Phrase(
-            argument=False, parties=_ON_SERVER, says="the type of the scope is lifespan"
+            argument=False, roles=_ON_SERVER, says="the type of the scope is lifespan"
         ),
         "versions": Phrase(
-            argument=False, parties=_ON_SERVER, says="the scope names the versions, as text"
+            argument=False, roles=_ON_SERVER, says="the scope names the versions, as text"
         ),
         "worker numbers": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the scope tells workers that they are some, and their numbers",
         ),
         "empty state": Phrase(
-            argument=False, parties=_ON_SERVER, says="the state that the scope offers is empty"
+            argument=False, roles=_ON_SERVER, says="the state that the scope offers is empty"
         ),
         "namespace": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the state that the scope offers is a mapping that can be changed",
         ),
         "one call": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="each event loop that serves has one call with a lifespan scope",
         ),
         "same loop": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="requests come in the event loop and the thread of the lifespan",
         ),
         "lasts": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the call is there from before the first request until after the last",
         ),
         "startup first": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the first event is lifespan.startup, and it comes once",
         ),
         "startup before requests": Phrase(
-            argument=False, parties=_ON_SERVER, says="no request comes before lifespan.startup"
+            argument=False, roles=_ON_SERVER, says="no request comes before lifespan.startup"
         ),
         "no request before": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="no request comes between lifespan.startup and its answer",
         ),
         "served": Phrase(
-            argument=False, parties=_ON_SERVER, says="each request is answered by the application"
+            argument=False, roles=_ON_SERVER, says="each request is answered by the application"
         ),
         "not blocked": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the server does not wait for an application that is gone",
         ),
         "survives": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="what send has raised keeps no request from being answered",
         ),
         "not served": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="no request reaches the application after lifespan.startup.failed",
         ),
-        "exits": Phrase(argument=False, parties=_ON_SERVER, says="the process ends by itself"),
+        "exits": Phrase(argument=False, roles=_ON_SERVER, says="the process ends by itself"),
         "process ends": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the process ends in time when it was told to stop",
         ),
         "gone": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the process ends by itself, or when it was told to stop",
         ),
-        "shows": Phrase(argument=True, parties=_ON_SERVER, says="the output has this text"),
+        "shows": Phrase(argument=True, roles=_ON_SERVER, says="the output has this text"),
         "hides": Phrase(
             argument=True,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the process ends, and the output has nothing of this text",
         ),
         "tells": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the output says something of the lifespan or of the exception",
         ),
         "as empty": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="a missing message makes no difference: there is no KeyError",
         ),
         "taken": Phrase(
-            argument=False, parties=_ON_SERVER, says="send returns where the script tries it"
+            argument=False, roles=_ON_SERVER, says="send returns where the script tries it"
         ),
         "refused": Phrase(
-            argument=False, parties=_ON_SERVER, says="send raises where the script tries it"
+            argument=False, roles=_ON_SERVER, says="send raises where the script tries it"
         ),
         "does nothing": Phrase(
-            argument=False, parties=_ON_SERVER, says="send returns when the call is over"
+            argument=False, roles=_ON_SERVER, says="send returns when the call is over"
         ),
         "quiet": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="no event comes after the call is over, and there is no second call",
         ),
         "shutdown once": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="lifespan.shutdown comes after the signal, once",
         ),
         "no request after": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="no request is there when lifespan.shutdown comes, and none comes afterwards",
         ),
         "no connection after": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="no connection is served while the application handles lifespan.shutdown",
         ),
         "waits": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the process waits for the answer to lifespan.shutdown",
         ),
         "finishes": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the call is not broken off after its last answer",
         ),
         "copies": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="each request has a copy of the state; its values are the same objects",
         ),
         "late key": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="a key that was put into the state while serving comes with later requests",
         ),
         "untouched": Phrase(
             argument=False,
-            parties=_ON_SERVER,
+            roles=_ON_SERVER,
             says="the state is as the application left it when lifespan.shutdown comes",
         ),
         "no change": Phrase(
-            argument=False, parties=("middleware",), says="the server's own scope stays as it was"
+            argument=False, roles=("middleware",), says="the server's own scope stays as it was"
         ),
     }
 )
 
 KEYS: Mapping[str, str] = MappingProxyType(
     {
-        "party": "who is on trial: server, application or middleware; the suite plays the other",
+        "role": "who is on trial: server, application or middleware; the suite plays the other",
         "says": "what happens, in one English sentence",
         "script": "what the suite does, line by line",
         "meanwhile": "what the suite does as a client and an operator: by default request /, stop",
         "workers": "the number of worker processes, where it is not one",
         "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
         "silent": "for each rule on which texts are silent in just this case, those texts, or true",
-        "dialects": "the texts that the case is for, where it is not for all",
+        "specs": "the texts that the case is for, where it is not for all",
         "server": "where middleware is on trial, what the suite does as the server: see SERVER",
         "real": "true where it needs real time",
         "needs": "the programs without which it is not run",

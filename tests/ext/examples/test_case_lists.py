@@ -14,13 +14,13 @@ __all__: list[str] = []
 
 RULES = """\
 [startup-answered]
-party = "application"
+role = "application"
 says = "It must be answered."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "Startup" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "Startup" }]
 [shutdown-answered]
-party = "application"
+role = "application"
 says = "It must be answered."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "Shutdown" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "Shutdown" }]
 """
 STARTUP = """\
 # Startup
@@ -43,12 +43,12 @@ It must be answered.
 """
 CASES = """\
 [quick]
-party = "application"
+role = "application"
 says = "It is quick."
 script = ["call", "await end"]
 expect = { startup-answered = "answered", shutdown-answered = "ends" }
 [others]
-party = "server"
+role = "server"
 says = "It is another."
 script = []
 expect = {}
@@ -71,7 +71,7 @@ def page(text: str) -> dict[str, str]:
     return {"index": f"# Cases\n\n```{text}\n```\n", "startup": STARTUP}
 
 
-def test_cases_of_a_party(tmp_path: Path) -> None:
+def test_cases_of_a_role(tmp_path: Path) -> None:
     """Name, sentence, script, and what is expected, with links to the rules."""
     with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
         (found,) = trial.page().select("dl.cases")
@@ -94,7 +94,7 @@ def test_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = cases.Case("in-a-worker", "application", "It is quick.", (), (), lines=("call",))
     monkeypatch.setattr(cases, "load", lambda: (case,))
     with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
-        assert trial.page().select_one("pre").get_text() == 'call\n\ndialects = ["pagi 0.3"]\n'
+        assert trial.page().select_one("pre").get_text() == 'call\n\nspecs = ["pagi 0.3"]\n'
 
 
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_cases_are_translated(tmp_path: Path) -> None:
-    """Sentences are messages of our own catalog; names, scripts and slugs are not."""
+    """Sentences are messages of our own catalog; names, scripts and rule IDs are not."""
     trial = Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN")
     answered = language.PHRASES["answered"].says
     trial.translate("lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"})
@@ -123,7 +123,7 @@ def test_the_cases_are_translated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "first"),
     [
-        ("keys", ("party", language.KEYS["party"])),
+        ("keys", ("role", language.KEYS["role"])),
         ("verbs server", ("receive", language.VERBS["receive"].says)),
         ("verbs application", ("wait SECONDS", language.VERBS["wait"].says)),
         ("doings server", ("request WORD", language.DOINGS["request"].says)),

@@ -77,14 +77,14 @@ def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, sourc
         foot = built.page().find(id="leaves").find(class_="case-foot")
         assert foot.get_text().strip() == source
         links = [each["href"] for each in foot.find_all("a")]
-        slugs = re.findall(r"[a-z]+-[a-z]+", options)
-        assert links == [f"rules.html#{slug}" for slug in slugs]
+        rule_ids = re.findall(r"[a-z]+-[a-z]+", options)
+        assert links == [f"rules.html#{rule_id}" for rule_id in rule_ids]
         assert not built.warnings
 
 
-def source(dialect: str, section: str = "Scope", text: str = "") -> Source:
+def source(spec: str, section: str = "Scope", text: str = "") -> Source:
     """Make a source of one text."""
-    return Source((dialect,), "must", section, text)
+    return Source((spec,), "must", section, text)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_what_says_something_else_is_a_fault(english: str, chinese: str, sentenc
     ],
 )
 def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
-    """The party that is named last before it, in its own sentence."""
+    """The role that is named last before it, in its own sentence."""
     chinese = not text.isascii() and "’" not in text
     found = list(lint_rules.debtors(text, chinese=chinese))
     assert found[: len(owed)] == owed

@@ -15,9 +15,9 @@ EXTENSIONS = ("rules.domain", "examples.directive", "records.matrix")
 RULE = "```{rule} startup-sent\nThe server must send it.\n```\n\n```python\npass\n```\n"
 
 
-def finding(verdict: str, slug: str = "startup-sent", **also: str) -> dict[str, str]:
+def finding(verdict: str, rule_id: str = "startup-sent", **also: str) -> dict[str, str]:
     """Return a finding."""
-    return {"case": "plain", "slug": slug, "verdict": verdict, "actual": "It came.", **also}
+    return {"case": "plain", "rule": rule_id, "verdict": verdict, "actual": "It came.", **also}
 
 
 def subject(name: str, *findings: dict[str, str]) -> dict[str, Any]:

@@ -55,24 +55,24 @@ CHINESE = [
 ]
 
 
-def told(slug: str, text: str, *, chinese: bool) -> list[str]:
+def told(rule_id: str, text: str, *, chinese: bool) -> list[str]:
     """Return what is said of a text for the main box of a rule."""
-    return list(faults(RULES[slug]["says"], text, chinese=chinese))
+    return list(faults(RULES[rule_id]["says"], text, chinese=chinese))
 
 
-@pytest.mark.parametrize(("slug", "english", "chinese"), BOTH)
-def test_a_rule_turned_round_in_both_languages(slug: str, english: str, chinese: str) -> None:
+@pytest.mark.parametrize(("rule_id", "english", "chinese"), BOTH)
+def test_a_rule_turned_round_in_both_languages(rule_id: str, english: str, chinese: str) -> None:
     """Each language is told, because the third text stays as it was."""
-    assert told(slug, english, chinese=False)
-    assert told(slug, chinese, chinese=True)
-    assert not told(slug, RULES[slug]["says"], chinese=False)
+    assert told(rule_id, english, chinese=False)
+    assert told(rule_id, chinese, chinese=True)
+    assert not told(rule_id, RULES[rule_id]["says"], chinese=False)
 
 
-@pytest.mark.parametrize(("slug", "right", "wrong"), CHINESE)
-def test_a_rule_turned_round_in_chinese(slug: str, right: str, wrong: str) -> None:
+@pytest.mark.parametrize(("rule_id", "right", "wrong"), CHINESE)
+def test_a_rule_turned_round_in_chinese(rule_id: str, right: str, wrong: str) -> None:
     """The right one has no fault."""
-    assert not told(slug, right, chinese=True)
-    assert told(slug, wrong, chinese=True)
+    assert not told(rule_id, right, chinese=True)
+    assert told(rule_id, wrong, chinese=True)
 
 
 SAYS = "Before it stops, the server must not send `a`, and not `b`, to the application."
@@ -123,9 +123,9 @@ def test_what_is_compared_in_chinese() -> None:
 PAGE = "# A\n\n```{rule} sent\nThe server must send `b`.\n```\n\n```python\n1\n```\n"
 ROWS = """
 [sent]
-party = "server"
+role = "server"
 says = "The server must send `a`."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "S" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "S" }]
 """
 
 

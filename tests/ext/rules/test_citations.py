@@ -25,7 +25,7 @@ def rule(folder: Path, *sources: str) -> Rule:
     """Return a rule with these sources."""
     path = folder / "rules.toml"
     rows = ", ".join(f"{{ {source} }}" for source in sources if "section" in source)
-    text = f'[a]\nparty = "server"\nsays = "It must."\nsource = [{rows}]\n'
+    text = f'[a]\nrole = "server"\nsays = "It must."\nsource = [{rows}]\n'
     for ours in (source for source in sources if "section" not in source):
         text += f'[a.ours]\n{ours}\nsays = "It does."\n'
     path.write_text(text)
@@ -54,10 +54,10 @@ def test_names_of_texts() -> None:
     [
         (  # all five, of one level: two sections of one text stand together
             (
-                'dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S"',
-                'dialects = ["amgi 1.0", "amgi 2.0"], level = "must", section = "Lifespan"',
-                'dialects = ["asgi 2.0"], level = "must", text = "core", section = "B"',
-                'dialects = ["asgi 1.0"], level = "must", text = "core", section = "C"',
+                'specs = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S"',
+                'specs = ["amgi 1.0", "amgi 2.0"], level = "must", section = "Lifespan"',
+                'specs = ["asgi 2.0"], level = "must", text = "core", section = "B"',
+                'specs = ["asgi 1.0"], level = "must", text = "core", section = "C"',
             ),
             "must",
             [
@@ -68,15 +68,15 @@ def test_names_of_texts() -> None:
             ],
         ),
         (  # nobody says so
-            (f"dialects = [{ALL}]",),
+            (f"specs = [{ALL}]",),
             "lifespec's behaviour",
             ["Not specified by all five specifications"],
         ),
         (  # one says so, another follows, for one it is ours, the last does not have it
             (
-                'dialects = ["asgi 2.0"], level = "must", section = "Scope"',
-                'dialects = ["amgi 1.0", "amgi 2.0"], level = "must", text = "asgi", section = "S"',
-                'dialects = ["pagi 0.3"]',
+                'specs = ["asgi 2.0"], level = "must", section = "Scope"',
+                'specs = ["amgi 1.0", "amgi 2.0"], level = "must", text = "asgi", section = "S"',
+                'specs = ["pagi 0.3"]',
             ),
             "must",
             [
@@ -90,9 +90,9 @@ def test_names_of_texts() -> None:
         ),
         (  # all have it, and for one it is ours
             (
-                'dialects = ["asgi 1.0", "amgi 1.0", "amgi 2.0"], level = "may", section = "S"',
-                'dialects = ["pagi 0.3"], level = "may", section = "T"',
-                'dialects = ["asgi 2.0"]',
+                'specs = ["asgi 1.0", "amgi 1.0", "amgi 2.0"], level = "may", section = "S"',
+                'specs = ["pagi 0.3"], level = "may", section = "T"',
+                'specs = ["asgi 2.0"]',
             ),
             "may",
             [
@@ -102,9 +102,9 @@ def test_names_of_texts() -> None:
         ),
         (  # several levels, each with its texts; and ours with its own
             (
-                'dialects = ["pagi 0.3"], level = "must", text = "core", section = "Events"',
-                'dialects = ["asgi 1.0", "asgi 2.0"], level = "may", text = "core", section = "E"',
-                'dialects = ["amgi 1.0"]',
+                'specs = ["pagi 0.3"], level = "must", text = "core", section = "Events"',
+                'specs = ["asgi 1.0", "asgi 2.0"], level = "may", text = "core", section = "E"',
+                'specs = ["amgi 1.0"]',
             ),
             "may · must",
             [
@@ -115,7 +115,7 @@ def test_names_of_texts() -> None:
             ],
         ),
         (  # a main specification that two families share is named for both
-            ('dialects = ["asgi 2.0", "pagi 0.3"], level = "may", text = "core", section = "E"',),
+            ('specs = ["asgi 2.0", "pagi 0.3"], level = "may", text = "core", section = "E"',),
             "may",
             [
                 "Source: the main specification of ASGI and PAGI, “E”",
@@ -137,11 +137,11 @@ def test_each_text_by_itself(tmp_path: Path) -> None:
     """Name, level and sections; a main specification, or one that is followed, is named."""
     found = rule(
         tmp_path,
-        'dialects = ["asgi 2.0", "pagi 0.3"], level = "must", section = "Scope"',
-        'dialects = ["pagi 0.3"], level = "must", section = "Startup"',
-        'dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events"',
-        'dialects = ["amgi 1.0"], level = "must", text = "asgi", section = "Scope"',
-        'dialects = ["amgi 2.0"]',
+        'specs = ["asgi 2.0", "pagi 0.3"], level = "must", section = "Scope"',
+        'specs = ["pagi 0.3"], level = "must", section = "Startup"',
+        'specs = ["pagi 0.3"], level = "should", text = "core", section = "Events"',
+        'specs = ["amgi 1.0"], level = "must", text = "asgi", section = "Scope"',
+        'specs = ["amgi 2.0"]',
     )
     assert list(by_text(found, str)) == [
         ("lifespan 1.0 (ASGI)", "", ""),
@@ -156,9 +156,9 @@ def test_each_section_that_a_rule_cites_has_an_address() -> None:
     """The file is at a fixed commit, so the line stays that of the title."""
     data = Path(__file__).parents[3] / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     cited = {
-        (dialect, source.text, source.section)
+        (spec, source.text, source.section)
         for rule in read(data).values()
         for source in rule.sources
-        for dialect in source.dialects
+        for spec in source.specs
     }
     assert [each for each in cited if not re.search(r"/blob/[0-9a-f]{40}/", address(*each))] == []

@@ -18,10 +18,10 @@ EXAMPLE = "\n```python\n1\n```\n"
 TEXTS = {"startup-sent": "It must be sent.", "answered-once": "A second answer is refused."}
 
 
-def rule(slug: str, text: str = "") -> str:
+def rule(rule_id: str, text: str = "") -> str:
     """Write a rule, or the behaviour that no specification asks for."""
-    kind = "behaviour" if slug == "answered-once" else "rule"
-    return f"\n:::{{{kind}}} {slug}\n{text or TEXTS.get(slug, 'A sentence.')}\n:::\n"
+    kind = "behaviour" if rule_id == "answered-once" else "rule"
+    return f"\n:::{{{kind}}} {rule_id}\n{text or TEXTS.get(rule_id, 'A sentence.')}\n:::\n"
 
 
 PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
@@ -33,7 +33,7 @@ def trial(folder: Path, pages: dict[str, str], **options: Any) -> Trial:
 
 
 def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
-    """Slug, party and level stand above the text, the source below it."""
+    """Rule ID, role and level stand above the text, the source below it."""
     with trial(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="startup-sent")
         lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
@@ -46,18 +46,18 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert not built.warnings
 
 
-def test_the_slug_is_a_permalink(tmp_path: Path) -> None:
+def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
     """It is a literal that links to its own rule."""
     with trial(tmp_path, {"index": PAGE}) as built:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
 
 
-def test_a_behaviour_has_no_level_and_no_party(tmp_path: Path) -> None:
+def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
     """It says whose it is, and which specification does not say it."""
     with trial(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="answered-once")
         assert box.find(class_="rule-level").string == "lifespec's behaviour"
-        assert box.find(class_="rule-party").get_text() == ""
+        assert box.find(class_="rule-role").get_text() == ""
         assert box.find(class_="rule-source").string == "Not specified by lifespan 2.0 (ASGI)"
         assert box["class"] == ["rule", "ours"]
 
@@ -74,7 +74,7 @@ def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
 
 
 def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
-    """Its text is the slug."""
+    """Its text is the rule ID."""
     with trial(tmp_path, {"index": "# Home\n\n{rule}`startup-sent`\n", "startup": PAGE}) as built:
         link = built.page().find("a", href="startup.html#startup-sent")
         assert link.code.get_text() == "startup-sent"
@@ -83,7 +83,7 @@ def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:'myst_parser:PendingDeprecationWarning")  # MyST's own
 @pytest.mark.parametrize("text", ["{any}`startup-sent`", "[](#startup-sent)"])
 def test_a_link_without_a_role_finds_a_rule(tmp_path: Path, text: str) -> None:
-    """A reference of any kind that names a slug leads to the rule."""
+    """A reference of any kind that names a rule ID leads to the rule."""
     with trial(tmp_path, {"index": f"# Home\n\n{text}\n", "startup": PAGE}) as built:
         assert built.page().find("a", href="startup.html#startup-sent")
 
@@ -225,7 +225,7 @@ def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
     """Sphinx stores what it read."""
     with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
         again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))
-        assert [node["slug"] for node in again.findall(domain.rule_node)] == [
+        assert [node["rule_id"] for node in again.findall(domain.rule_node)] == [
             "startup-sent",
             "answered-once",
         ]
@@ -242,16 +242,16 @@ def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> N
 
 WORDED = """
 [sent]
-party = "server"
+role = "server"
 says = "It must be sent."
 source = [
-    { dialects = ["asgi 2.0", "amgi 1.0", "pagi 0.3"], level = "must", section = "S" },
+    { specs = ["asgi 2.0", "amgi 1.0", "pagi 0.3"], level = "must", section = "S" },
 ]
 [[sent.wording]]
-dialects = ["amgi 1.0"]
+specs = ["amgi 1.0"]
 says = "It must be given."
 [sent.ours]
-dialects = ["asgi 1.0"]
+specs = ["asgi 1.0"]
 says = "It is sent."
 """
 BOXES = {

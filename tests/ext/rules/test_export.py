@@ -36,13 +36,13 @@ ORDER = ["answered-once", "no-page", "startup-sent"]
 
 
 def test_a_rule_of_a_page(tmp_path: Path) -> None:
-    """Party, level, text with its literals, the five texts, the page's title and the address."""
+    """Role, level, text with its literals, the five texts, the page's title and the address."""
     pages = {"index": "# Home\n", "deep/start": PAGE}
     with Trial(tmp_path, pages, "examples.directive", "rules.domain") as built:
         found = explained(Path(built.app.doctreedir), ORDER)
         assert list(found) == ["answered-once", "startup-sent"]
         assert found["startup-sent"] == {
-            "party": "server",
+            "role": "server",
             "level": "must",
             "text": 'The server sends `"a b"`.\nIt waits.',
             "more": [],

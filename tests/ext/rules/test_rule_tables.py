@@ -27,13 +27,13 @@ def test_the_state_diagram_is_drawn_from_the_transitions(tmp_path: Path) -> None
 
 
 def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
-    """Slug, party, level and source, page: only rules that a page has can be linked."""
+    """Rule ID, role, level and source, page: only rules that a page has can be linked."""
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
     with Trial(tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables") as trial:
         head, row = trial.page().select("table.rules tr")
         assert [cell.get_text(" ", strip=True) for cell in head.find_all("th")] == [
             "Rule",
-            "Party",
+            "Role",
             "Level and source",
             "Page",
         ]

@@ -11,15 +11,15 @@ __all__: list[str] = []
 
 DIFFERENT = """
 [a]
-party = "server"
+role = "server"
 says = "It should."
 source = [
-    { dialects = ["pagi 0.3"], level = "must", section = "Scope" },
-    { dialects = ["pagi 0.3"], level = "should", text = "core", section = "Events" },
-    { dialects = ["asgi 2.0"], level = "should", section = "Scope" },
+    { specs = ["pagi 0.3"], level = "must", section = "Scope" },
+    { specs = ["pagi 0.3"], level = "should", text = "core", section = "Events" },
+    { specs = ["asgi 2.0"], level = "should", section = "Scope" },
 ]
 [a.ours]
-dialects = ["asgi 1.0"]
+specs = ["asgi 1.0"]
 says = "It does."
 """
 
@@ -31,7 +31,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_rule_knows_its_party_its_sources_and_its_line(tmp_path: Path) -> None:
+def test_a_rule_knows_its_role_its_sources_and_its_line(tmp_path: Path) -> None:
     """A table becomes a rule; the line is that of its header."""
     rules = read(written(tmp_path, RULES))
     assert rules["startup-sent"] == Rule(
@@ -53,29 +53,29 @@ def test_what_no_specification_says_is_lifespecs(tmp_path: Path) -> None:
     """All that have the rule do not say it, or some; there it has a sentence of its own."""
     rules = read(written(tmp_path, RULES))
     assert not rules["startup-sent"].silent
-    assert rules["answered-once"].silent == rules["answered-once"].dialects == ("asgi 2.0",)
+    assert rules["answered-once"].silent == rules["answered-once"].specs == ("asgi 2.0",)
     rule = read(written(tmp_path, DIFFERENT))["a"]
     assert rule.silent == rule.box("asgi 1.0") == ("asgi 1.0",)
     assert rule.boxes == ((), ("asgi 1.0",))
     assert rule.box("asgi 2.0") == rule.box("pagi 0.3") == ()
-    assert rule.dialects == ("asgi 1.0", "asgi 2.0", "pagi 0.3")
+    assert rule.specs == ("asgi 1.0", "asgi 2.0", "pagi 0.3")
 
 
-def test_the_level_of_a_dialect_is_the_strongest_that_it_has(tmp_path: Path) -> None:
+def test_the_level_of_a_spec_is_the_strongest_that_it_has(tmp_path: Path) -> None:
     """A main specification may say less than lifespan's; where nothing is said, it is ""."""
     rule = read(written(tmp_path, DIFFERENT))["a"]
-    dialects = "asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3"
-    assert [rule.level(dialect) for dialect in dialects] == ["", "should", "", "must"]
+    specs = "asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3"
+    assert [rule.level(spec) for spec in specs] == ["", "should", "", "must"]
 
 
 def test_levels_are_named_once_that_of_the_main_text_first(tmp_path: Path) -> None:
     """Then the strongest; where the main text has none, the strongest is first."""
     assert read(written(tmp_path, DIFFERENT))["a"].levels == ("should", "must")
     text = """
-        a.party = "server"
+        a.role = "server"
         a.says = "It must."
-        a.source = [{dialects = ["amgi 1.0"], level = "may", section = "S"},
-                    {dialects = ["pagi 0.3"], level = "must", section = "T"}]
+        a.source = [{specs = ["amgi 1.0"], level = "may", section = "S"},
+                    {specs = ["pagi 0.3"], level = "must", section = "T"}]
     """
     rule = read(written(tmp_path, text))["a"]
     assert rule.levels == ("must", "may")
@@ -92,9 +92,9 @@ def test_what_is_no_toml_is_told_with_file_and_line(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("text", "lacking"),
     [
-        ("\n[a]\nsource = [{dialects = [], level = '', section = ''}]", "'says'"),
-        ("\n[a]\nsource = [{dialects = []}]", "'level'"),
-        ("\n[a]\nsource = []", "'party'"),
+        ("\n[a]\nsource = [{specs = [], level = '', section = ''}]", "'says'"),
+        ("\n[a]\nsource = [{specs = []}]", "'level'"),
+        ("\n[a]\nsource = []", "'role'"),
         ("\n[a]\nsource=1", ""),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_a_rule_lacks_is_told_with_file_and_line(
 
 def test_a_stage_is_one_of_those_that_have_a_title(tmp_path: Path) -> None:
     """Another one would leave the rule out of the checklists."""
-    text = '[a]\nparty = "server"\nstage = "%s"\nsays = "It must."\nsource = []\n'
+    text = '[a]\nrole = "server"\nstage = "%s"\nsays = "It must."\nsource = []\n'
     assert read(written(tmp_path, text % "startup"))["a"].stage == "startup"
     with pytest.raises(RulebookError, match=r"rules\.toml:1: a has a stage other than loop, "):
         read(written(tmp_path, text % "start-up"))

@@ -1,4 +1,4 @@
-"""What the page on the cases draws from the data: the cases of a party, and their vocabulary."""
+"""What the page on the cases draws from the data: the cases of a role, and their vocabulary."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
 
 
 class CasesDirective(SphinxDirective):
-    """All cases with that party on trial: what happens, the script, what is expected."""
+    """All cases with that role on trial: what happens, the script, what is expected."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions; nothing, and a warning, where there are no such cases."""
-        party = self.arguments[0]
-        chosen = [case for case in cases.load() if case.party == party]
+        role = self.arguments[0]
+        chosen = [case for case in cases.load() if case.role == role]
         if not chosen:
-            logger.warning("There are no cases of %r.", party, location=self.get_location())
+            logger.warning("There are no cases of %r.", role, location=self.get_location())
         return [_definitions(self._case(case) for case in chosen)] if chosen else []
 
     def _case(self, case: Case) -> nodes.definition_list_item:
@@ -61,21 +61,21 @@ class CasesDirective(SphinxDirective):
 
     def _expectations(self, case: Case) -> Iterator[nodes.list_item]:
         translate = words(self.env)
-        for slug, phrase, argument in case.expect:
+        for rule_id, phrase, argument in case.expect:
             says = translate("%s: %s") % ("", translate(language.PHRASES[phrase].says))
-            line = nodes.paragraph("", "", self._link(slug), nodes.Text(says))
+            line = nodes.paragraph("", "", self._link(rule_id), nodes.Text(says))
             if argument:
                 line += [nodes.Text(translate("%s: %s") % ("", "")), nodes.literal("", argument)]
             yield nodes.list_item("", line)
 
-    def _link(self, slug: str) -> pending_xref:
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
-        text = nodes.literal("", slug)
+    def _link(self, rule_id: str) -> pending_xref:
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule_id}
+        text = nodes.literal("", rule_id)
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
 
 
 class VocabularyDirective(SphinxDirective):
-    """The words of the cases: `keys`, or `verbs`, `doings` or `phrases` and a party."""
+    """The words of the cases: `keys`, or `verbs`, `doings` or `phrases` and a role."""
 
     required_arguments = 1
     optional_arguments = 1
@@ -111,16 +111,16 @@ def _lines(case: Case) -> Iterator[str]:
     """Yield the lines of the script, and the case's other keys as they stand in the file."""
     yield from case.lines
     row = _file().get(case.name, {})
-    shown = [key for key in row if key not in ("party", "says", "script", "expect")]
+    shown = [key for key in row if key not in ("role", "says", "script", "expect")]
     yield from [""] * bool(shown)
     yield from (f"{key} = {json.dumps(row[key])}" for key in shown)
 
 
-def _rows(kind: str, party: str = "") -> Iterator[tuple[str, str]]:
+def _rows(kind: str, role: str = "") -> Iterator[tuple[str, str]]:
     if kind == "keys":
         yield from language.KEYS.items()
     for word, row in WORDS.get(kind, {}).items():
-        if party in row.parties:
+        if role in row.roles:
             form = getattr(row, "form", "")
             yield f"{word} {form.upper()}".rstrip(), row.says
 

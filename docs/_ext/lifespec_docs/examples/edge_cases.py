@@ -104,28 +104,28 @@ class CaseDirective(SphinxDirective):
     def _source(self, node: case_node) -> nodes.paragraph:
         """Return who decided, and the links to the rules."""
         book = cast("RuleDomain", self.env.domains[RuleDomain.name]).book
-        slugs, ours = self.options.get("rules", "").split(), self.options.get("ours")
-        known = [book[slug] for slug in slugs if slug in book]
-        for slug in (slug for slug in slugs if slug not in book):
-            logger.warning("rules.toml has no rule %r.", slug, location=node)
-        if not slugs and not ours:
+        rule_ids, ours = self.options.get("rules", "").split(), self.options.get("ours")
+        known = [book[rule_id] for rule_id in rule_ids if rule_id in book]
+        for rule_id in (rule_id for rule_id in rule_ids if rule_id not in book):
+            logger.warning("rules.toml has no rule %r.", rule_id, location=node)
+        if not rule_ids and not ours:
             text = "The case %r names no rule, and is not ours either."
             logger.warning(text, node["name"], location=node)
         names_ = deciders(known, ours, words(self.env))
-        if ours and (ours == "too", bool(slugs)) == (True, False):
+        if ours and (ours == "too", bool(rule_ids)) == (True, False):
             logger.warning("The case %r is ours alone: not “too”.", node["name"], location=node)
         if ours and names_ == deciders(known, None, words(self.env)):
             text = "The rules of the case %r are ours: delete its option."
             logger.warning(text, node["name"], location=node)
         decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
-        parts = [*decided, *(self._link(rule.slug) for rule in known)]
+        parts = [*decided, *(self._link(rule.rule_id) for rule in known)]
         spaced = (each for part in parts for each in (part, nodes.Text(" ")))
         return nodes.paragraph("", "", *spaced, classes=["case-foot"], translatable=False)
 
-    def _link(self, slug: str) -> pending_xref:
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": slug}
+    def _link(self, rule_id: str) -> pending_xref:
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule_id}
         options = {"refexplicit": True, "refdoc": self.env.docname, "refwarn": True}
-        return pending_xref("", nodes.literal("", slug), **place, **options)
+        return pending_xref("", nodes.literal("", rule_id), **place, **options)
 
 
 def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
@@ -136,12 +136,12 @@ def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str],
 
 def authority(rule: Rule, translate: Callable[[str], str]) -> str:
     """Say who decided what a rule says: the text of this edition, PAGI's, or we."""
-    for dialect, adopted in ADOPTED.items():
+    for spec, adopted in ADOPTED.items():
         for source in rule.sources:
-            if dialect in source.dialects and source.section:
-                text = names([dialect], translate)
+            if spec in source.specs and source.section:
+                text = names([spec], translate)
                 if source.text == "core":
-                    family = dialect.partition(" ")[0].upper()
+                    family = spec.partition(" ")[0].upper()
                     text = translate("the main specification of %s") % family
                 return translate("%s, adopted") % text if adopted else text
     return translate("ours")

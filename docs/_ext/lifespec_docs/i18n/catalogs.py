@@ -61,7 +61,7 @@ class Message(NamedTuple):
     """A text to translate: its first line in the page, and what it is there.
 
     `kind` is "text", "title", "cell" (of a table), "comment" (of a code block), "word" (of an
-    extension), or the slug of the rule whose body holds it, behind "rule ".
+    extension), or the ID of the rule whose body holds it, behind "rule ".
     """
 
     text: str

@@ -57,7 +57,7 @@ DIRECTIVE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-# A rule by its slug, or a name with dots.
+# A rule by its ID, or a name with dots.
 NAME = re.compile(r"\[[a-z0-9-]+\]|\b[a-z_]\w*(?:\.\w+)+", re.ASCII | re.IGNORECASE)
 TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
 

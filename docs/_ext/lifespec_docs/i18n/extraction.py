@@ -159,7 +159,7 @@ def _kind(node: Element) -> str:
     parent = node
     while parent is not None:
         if isinstance(parent, domain.rule_node):
-            return f"rule {parent['slug']}"
+            return f"rule {parent['rule_id']}"
         if isinstance(parent, nodes.entry):
             return "cell"
         parent = parent.parent

@@ -118,16 +118,16 @@ def _listed(words: list[str]) -> str:
 
 
 def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
-    """Yield who owes each duty of a text: the party named last before it in its sentence."""
+    """Yield who owes each duty of a text: the role named last before it in its sentence."""
     duties = CHINESE_WORDS if chinese else ENGLISH_WORDS
-    parties = CHINESE_DEBTORS if chinese else ENGLISH_DEBTORS
+    roles = CHINESE_DEBTORS if chinese else ENGLISH_DEBTORS
     for sentence in SENTENCES.split(prose):
         for duty in filter(lambda found: found.lastgroup, duties.finditer(sentence)):
-            named = [found.lastgroup for found in parties.finditer(sentence, 0, duty.start())]
+            named = [found.lastgroup for found in roles.finditer(sentence, 0, duty.start())]
             yield from filter(None, named[-1:])
 
 
-def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
+def owed(prose: str, level: str, role: str, *, chinese: bool) -> Iterator[str]:
     """Yield a sentence where the text of a rule lays another duty than this one, or on another.
 
     Beside the word of its level a text can say what is allowed; without a level it says neither.
@@ -139,5 +139,5 @@ def owed(prose: str, level: str, party: str, *, chinese: bool) -> Iterator[str]:
     elif level not in said or said - {level, "may"}:
         told = ", ".join(sorted(said)) or "nothing"
         yield f"is a “{level}” by rules.toml; what its text says is: {told}."
-    for other in {*debtors(prose, chinese=chinese)} - {party}:
-        yield f"is one of the {party} by rules.toml; its text lays a duty on the {other}."
+    for other in {*debtors(prose, chinese=chinese)} - {role}:
+        yield f"is one of the {role} by rules.toml; its text lays a duty on the {other}."

@@ -50,7 +50,7 @@ MESSAGES = (
     ", ",
     "%s: %s",
     "Rule",
-    "Party",
+    "Role",
     "Level and source",
     "Page",
     "What was said: %s",

@@ -62,13 +62,13 @@ class _OfRecord(SphinxDirective):
         silent = "silent" in self.options
         record = self.record
         found: dict[str, dict[str, list[Seen]]] = {}
-        for case, slug, apart in _of_the_cases(record.get("text", "")):
+        for case, rule_id, apart in _of_the_cases(record.get("text", "")):
             if apart == silent:
-                found[case if silent else slug] = {}
+                found[case if silent else rule_id] = {}
         for subject in record["subjects"]:
             for finding in subject["findings"]:
                 if finding.get("silent", False) == silent:
-                    of = found.setdefault(finding["case" if silent else "slug"], {})
+                    of = found.setdefault(finding["case" if silent else "rule"], {})
                     of.setdefault(subject["name"], []).append(finding)
         return found
 
@@ -85,13 +85,13 @@ class _OfRecord(SphinxDirective):
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
 
 
-def _of_the_cases(dialect: str) -> Iterator[tuple[str, str, bool]]:
+def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
     """Yield case and rule of each expectation, and whether it stands apart."""
     for case in cases.load():
-        if case.party == "server" and dialect in case.dialects:
+        if case.role == "server" and spec in case.specs:
             for each in case.expect:
-                if dialect in cases.rules()[each.slug].levels:
-                    yield case.name, each.slug, case.silent_on(each.slug, dialect)
+                if spec in cases.rules()[each.rule].levels:
+                    yield case.name, each.rule, case.silent_on(each.rule, spec)
 
 
 class Matrix(_OfRecord):

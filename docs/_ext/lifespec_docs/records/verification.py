@@ -22,7 +22,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.dialect_tables import code, said, table
+from lifespec_docs.rules.spec_tables import code, said, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.rules.dialect_tables import Cell
+    from lifespec_docs.rules.spec_tables import Cell
 
     Record = dict[str, Any]
     Translate = Callable[[str], str]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("agreement", "dialect_tables", "domain", "rule_tables", "rules_of_dialect")
+EXTENSIONS = ("agreement", "spec_tables", "domain", "rule_tables", "rules_of_spec")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

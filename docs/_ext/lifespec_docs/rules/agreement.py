@@ -39,7 +39,7 @@ ORDERS = {
     "until": (r"until", "直到"),
     "unless": (r"unless", "除非"),
 }
-# What the parties do, and with what: one name for both languages.
+# What the roles do, and with what: one name for both languages.
 TERMS = {
     "accept": (r"accept(?:s|ing)?", "接受"),
     "answer": (r"answer(?:s|ed)?", "答复"),
@@ -173,7 +173,7 @@ def check(_app: Sphinx, doctree: nodes.document) -> None:
         text = " ".join(map(text_of, box.findall(nodes.paragraph)))
         chinese = lint_chinese.is_chinese(LITERAL.sub("", text))
         for sentence in faults(box["says"], text, chinese=chinese):
-            logger.warning("The rule %r %s", box["slug"], sentence, location=box)
+            logger.warning("The rule %r %s", box["rule_id"], sentence, location=box)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

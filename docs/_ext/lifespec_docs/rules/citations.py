@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 from lifespec_docs.rules.rulebook import MAIN
 
 if TYPE_CHECKING:
@@ -23,30 +23,30 @@ OURS = "lifespec's behaviour"
 SECTIONS = Path(__file__).with_name("sections.toml")
 
 
-def address(dialect: str, text: str, section: str) -> str:
+def address(spec: str, text: str, section: str) -> str:
     """Return where a section of a specification can be read, "" if sections.toml lacks it."""
     if text == "asgi":
-        dialect, text = MAIN, ""
-    return _addresses().get((dialect, text, section), "")
+        spec, text = MAIN, ""
+    return _addresses().get((spec, text, section), "")
 
 
 @cache
 def _addresses() -> dict[tuple[str, str, str], str]:
     files = tomllib.loads(SECTIONS.read_text(encoding="utf-8"))["file"]
     return {
-        (dialect, file["text"], section): f"{file['url']}#L{line}"
+        (spec, file["text"], section): f"{file['url']}#L{line}"
         for file in files
-        for dialect in file["dialects"]
+        for spec in file["specs"]
         for section, line in file["lines"].items()
     }
 
 
-def names(dialects: Sequence[str], translate: Translate) -> str:
-    """Name dialects such as "asgi 2.0" as the pages do: a family once, with its versions."""
-    if set(dialects) == set(DIALECTS):
+def names(specs: Sequence[str], translate: Translate) -> str:
+    """Name specifications such as "asgi 2.0" as the pages do: a family once, with its versions."""
+    if set(specs) == set(SPECS):
         return translate("all five specifications")
     families: dict[str, list[str]] = {}
-    for family, _, version in (dialect.partition(" ") for dialect in dialects):
+    for family, _, version in (spec.partition(" ") for spec in specs):
         families.setdefault(family, []).append(version)
     and_ = translate(" and ")
     return translate(", ").join(
@@ -79,13 +79,13 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         line = _sections([source for source in told if source.level == level], translate)
         if not agreed:
             yield pair % (translate(level), line)
-        elif set(rule.dialects) - set(rule.silent) != set(DIALECTS):
+        elif set(rule.specs) - set(rule.silent) != set(SPECS):
             yield translate("Source: %s") % line
         else:
             yield translate("In all five specifications: %s") % line
     if rule.silent:
         yield translate("Not specified by %s") % names(rule.silent, translate)
-    absent = [dialect for dialect in DIALECTS if dialect not in rule.dialects]
+    absent = [spec for spec in SPECS if spec not in rule.specs]
     if absent:
         yield translate("Not in %s") % names(absent, translate)
 
@@ -101,9 +101,9 @@ def _sections(sources: Sequence[Source], translate: Translate) -> str:
 
 def _text(source: Source, translate: Translate) -> str:
     if source.text == "core":
-        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.dialects)
+        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.specs)
         return translate("the main specification of %s") % translate(" and ").join(families)
-    texts = names(source.dialects, translate)
+    texts = names(source.specs, translate)
     if source.text:
         return translate("%s, which follow %s") % (texts, names([MAIN], translate))
     return texts
@@ -111,12 +111,12 @@ def _text(source: Source, translate: Translate) -> str:
 
 def by_text(rule: Rule, translate: Translate) -> Iterator[tuple[str, str, str]]:
     """Yield for each text its name, its level and its sections; "" where it has no such rule."""
-    for dialect in DIALECTS:
-        level = rule.level(dialect)
-        told = [source for source in rule.sources if dialect in source.dialects]
+    for spec in SPECS:
+        level = rule.level(spec)
+        told = [source for source in rule.sources if spec in source.specs]
         parts = _parts(told, level, translate)
-        parts = translate("not specified") if dialect in rule.silent else parts
-        yield names([dialect], translate), translate(level) if level else "", parts
+        parts = translate("not specified") if spec in rule.silent else parts
+        yield names([spec], translate), translate(level) if level else "", parts
 
 
 def _parts(told: Sequence[Source], level: str, translate: Translate) -> str:

@@ -1,6 +1,6 @@
 """Rules as objects of the documentation: a directive, a role, and the promises they make.
 
-The body of a rule is page text, and so is translated. What stands around it (party, level, source)
+The body of a rule is page text, and so is translated. What stands around it (role, level, source)
 is drawn from rules.toml. Each of these is a warning with file and line: a rule that rules.toml does
 not have, one described twice, one without a page, one that no example follows.
 """
@@ -57,13 +57,13 @@ logger = logging.getLogger(__name__)
 class rule_node(nodes.General, nodes.Element):
     """A rule, or a wording or behaviour of it; its children are the body.
 
-    `group` are the specifications of the box, () if it is the main one; `party`, `level`, `head`,
+    `group` are the specifications of the box, () if it is the main one; `role`, `level`, `head`,
     `sources` and `texts` are drawn from rules.toml.
     """
 
 
 class RuleDirective(SphinxDirective):
-    """One rule: its argument is the slug, its content the text.
+    """One rule: its argument is the rule ID, its content the text.
 
     With the option `in`, which names specifications, it is how these word the rule.
     """
@@ -74,28 +74,28 @@ class RuleDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the rule with its body parsed; nothing where the file has no such box."""
-        slug = self.arguments[0]
+        rule_id = self.arguments[0]
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
-        rule = domain.book.get(slug)
+        rule = domain.book.get(rule_id)
         if rule is None:
-            logger.warning("rules.toml has no rule %r.", slug, location=self.get_location())
+            logger.warning("rules.toml has no rule %r.", rule_id, location=self.get_location())
             return []
         group = self.group(rule)
         if group not in rule.boxes:
             text = "rules.toml has no such box of the rule %r: %s"
             there = "; ".join(", ".join(each) or "the main one" for each in rule.boxes)
-            logger.warning(text, slug, f"there are {there}.", location=self.get_location())
+            logger.warning(text, rule_id, f"there are {there}.", location=self.get_location())
             return []
-        domain.note(slug, group, self.get_location())
-        node = rule_node("", *self.parse_content_to_nodes(), slug=slug, group=group)
+        domain.note(rule_id, group, self.get_location())
+        node = rule_node("", *self.parse_content_to_nodes(), rule_id=rule_id, group=group)
         node["ids"] = [_anchor(rule, group)]
-        node["party"], node["level"] = rule.party, _level(rule, group)
+        node["role"], node["level"] = rule.role, _level(rule, group)
         node["says"] = rule.says[group]
         node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
-        party = rule.party if node["level"] else ""
-        node["head"] = (party and translate(party), citations.box_line(rule, group, translate))
+        role = rule.role if node["level"] else ""
+        node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
         node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
@@ -123,8 +123,8 @@ class BehaviourDirective(RuleDirective):
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
     """Name the box: the first one of a rule has the name of the rule."""
     if group == rule.boxes[0]:
-        return rule.slug
-    return "-".join([rule.slug, *(["behaviour"] if group == rule.silent else group)]).replace(
+        return rule.rule_id
+    return "-".join([rule.rule_id, *(["behaviour"] if group == rule.silent else group)]).replace(
         " ", "-"
     )
 
@@ -142,7 +142,7 @@ def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]
 
 
 class RuleRole(XRefRole):
-    """A link to a rule, with its slug as text."""
+    """A link to a rule, with its ID as text."""
 
     def process_link(
         self,
@@ -168,7 +168,7 @@ class RuleDomain(Domain):
 
     @property
     def book(self) -> dict[str, Rule]:
-        """The rules of rules.toml by slug."""
+        """The rules of rules.toml by ID."""
         path = Path(self.env.srcdir, self.env.config.rules_file)
         if not hasattr(self, "_book"):
             self._book = rulebook.read(path)
@@ -176,28 +176,28 @@ class RuleDomain(Domain):
 
     @property
     def rules(self) -> dict[str, str]:
-        """Slug to docname."""
+        """Rule ID to docname."""
         return self.data["rules"]  # type: ignore[no-any-return]
 
     @property
     def boxes(self) -> dict[tuple[str, tuple[str, ...]], str]:
-        """Slug and specifications to docname."""
+        """Rule ID and specifications to docname."""
         return self.data["boxes"]  # type: ignore[no-any-return]
 
-    def note(self, slug: str, group: tuple[str, ...], location: str) -> None:
+    def note(self, rule_id: str, group: tuple[str, ...], location: str) -> None:
         """Record that the page being read holds this box."""
-        if (slug, group) in self.boxes:
-            text, page = "The rule %r stands on page %r already.", self.boxes[slug, group]
-            logger.warning(text, slug, page, location=location)
-        elif self.rules.get(slug, self.env.docname) != self.env.docname:
-            text, page = "The rule %r has a box on page %r, and belongs there.", self.rules[slug]
-            logger.warning(text, slug, page, location=location)
-        self.boxes[slug, group] = self.rules[slug] = self.env.docname
+        if (rule_id, group) in self.boxes:
+            text, page = "The rule %r stands on page %r already.", self.boxes[rule_id, group]
+            logger.warning(text, rule_id, page, location=location)
+        elif self.rules.get(rule_id, self.env.docname) != self.env.docname:
+            text, page = "The rule %r has a box on page %r, and belongs there.", self.rules[rule_id]
+            logger.warning(text, rule_id, page, location=location)
+        self.boxes[rule_id, group] = self.rules[rule_id] = self.env.docname
 
     def clear_doc(self, docname: str) -> None:
         """Forget the rules of a page."""
-        for slug in [slug for slug, home in self.rules.items() if home == docname]:
-            del self.rules[slug]
+        for rule_id in [rule_id for rule_id, home in self.rules.items() if home == docname]:
+            del self.rules[rule_id]
         for box in [box for box, home in self.boxes.items() if home == docname]:
             del self.boxes[box]
 
@@ -239,8 +239,8 @@ class RuleDomain(Domain):
 
     def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
         """Yield each rule for the search."""
-        for slug, docname in self.rules.items():
-            yield slug, slug, "rule", docname, slug, 1
+        for rule_id, docname in self.rules.items():
+            yield rule_id, rule_id, "rule", docname, rule_id, 1
 
     def get_type_name(self, objtype: ObjType, _primary: bool = False) -> str:  # noqa: FBT001, FBT002
         """Name our one type in the language of the page."""
@@ -255,17 +255,17 @@ def example_of(rule: nodes.Element) -> nodes.Element | None:
     found = section.findall(lambda node: isinstance(node, rule_node) or is_example(node))
     after = cast("list[nodes.Element]", list(found))
     others = after[after.index(rule) + 1 :]
-    following = [each for each in others if each.get("slug") != rule["slug"]]
+    following = [each for each in others if each.get("rule_id") != rule["rule_id"]]
     return None if not following or isinstance(following[0], rule_node) else following[0]
 
 
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
     """Warn of each rule that no example follows; name the example of each other after it."""
-    for rule in (node for node in doctree.findall(rule_node) if node["slug"] in node["ids"]):
+    for rule in (node for node in doctree.findall(rule_node) if node["rule_id"] in node["ids"]):
         if (example := example_of(rule)) is None:
-            logger.warning("No example follows the rule %r.", rule["slug"], location=rule)
+            logger.warning("No example follows the rule %r.", rule["rule_id"], location=rule)
         else:
-            example["ids"].append(f"example-{rule['slug']}")
+            example["ids"].append(f"example-{rule['rule_id']}")
 
 
 def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
@@ -277,8 +277,8 @@ def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
         texts = (node for node in rule.findall(nodes.Text))
         prose = " ".join(node for node in texts if not isinstance(node.parent, nodes.literal))
         chinese = lint_chinese.is_chinese(prose)
-        for sentence in lint_rules.owed(prose, rule["level"], rule["party"], chinese=chinese):
-            logger.warning("The rule %r %s", rule["slug"], sentence, location=rule)
+        for sentence in lint_rules.owed(prose, rule["level"], rule["role"], chinese=chinese):
+            logger.warning("The rule %r %s", rule["rule_id"], sentence, location=rule)
 
 
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
@@ -287,12 +287,12 @@ def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
     path = Path(app.srcdir, app.config.rules_file).resolve()
     for rule in domain.book.values():
         place = f"{path}:{rule.line}"
-        if rule.slug not in domain.rules:
-            logger.warning("No page has the rule %r.", rule.slug, location=place)
+        if rule.rule_id not in domain.rules:
+            logger.warning("No page has the rule %r.", rule.rule_id, location=place)
             continue
-        for group in (each for each in rule.boxes if (rule.slug, each) not in domain.boxes):
+        for group in (each for each in rule.boxes if (rule.rule_id, each) not in domain.boxes):
             text, texts = "No page has the box of the rule %r for: %s.", ", ".join(group)
-            logger.warning(text, rule.slug, texts or "all", location=place)
+            logger.warning(text, rule.rule_id, texts or "all", location=place)
 
 
 def text_of(node: nodes.Node) -> str:
@@ -305,12 +305,12 @@ def text_of(node: nodes.Node) -> str:
 
 def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Open the box and write its heading."""
-    slug, anchor = escape(node["slug"]), escape(node["ids"][0])
-    party, level = (escape(word) for word in node["head"])
+    rule_id, anchor = escape(node["rule_id"]), escape(node["ids"][0])
+    role, level = (escape(word) for word in node["head"])
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(
-        f'<p class="rule-head"><a class="rule-slug" href="#{anchor}"><code>{slug}</code></a> '
-        f'<span class="rule-duty"><span class="rule-party">{party}</span> '
+        f'<p class="rule-head"><a class="rule-id" href="#{anchor}"><code>{rule_id}</code></a> '
+        f'<span class="rule-duty"><span class="rule-role">{role}</span> '
         f'<span class="rule-level">{level}</span></span></p>'
     )
 

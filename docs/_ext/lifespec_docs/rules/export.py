@@ -23,9 +23,9 @@ __all__ = ["as_json", "explained"]
 
 
 def explained(doctrees: Path, order: list[str]) -> dict[str, Explanation]:
-    """Return the rules of the pages by slug, in this order."""
+    """Return the rules of the pages by ID, in this order."""
     found = dict(_rules(doctrees))
-    return {slug: found[slug] for slug in order if slug in found}
+    return {rule_id: found[rule_id] for rule_id in order if rule_id in found}
 
 
 def as_json(found: Mapping[str, Explanation | str]) -> str:
@@ -39,19 +39,19 @@ def _rules(doctrees: Path) -> Iterator[tuple[str, Explanation]]:
         title = " ".join(text_of(node) for node in list(page.findall(nodes.title))[:1])
         file = path.relative_to(doctrees).with_suffix(".html").as_posix()
         boxes = list(page.findall(rule_node))
-        for rule in (box for box in boxes if box["slug"] in box["ids"]):
-            party, level = rule["head"]
-            more = [box for box in boxes if box["slug"] == rule["slug"] and box is not rule]
+        for rule in (box for box in boxes if box["rule_id"] in box["ids"]):
+            role, level = rule["head"]
+            more = [box for box in boxes if box["rule_id"] == rule["rule_id"] and box is not rule]
             yield (
-                rule["slug"],
+                rule["rule_id"],
                 {
-                    "party": party,
+                    "role": role,
                     "level": level,
                     "text": _body(rule),
                     "more": [[box["head"][1], list(box["group"]), _body(box)] for box in more],
                     "texts": [list(text) for text in rule["texts"]],
                     "page": title,
-                    "address": f"{file}#{rule['slug']}",
+                    "address": f"{file}#{rule['rule_id']}",
                 },
             )
 

@@ -64,19 +64,19 @@ class RuleTable(SphinxPostTransform):
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
         group = nodes.tgroup(cols=4)
         group += [nodes.colspec(colwidth=width) for width in (28, 14, 42, 16)]
-        titles = ("Rule", "Party", "Level and source", "Page")
+        titles = ("Rule", "Role", "Level and source", "Page")
         head = _row(nodes.paragraph("", translate(title)) for title in titles)
         group += nodes.thead("", head)
-        known = (rule for rule in domain.book.values() if rule.slug in domain.rules)
+        known = (rule for rule in domain.book.values() if rule.rule_id in domain.rules)
         group += nodes.tbody("", *(_row(self._cells(rule, domain)) for rule in known))
         return nodes.table("", group, classes=["rules"])
 
     def _cells(self, rule: Rule, domain: RuleDomain) -> Iterator[nodes.Element]:
         translate = words(self.env)
-        home = domain.rules[rule.slug]
-        slug = nodes.literal("", rule.slug)
-        yield nodes.paragraph("", "", self._link(RuleDomain.name, "rule", rule.slug, slug))
-        yield nodes.paragraph("", translate(rule.party))
+        home = domain.rules[rule.rule_id]
+        rule_id = nodes.literal("", rule.rule_id)
+        yield nodes.paragraph("", "", self._link(RuleDomain.name, "rule", rule.rule_id, rule_id))
+        yield nodes.paragraph("", translate(rule.role))
         lines = [level_line(rule, translate), *source_lines(rule, translate)]
         yield nodes.line_block("", *(nodes.line("", line) for line in lines))
         title = nodes.inline("", self.env.titles[home].astext())

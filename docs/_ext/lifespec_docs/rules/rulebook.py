@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
 
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,13 +42,13 @@ class RulebookError(SphinxError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What specifications say: their dialects, the level, and the section.
+    """What some specifications say: their keys, the level, and the section.
 
-    `text` is "core" where the section is one of the core text that the dialects lean on, "asgi"
+    `text` is "core" where the section is one of the core text that they lean on, "asgi"
     where it is one of lifespan 2.0 (ASGI), whose semantics they take over; "" where it is theirs.
     """
 
-    dialects: tuple[str, ...]
+    specs: tuple[str, ...]
     level: str
     section: str
     text: str = ""
@@ -64,8 +64,8 @@ class Rule:
     of the file, by group: () is that of the main box, `silent` that of lifespec's behaviour.
     """
 
-    slug: str
-    party: str
+    rule_id: str
+    role: str
     sources: tuple[Source, ...]
     line: int
     silent: tuple[str, ...] = ()
@@ -77,31 +77,31 @@ class Rule:
         """The groups of specifications that have a box on the pages, () for the main one."""
         return tuple(self.says)
 
-    def box(self, dialect: str) -> tuple[str, ...]:
+    def box(self, spec: str) -> tuple[str, ...]:
         """Return the group whose box says the rule for a specification."""
-        return next((group for group in self.says if dialect in group), ())
+        return next((group for group in self.says if spec in group), ())
 
-    def level(self, dialect: str) -> str:
-        """Return the strongest level that the rule has in a dialect, "" where it has none."""
-        found = {source.level for source in self.sources if dialect in source.dialects}
+    def level(self, spec: str) -> str:
+        """Return the strongest level that the rule has in a specification, "" where it has none."""
+        found = {source.level for source in self.sources if spec in source.specs}
         return next((level for level in LEVELS if level in found), "")
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Each level once: that of the main text first, then the strongest."""
-        found = {self.level(each) for each in self.dialects} - {""}
+        found = {self.level(each) for each in self.specs} - {""}
         others = sorted(found, key=LEVELS.index)
         return tuple(dict.fromkeys(filter(None, [self.level(MAIN), *others])))
 
     @property
-    def dialects(self) -> tuple[str, ...]:
-        """The dialects that have the rule, in the order of the table."""
-        named = {dialect for source in self.sources for dialect in source.dialects}
-        return tuple(each for each in DIALECTS if each in named or each in self.silent)
+    def specs(self) -> tuple[str, ...]:
+        """The specifications that have the rule, in the order of the table."""
+        named = {spec for source in self.sources for spec in source.specs}
+        return tuple(each for each in SPECS if each in named or each in self.silent)
 
 
 def read(path: Path) -> dict[str, Rule]:
-    """Return the rules by slug, in the order of the file."""
+    """Return the rules by ID, in the order of the file."""
     text = path.read_text(encoding="utf-8")
     try:
         rows = tomllib.loads(text)
@@ -109,31 +109,33 @@ def read(path: Path) -> dict[str, Rule]:
         line = re.search(r"at line (\d+)", str(error))
         where = f"{path.resolve()}:{line[1] if line else text.count(chr(10)) + 1}"
         raise RulebookError(f"{where}: {error}.") from error
-    return {slug: _rule(path, slug, row, _line(text, slug)) for slug, row in rows.items()}
+    return {
+        rule_id: _rule(path, rule_id, row, _line(text, rule_id)) for rule_id, row in rows.items()
+    }
 
 
-def _line(text: str, slug: str) -> int:
+def _line(text: str, rule_id: str) -> int:
     """Return the line of the table's header: 1 where it is written in another way."""
-    header = re.search(rf"^\[+{re.escape(slug)}\b", text, re.MULTILINE)
+    header = re.search(rf"^\[+{re.escape(rule_id)}\b", text, re.MULTILINE)
     return text.count("\n", 0, header.start()) + 1 if header else 1
 
 
-def _rule(path: Path, slug: str, row: Mapping[str, Any], line: int) -> Rule:
+def _rule(path: Path, rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     try:
         sources = tuple(
-            Source(
-                tuple(entry["dialects"]), entry["level"], entry["section"], entry.get("text", "")
-            )
+            Source(tuple(entry["specs"]), entry["level"], entry["section"], entry.get("text", ""))
             for entry in row.get("source", ())
         )
         says: dict[tuple[str, ...], str] = {(): row["says"]} if sources else {}
         own = [*row.get("wording", ()), *([row["ours"]] if "ours" in row else ())]
-        says |= {tuple(each["dialects"]): each["says"] for each in own}
-        silent = tuple(row["ours"]["dialects"]) if "ours" in row else ()
+        says |= {tuple(each["specs"]): each["says"] for each in own}
+        silent = tuple(row["ours"]["specs"]) if "ours" in row else ()
         stage = row.get("stage", "")
         if stage not in STAGES:
             there = ", ".join(filter(None, STAGES))
-            raise RulebookError(f"{path.resolve()}:{line}: {slug} has a stage other than {there}.")
-        return Rule(slug, row["party"], sources, line, silent, stage, says)
+            raise RulebookError(
+                f"{path.resolve()}:{line}: {rule_id} has a stage other than {there}."
+            )
+        return Rule(rule_id, row["role"], sources, line, silent, stage, says)
     except (AttributeError, KeyError, TypeError) as error:
-        raise RulebookError(f"{path.resolve()}:{line}: {slug} lacks {error}.") from error
+        raise RulebookError(f"{path.resolve()}:{line}: {rule_id} lacks {error}.") from error

@@ -79,8 +79,8 @@ class Told(NamedTuple):
 class Matter(NamedTuple):
     """What a phrase is asked about: a rule of a text, and what was seen."""
 
-    slug: str
-    dialect: str
+    rule: str
+    spec: str
     seen: Sequence[Seen]
     usual: Usual
 
@@ -140,49 +140,49 @@ _CAUSES = (
 
 
 def findings(
-    case: Case, dialect: str, seen: Sequence[Seen], usual: Usual, own: str = ""
+    case: Case, spec: str, seen: Sequence[Seen], usual: Usual, own: str = ""
 ) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played to an application.
 
     `own` is the package that is checked.
     """
     conversation = "\n\n".join(sequence(each.spoken.entries) for each in seen)
-    for each in expected(case, dialect):
-        told = JUDGES[each.phrase](Matter(each.slug, dialect, seen, usual))
-        found = finding(case, dialect, each, told, conversation)
+    for each in expected(case, spec):
+        told = JUDGES[each.phrase](Matter(each.rule, spec, seen, usual))
+        found = finding(case, spec, each, told, conversation)
         theirs = whose(seen[-1], own) if found.verdict == Verdict.WARN else ""
         yield replace(found, whose=theirs)
 
 
-def without(case: Case, dialect: str, how: How, actual: str) -> Iterator[Finding]:
+def without(case: Case, spec: str, how: How, actual: str) -> Iterator[Finding]:
     """Yield the findings of a case that was not played."""
-    for each in expected(case, dialect):
-        yield finding(case, dialect, each, Told(how, actual))
+    for each in expected(case, spec):
+        yield finding(case, spec, each, Told(how, actual))
 
 
-def expected(case: Case, dialect: str) -> Iterator[Expectation]:
+def expected(case: Case, spec: str) -> Iterator[Expectation]:
     """Yield what is expected by a specification that the case is for, and that has the rule."""
-    if dialect in case.dialects:
-        yield from (each for each in case.expect if dialect in rules()[each.slug].levels)
+    if spec in case.specs:
+        yield from (each for each in case.expect if spec in rules()[each.rule].levels)
 
 
 def finding(
-    case: Case, dialect: str, each: Expectation, told: Told, conversation: str = ""
+    case: Case, spec: str, each: Expectation, told: Told, conversation: str = ""
 ) -> Finding:
     """Return what an expectation came to, with the verdict of the text."""
-    silent = case.silent_on(each.slug, dialect)
-    wanted = requirement(each.slug, dialect, silent=silent)
-    verdict = _verdict(each.slug, dialect, told, silent=silent)
-    return Finding(case.name, each.slug, verdict, wanted, each.says, told.actual, conversation)
+    silent = case.silent_on(each.rule, spec)
+    wanted = requirement(each.rule, spec, silent=silent)
+    verdict = _verdict(each.rule, spec, told, silent=silent)
+    return Finding(case.name, each.rule, verdict, wanted, each.says, told.actual, conversation)
 
 
-def _verdict(slug: str, dialect: str, told: Told, *, silent: bool) -> Verdict:
+def _verdict(rule_id: str, spec: str, told: Told, *, silent: bool) -> Verdict:
     if told.how == "skip":
         return Verdict.SKIP
     if told.how == "missed":
         return Verdict.WARN
     silent = silent or told.how == "unspecified"
-    return verdict_for(slug, dialect, held=told.how == "held", silent=silent)
+    return verdict_for(rule_id, spec, held=told.how == "held", silent=silent)
 
 
 # ---- what was seen, in words -------------------------------------------------------------------
@@ -244,23 +244,23 @@ def _kept(matter: Matter) -> Told:
     """Hear the judge of `lifespec.validate`; see the state's keys at the end as well."""
     seen = matter.last
     violations, remarks = (
-        [each for each in found if (each.role, each.rule) == ("application", matter.slug)]
+        [each for each in found if (each.role, each.rule) == ("application", matter.rule)]
         for found in (seen.violations, seen.remarks)
     )
     if violations:
         return Told("broken", f"{violations[0].message}.")
     if remarks:
-        only_silent = "must" in rules()[matter.slug].levels.get(matter.dialect, "")
+        only_silent = "must" in rules()[matter.rule].levels.get(matter.spec, "")
         return Told("unspecified" if only_silent else "broken", f"{remarks[0].message}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
-    if keys and matter.slug == "state-keys-text":
+    if keys and matter.rule == "state-keys-text":
         return Told("broken", f"At the end the state had the key {keys[0]!r}.")
-    none, sentence = _NO_OCCASION[matter.slug]
+    none, sentence = _NO_OCCASION[matter.rule]
     return Told("skip", sentence) if none(seen) else Told("held", course(seen))
 
 
 def _answered(matter: Matter) -> Told:
-    seen, phase = matter.last, matter.slug.partition("-")[0]
+    seen, phase = matter.last, matter.rule.partition("-")[0]
     answer = getattr(seen, phase)
     if phase == "shutdown" and seen.startup != "complete":
         return Told("skip", course(seen))
@@ -291,7 +291,7 @@ def _raises(matter: Matter) -> Told:
     if not seen.reaction:
         return Told("skip", course(seen))
     if seen.reaction == "raised":
-        if matter.slug == "receive-refuses-unknown" and not seen.received:
+        if matter.rule == "receive-refuses-unknown" and not seen.received:
             return Told("skip", course(seen))
         return Told("held", f"It {_end(seen)}.")
     did = {

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.language import Party
+    from lifespec.conformance.language import Role
 
 __all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
 
@@ -46,9 +46,9 @@ class Job:
     Where there is a `pipe`, that command is the application, and `target` no more than its name.
     """
 
-    party: Party
+    role: Role
     target: str
-    dialect: str = "asgi 2.0"
+    spec: str = "asgi 2.0"
     factory: bool = False
     limit: float = app_run.LIMIT
     pipe: tuple[str, ...] = ()
@@ -56,8 +56,8 @@ class Job:
 
     def cases(self) -> list[Case]:
         """Return the cases of the trial, the one that says what is usual before the others."""
-        trials = app_run.trials if self.party == "application" else middleware.trials
-        return trials(self.dialect)
+        trials = app_run.trials if self.role == "application" else middleware.trials
+        return trials(self.spec)
 
 
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
@@ -81,7 +81,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in trials for finding in each.findings)
     note = app_run.note_on(findings)
-    found = Report(job.target, job.dialect, findings, note, isolation=pool.way)
+    found = Report(job.target, job.spec, findings, note, isolation=pool.way)
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 
@@ -105,13 +105,13 @@ class Bench:
         if found.doubt and not self.real:
             self.real = True
             found = self._apart(case, real=True)
-        self.usual = found.usual if self.job.party == "application" else None
+        self.usual = found.usual if self.job.role == "application" else None
         return found
 
     def tried(self, case: Case) -> Trial:
         """Try a case, again in real time where the virtual clock left a doubt."""
         if reason := app_run.left_out(case, self.usual):
-            return Trial(tuple(assertions.without(case, self.job.dialect, *reason)), Usual("", ""))
+            return Trial(tuple(assertions.without(case, self.job.spec, *reason)), Usual("", ""))
         if not self.real:
             with self.places:
                 found = self._apart(case, real=False)
@@ -142,15 +142,15 @@ class Bench:
             self.cost = max(self.cost, last["cost"])
             found = tuple(map(Finding.read, last["findings"]))
             return Trial(found, Usual(*last["usual"]), last["doubt"])
-        return Trial(tuple(_after(case, job.dialect, ended.how)), Usual("exited", ""))
+        return Trial(tuple(_after(case, job.spec, ended.how)), Usual("exited", ""))
 
 
-def _after(case: Case, dialect: str, end: str) -> Iterator[Finding]:
+def _after(case: Case, spec: str, end: str) -> Iterator[Finding]:
     """Yield the findings of a case in which the target ended its process."""
-    for each in assertions.expected(case, dialect):
+    for each in assertions.expected(case, spec):
         how: assertions.How = "broken" if each.phrase == "no exit" else "skip"
         told = assertions.Told(how, f"T{end[1:]}.")
-        yield assertions.finding(case, dialect, each, told)
+        yield assertions.finding(case, spec, each, told)
 
 
 # ---- the process -------------------------------------------------------------------------------
@@ -215,12 +215,12 @@ def _subject(found: Any, job: dict[str, Any]) -> Iterator[Any]:
 
 def _played(subject: Any, job: dict[str, Any]) -> Trial:
     case = next(case for case in cases.load() if case.name == job["case"])
-    dialect, limits = job["dialect"], {"limit": job["limit"], "real": job["real"]}
+    spec, limits = job["spec"], {"limit": job["limit"], "real": job["real"]}
     try:
-        if case.party == "middleware":
-            return middleware.trial(subject, case, dialect, **limits)
+        if case.role == "middleware":
+            return middleware.trial(subject, case, spec, **limits)
         usual = Usual(*job["usual"]) if job["usual"] else None
         own = job["target"].partition(":")[0].partition(".")[0]
-        return app_run.trial(subject, case, dialect, usual, own=own, **limits)
+        return app_run.trial(subject, case, spec, usual, own=own, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

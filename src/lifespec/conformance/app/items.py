@@ -88,9 +88,9 @@ class Application(pytest.Collector):
 
     def __init__(self, *, settings: Settings, **node: Any) -> None:
         super().__init__(**node)
-        dialect = cases.text(settings.spec)
+        spec = cases.text(settings.spec)
         self.strict = settings.strict
-        self.job = app_check.Job("application", self.name, dialect, factory=settings.factory)
+        self.job = app_check.Job("application", self.name, spec, factory=settings.factory)
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case."""
@@ -144,7 +144,7 @@ class CaseItem(pytest.Item):
     def _warn(self, findings: Sequence[Finding]) -> None:
         for each in findings:
             if each.verdict == Verdict.WARN:
-                text = f"[{each.slug}] {each.requirement} {each.actual} {each.whose}"
+                text = f"[{each.rule}] {each.requirement} {each.actual} {each.whose}"
                 self.warn(LifespanWarning(text.rstrip()))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -161,7 +161,7 @@ class CaseItem(pytest.Item):
 def _shown(findings: Sequence[Finding]) -> str:
     """Return what a reader has to know of rules that were broken, with one message sequence."""
     parts = [
-        f"{each.verdict.upper()} [{each.slug}] {each.requirement}\n"
+        f"{each.verdict.upper()} [{each.rule}] {each.requirement}\n"
         f"expected: {each.expected}\n"
         f"actual:   {each.actual}\n" + f"{each.whose}\n" * bool(each.whose)
         for each in findings

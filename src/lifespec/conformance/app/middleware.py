@@ -93,46 +93,44 @@ class _Sides:
     seen: Seen
 
 
-def check(middleware: Middleware, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
+def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
     """Put middleware on trial, here and now, and return what was found.
 
     `middleware` is called with an application of the suite, and returns an application; what goes
-    through is compared with what there is without it.  `dialect`, `limit` and errors are those of
+    through is compared with what there is without it.  `spec`, `limit` and errors are those of
     `applications.check`.
     """
-    dialect = cases.text(dialect)
+    spec = cases.text(spec)
     found: list[Finding] = []
-    for case in trials(dialect):
-        tried = trial(middleware, case, dialect, limit=limit)
+    for case in trials(spec):
+        tried = trial(middleware, case, spec, limit=limit)
         if tried.doubt:
-            tried = trial(middleware, case, dialect, limit=limit, real=True)
+            tried = trial(middleware, case, spec, limit=limit, real=True)
         found += tried.findings
     name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
-    return Report(name, dialect, tuple(found))
+    return Report(name, spec, tuple(found))
 
 
-def trials(dialect: str) -> list[Case]:
+def trials(spec: str) -> list[Case]:
     """Return the cases of middleware for a text."""
-    return [c for c in cases.load() if c.party == "middleware" and dialect in c.dialects]
+    return [c for c in cases.load() if c.role == "middleware" and spec in c.specs]
 
 
 def trial(
-    middleware: Middleware, case: Case, dialect: str, *, limit: float = LIMIT, real: bool = False
+    middleware: Middleware, case: Case, spec: str, *, limit: float = LIMIT, real: bool = False
 ) -> Trial:
     """Play one case with and without the middleware, and compare; raise Unchecked."""
-    bare = _played(lambda app: app, case, dialect, limit, real=False)
-    wrapped = _played(middleware, case, dialect, limit, real=real)
+    bare = _played(lambda app: app, case, spec, limit, real=False)
+    wrapped = _played(middleware, case, spec, limit, real=real)
     conversation = sequence(wrapped.seen.spoken.entries, "server", "middleware")
     found = tuple(
-        assertions.finding(case, dialect, expected, _same(expected, bare, wrapped), conversation)
-        for expected in assertions.expected(case, dialect)
+        assertions.finding(case, spec, expected, _same(expected, bare, wrapped), conversation)
+        for expected in assertions.expected(case, spec)
     )
     return Trial(found, Usual("", ""), wrapped.seen.doubt)
 
 
-def _played(
-    middleware: Middleware, case: Case, dialect: str, limit: float, *, real: bool
-) -> _Sides:
+def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real: bool) -> _Sides:
     probe = Probe(case)
     try:
         app = middleware(probe)
@@ -146,7 +144,7 @@ def _played(
             f"called with an application, it returned {shown(app)}; middleware takes an application"
             " and returns one"
         )
-    seen = player.play(app, case, dialect, limit, real=real)[-1]
+    seen = player.play(app, case, spec, limit, real=real)[-1]
     if isinstance(seen.error, fake_server.NoApplication):
         raise cases.Unchecked(f"what it returned is no application: {seen.error}")
     return _Sides(probe, seen)
@@ -157,7 +155,7 @@ def _same(expected: Expectation, bare: _Sides, wrapped: _Sides) -> Told:
     look = _LOOKS[expected.phrase]
     wanted, found = look(bare), look(wrapped)
     if expected.phrase in ("same events", "same answers"):
-        wanted, found = (_told_by(expected.slug, events) for events in (wanted, found))
+        wanted, found = (_told_by(expected.rule, events) for events in (wanted, found))
     if expected.phrase == "same scope" and isinstance(found, dict):
         found = {key: found.get(key) for key in wanted}  # more keys are no harm
     if wanted == found:
@@ -165,9 +163,9 @@ def _same(expected: Expectation, bare: _Sides, wrapped: _Sides) -> Told:
     return Told("broken", f"Without it: {_shown(wanted)}. With it: {_shown(found)}.")
 
 
-def _told_by(slug: str, events: Sequence[Any]) -> list[Any]:
+def _told_by(rule_id: str, events: Sequence[Any]) -> list[Any]:
     """Leave out those events that the rule of the other phase is about."""
-    other = _OTHER.get(slug.partition("-")[0], "no other")
+    other = _OTHER.get(rule_id.partition("-")[0], "no other")
     types = [str(event.get("type") if isinstance(event, dict) else event) for event in events]
     return [event for event, type_ in zip(events, types, strict=True) if other not in type_]
 

@@ -29,7 +29,7 @@ TASKS = Path("/proc/self/task")
 _IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 
 
-def play(app: Application, case: Case, dialect: str, limit: float, *, real: bool) -> list[Seen]:
+def play(app: Application, case: Case, spec: str, limit: float, *, real: bool) -> list[Seen]:
     """Play a case; return what was seen of each lifespan, in their order.
 
     `limit` is how many seconds an answer may take, on the virtual clock or in real time.  Raises
@@ -37,7 +37,7 @@ def play(app: Application, case: Case, dialect: str, limit: float, *, real: bool
     """
     _outside()
     script = case.server or case.script
-    return [_in_a_loop(app, part, dialect, limit, real=real) for part in _parts(script)]
+    return [_in_a_loop(app, part, spec, limit, real=real) for part in _parts(script)]
 
 
 def _outside() -> None:
@@ -48,10 +48,10 @@ def _outside() -> None:
     raise RuntimeError("a trial has event loops of its own: start it outside, or in a thread")
 
 
-def scope_of(dialect: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scope of a `call`: that of the text, with these keys, without those of false."""
-    scope = validate.lifespan_scope(dialect)
-    envelope = scope.get(validate.DIALECTS[dialect].envelope, {})
+    scope = validate.lifespan_scope(spec)
+    envelope = scope.get(validate.SPECS[spec].envelope, {})
     for key, value in keys.items():
         part = envelope if key in _IN_ENVELOPE else scope
         if value is False:
@@ -73,12 +73,12 @@ def _parts(script: Sequence[Action]) -> Iterator[list[Action]]:
 
 
 def _in_a_loop(
-    app: Application, actions: Sequence[Action], dialect: str, limit: float, *, real: bool
+    app: Application, actions: Sequence[Action], spec: str, limit: float, *, real: bool
 ) -> Seen:
     """Play one part; what it leaves behind in the loop is cancelled, and not waited for."""
     loop = asyncio.new_event_loop() if real else _Clock()
     loop.set_exception_handler(lambda *_: None)
-    player = _Player(Call(app), dialect, limit)
+    player = _Player(Call(app), spec, limit)
     seen = player.call.seen
     try:
         with _interruptible(), limits.limited(limit * 4 + GRACE * 2):
@@ -164,8 +164,8 @@ def _sweep(loop: asyncio.AbstractEventLoop) -> None:
 class _Player:
     """Carries out the lines of a script, as far as the application goes along."""
 
-    def __init__(self, call: Call, dialect: str, limit: float) -> None:
-        self.call, self.dialect, self.limit = call, dialect, limit
+    def __init__(self, call: Call, spec: str, limit: float) -> None:
+        self.call, self.spec, self.limit = call, spec, limit
         self.still = False
 
     async def play(self, actions: Sequence[Action]) -> None:
@@ -191,7 +191,7 @@ class _Player:
             seen.reaction = "silent"
 
     async def begin(self, action: Action) -> bool:
-        self.call.begin(scope_of(self.dialect, action.keys))
+        self.call.begin(scope_of(self.spec, action.keys))
         return True
 
     async def offer(self, action: Action) -> bool:
@@ -230,7 +230,7 @@ class _Player:
         call, note = self.call, self.call.note
         if call.state != "running":
             return False
-        scope = _REQUESTS[self.dialect.split(" ")[0]](self.dialect)
+        scope = _REQUESTS[self.spec.split(" ")[0]](self.spec)
         if call.seen.state is not None:
             scope["state"] = call.seen.state.copy()
         note("called", scope["type"])
@@ -268,8 +268,8 @@ def _says(note: Callable[..., None]) -> Callable[[Any], Awaitable[None]]:
     return send
 
 
-def _http(dialect: str) -> dict[str, Any]:
-    envelope = validate.DIALECTS[dialect].envelope or "asgi"
+def _http(spec: str) -> dict[str, Any]:
+    envelope = validate.SPECS[spec].envelope or "asgi"
     return {
         "type": "http",
         envelope: {"version": "3.0", "spec_version": "2.5"},
@@ -286,8 +286,8 @@ def _http(dialect: str) -> dict[str, Any]:
     }
 
 
-def _message(dialect: str) -> dict[str, Any]:
-    versions = dict(validate.DIALECTS[dialect].versions)
+def _message(spec: str) -> dict[str, Any]:
+    versions = dict(validate.SPECS[spec].versions)
     return {"type": "message", "amgi": versions, "address": "lifespec", "headers": []}
 
 

@@ -33,43 +33,43 @@ class Trial(NamedTuple):
     doubt: str = ""
 
 
-def check(app: Application, dialect: str = "asgi 2.0", limit: float = LIMIT) -> Report:
+def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
     """Put an application on trial, here and now, and return what was found.
 
     `app` is called with scope, receive and send; the same one goes through all cases, one after the
-    other, each in event loops of its own.  `dialect` names the text that judges, such as "amgi 2.0"
+    other, each in event loops of its own.  `spec` names the text that judges, such as "amgi 2.0"
     or "amgi" for the newest of AMGI.  `limit` is the seconds that an answer has; the clock is
     virtual until the application needs the real one.  Raises Unchecked where there is no such text
     or `app` is no application, and RuntimeError inside of an event loop.
     """
-    dialect = cases.text(dialect)
+    spec = cases.text(spec)
     usual: Usual | None = None
     found: list[Finding] = []
     real = False
-    for case in trials(dialect):
+    for case in trials(spec):
         if reason := left_out(case, usual):
-            found += assertions.without(case, dialect, *reason)
+            found += assertions.without(case, spec, *reason)
             continue
-        tried = trial(app, case, dialect, usual, limit=limit, real=real)
+        tried = trial(app, case, spec, usual, limit=limit, real=real)
         if tried.doubt:
             real = True
-            tried = trial(app, case, dialect, usual, limit=limit, real=real)
+            tried = trial(app, case, spec, usual, limit=limit, real=real)
         usual = usual or tried.usual
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
-    report = Report(name, dialect, tuple(found), note_on(found))
+    report = Report(name, spec, tuple(found), note_on(found))
     return assertions.concluded(report, usual) if usual else report
 
 
 def note_on(findings: Sequence[Finding]) -> str:
     """Say in a sentence how an application usually goes, by the findings of all cases."""
-    usual = (each for each in findings if (each.case, each.slug) == (USUAL, "startup-answered"))
+    usual = (each for each in findings if (each.case, each.rule) == (USUAL, "startup-answered"))
     return next((each.actual for each in usual), "")
 
 
-def trials(dialect: str) -> list[Case]:
+def trials(spec: str) -> list[Case]:
     """Return the cases of applications for a text, start-and-stop before the others."""
-    chosen = [c for c in cases.load() if c.party == "application" and dialect in c.dialects]
+    chosen = [c for c in cases.load() if c.role == "application" and spec in c.specs]
     return sorted(chosen, key=lambda case: case.name != USUAL)
 
 
@@ -87,7 +87,7 @@ def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
 def trial(
     app: Application,
     case: Case,
-    dialect: str,
+    spec: str,
     usual: Usual | None,
     *,
     limit: float = LIMIT,
@@ -99,12 +99,12 @@ def trial(
     `own` is the package that is checked: what others do is theirs.
     """
     _look(app)
-    seen = player.play(app, case, dialect, limit, real=real)
+    seen = player.play(app, case, spec, limit, real=real)
     for each in seen:
         if isinstance(each.error, fake_server.NoApplication):
             raise cases.Unchecked(f"this is no application: {each.error}")
     now = assertions.usual_of(seen[-1], own)
-    found = tuple(assertions.findings(case, dialect, seen, usual or now, own))
+    found = tuple(assertions.findings(case, spec, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]
     return Trial(found, now, doubts[0] if doubts else "")
 

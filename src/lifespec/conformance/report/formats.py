@@ -18,7 +18,7 @@ __all__ = ["as_json", "as_junit"]
 
 
 def as_json(report: Report) -> str:
-    """Return the report as a JSON object: subject, dialect, note, and the findings' fields."""
+    """Return the report as a JSON object: subject, spec, note, and the findings' fields."""
     return json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -35,11 +35,9 @@ def as_junit(report: Report, *, strict: bool = False) -> str:
         "errors": "0",
         "skipped": str(counted["skipped"]),
     }
-    suite = ET.Element(
-        "testsuite", {"name": _xml(f"{report.subject}, {report.dialect}"), **numbers}
-    )
+    suite = ET.Element("testsuite", {"name": _xml(f"{report.subject}, {report.spec}"), **numbers})
     for finding in report.findings:
-        names = {"classname": finding.slug, "name": finding.case}
+        names = {"classname": finding.rule, "name": finding.case}
         _add(ET.SubElement(suite, "testcase", names), finding, strict=strict)
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"

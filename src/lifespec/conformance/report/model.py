@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from lifespec.conformance.cases import rules
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -74,7 +74,7 @@ class Finding:
     """
 
     case: str
-    slug: str
+    rule: str
     verdict: Verdict
     requirement: str
     expected: str
@@ -95,7 +95,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a subject, by one of DIALECTS.
+    """All that was found about a subject, by one of SPECS.
 
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
     is "".  `supported` is False for an application that does not support lifespan; `whose` says
@@ -104,7 +104,7 @@ class Report:
     """
 
     subject: str
-    dialect: str
+    spec: str
     findings: tuple[Finding, ...]
     note: str = ""
     obstacle: str = ""
@@ -117,7 +117,7 @@ class Report:
         order = [*Verdict]
         found: dict[str, list[Finding]] = {}
         for finding in self.findings:
-            found.setdefault(finding.slug, []).append(finding)
+            found.setdefault(finding.rule, []).append(finding)
         for findings in found.values():
             findings.sort(key=lambda finding: order.index(finding.verdict))
         return found
@@ -128,7 +128,7 @@ class Report:
 
     def without(self, rules: Collection[str]) -> Report:
         """Return the report without these rules."""
-        kept = tuple(finding for finding in self.findings if finding.slug not in rules)
+        kept = tuple(finding for finding in self.findings if finding.rule not in rules)
         return replace(self, findings=kept)
 
     @property
@@ -152,7 +152,7 @@ class Report:
         return int(strict and not (self.supported or self.whose))
 
 
-def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) -> Verdict:
+def verdict_for(rule_id: str, spec: str, *, held: bool, silent: bool = False) -> Verdict:
     """Return the verdict on a rule that was kept or broken, by its level in a specification.
 
     What that does not specify, in general or (`silent`) in just this case, or only allows, is
@@ -160,14 +160,14 @@ def verdict_for(slug: str, dialect: str, *, held: bool, silent: bool = False) ->
     """
     if held:
         return Verdict.PASS
-    level = "" if silent else rules()[slug].levels.get(dialect, "")
+    level = "" if silent else rules()[rule_id].levels.get(spec, "")
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 
-def requirement(slug: str, dialect: str, *, silent: bool = False) -> str:
+def requirement(rule_id: str, spec: str, *, silent: bool = False) -> str:
     """Return the sentence of a rule, with its level; `silent` as in verdict_for."""
-    rule, title = rules()[slug], DIALECTS[dialect].title
-    level, says = rule.levels[dialect], rule.says[dialect]
+    rule, title = rules()[rule_id], SPECS[spec].title
+    level, says = rule.levels[spec], rule.says[spec]
     if level and silent:
         return f"{says} ({title} does not specify this case)"
     return f"{says} ({level or 'not specified'}, {title})"

@@ -51,7 +51,7 @@ def show(
     console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
-    told = _Told(console, stream.encoding or "ascii", wording, report.dialect)
+    told = _Told(console, stream.encoding or "ascii", wording, report.spec)
     told.head(report)
     if every and report.isolation:
         told.isolation(report.isolation)
@@ -81,7 +81,7 @@ def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     """Put findings together that say the same of a rule, in several cases."""
     found: dict[tuple[str, ...], list[Finding]] = {}
     for each in findings:
-        found.setdefault((each.slug, each.verdict, each.actual, each.whose), []).append(each)
+        found.setdefault((each.rule, each.verdict, each.actual, each.whose), []).append(each)
     return found.values()
 
 
@@ -92,7 +92,7 @@ class _Told:
     console: Console
     encoding: str
     wording: Wording
-    dialect: str
+    spec: str
 
     def text(self, text: str, style: str = "") -> Text:
         lines = ("".join(map(printable, line)) for line in text.split("\n"))
@@ -101,7 +101,7 @@ class _Told:
 
     def head(self, report: Report) -> None:
         word, counts = self.wording.word, report.counts()
-        title = self.wording.title(report.dialect)
+        title = self.wording.title(report.spec)
         named = self.text(word("%s, by %s", report.subject, title), "bold")
         # a command is as long as it is: broken into lines it could not be copied
         self.console.print(named, soft_wrap=True)
@@ -136,18 +136,18 @@ class _Told:
         word = self.wording.word
         heads = map(word, ("verdict", "rule", "cases"))
         table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
-        for slug, findings in report.by_rule().items():
+        for rule_id, findings in report.by_rule().items():
             first = findings[0].verdict
             cases_of = (finding.case for finding in findings if finding.verdict == first)
             same = [*dict.fromkeys(cases_of)]
             more = word("%s and %s more", same[0], str(len(same) - 1))
             cases = self.text(same[0] if len(same) == 1 else more)
-            table.add_row(self.text(first.word, first.style), self.text(slug), cases)
+            table.add_row(self.text(first.word, first.style), self.text(rule_id), cases)
         if report.findings:
             self.console.print(Padding(table, (0, 0, 1, 0)))
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
-        named = finding.slug, finding.case, self.dialect
+        named = finding.rule, finding.case, self.spec
         rows = {
             "case": self.wording.word(", ").join(cases),
             "requirement": self.wording.requirement(finding.requirement, *named),
@@ -155,21 +155,21 @@ class _Told:
             "actual": finding.actual,
         }
         rows |= {"origin": finding.whose} if finding.whose else {}
-        rows |= {"more": f"lifespec explain {finding.slug}"}
-        title = self.wording.word("%s: %s", finding.verdict.word, finding.slug)
+        rows |= {"more": f"lifespec explain {finding.rule}"}
+        title = self.wording.word("%s: %s", finding.verdict.word, finding.rule)
         self.section(title, finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
 
     def skipped(self, findings: Iterable[Finding]) -> None:
         """Say why rules were skipped that no case has shown, once for each reason."""
-        seen = {each.slug for each in findings if each.verdict != Verdict.SKIP}
+        seen = {each.rule for each in findings if each.verdict != Verdict.SKIP}
         found: dict[str, list[Finding]] = {}
         for each in findings:
-            if each.slug not in seen:
+            if each.rule not in seen:
                 found.setdefault(each.actual, []).append(each)
         for reason, skipped in found.items():
-            names = self.wording.word(", ").join(dict.fromkeys(each.slug for each in skipped))
+            names = self.wording.word(", ").join(dict.fromkeys(each.rule for each in skipped))
             line = self.wording.word("%s: %s", f"{Verdict.SKIP.word} {names}", reason)
             self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
 

@@ -129,14 +129,12 @@ class Brokered(Delivered):
 
 
 def job(
-    command: Sequence[str], broker: str, dialect: str, workers: str = "", limit: float = PATIENCE
+    command: Sequence[str], broker: str, spec: str, workers: str = "", limit: float = PATIENCE
 ) -> Job:
     """Return what puts a server of messages on trial; raise Unchecked where that cannot be."""
-    if dialect != "amgi 2.0":
-        raise Unchecked(
-            f"messages come from a broker by amgi 2.0, not by {dialect}: give --dialect amgi"
-        )
+    if spec != "amgi 2.0":
+        raise Unchecked(f"messages come from a broker by amgi 2.0, not by {spec}: give --spec amgi")
     if not any("{topic}" in word for word in command):
         raise Unchecked("the command has no {topic}, on which the broker's messages come")
     begins = partial(Brokered, BROKERS[broker])
-    return Job(tuple(command), dialect, workers, limit, begins=begins, beside=_BESIDE)
+    return Job(tuple(command), spec, workers, limit, begins=begins, beside=_BESIDE)

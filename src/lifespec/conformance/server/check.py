@@ -49,10 +49,10 @@ WITHOUT = "The server calls the application with no lifespan scope: no lifespan 
 
 def chosen(only: Sequence[str] = ()) -> list[Case]:
     """Return the cases for servers, all or those named; raise Unchecked for an unknown name."""
-    known = {case.name: case for case in cases.load() if case.party == "server"}
+    known = {case.name: case for case in cases.load() if case.role == "server"}
     for name in only:
         if name not in known:
-            raise unknown("case for servers", name, known, "lifespec cases --party server")
+            raise unknown("case for servers", name, known, "lifespec cases --role server")
     return [known[name] for name in dict.fromkeys(only or known)]
 
 
@@ -70,7 +70,7 @@ class Job:
     """
 
     command: tuple[str, ...]
-    dialect: str = "asgi 2.0"
+    spec: str = "asgi 2.0"
     workers: str = ""
     limit: float = PATIENCE
     title: str = ""
@@ -117,7 +117,7 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
             bench.known.set()
             pool.shutdown(cancel_futures=True)
     findings = tuple(each for case in only for each in found[case.name])
-    return Report(job.subject, job.dialect, findings, obstacle=bench.obstacle)
+    return Report(job.subject, job.spec, findings, obstacle=bench.obstacle)
 
 
 def _waits(case: Case) -> bool:
@@ -130,7 +130,7 @@ class _Bench:
     """Plays cases, and judges what was seen."""
 
     def __init__(self, job: Job, tell: Callable[[], object]) -> None:
-        self.job, self.dialect, self.tell = job, job.dialect, tell
+        self.job, self.spec, self.tell = job, job.spec, tell
         self.broken_off = threading.Event()
         self.places = threading.Semaphore(AT_ONCE)
         self.known, self.without = threading.Event(), False  # what the first case shows
@@ -150,7 +150,7 @@ class _Bench:
         job, command = self.job, self.job.arguments(case)
         off, begins = self.broken_off, job.begins
         seen = Trial(command, case, job.limit, off, begins=begins, rests=place.close).run()
-        seen.dialect, seen.client = self.dialect, job.client
+        seen.spec, seen.client = self.spec, job.client
         return seen
 
     def first(self, case: Case, place: ExitStack) -> list[Finding]:
@@ -170,39 +170,39 @@ class _Bench:
         try:
             return self.played(case, place)
         except _NoPlace as reason:
-            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {reason}.")]
+            return [*app_assertions.without(case, self.spec, "skip", f"Not run: {reason}.")]
         except Unchecked as unchecked:
             self.obstacle = f"The case {case.name} could not be played: {unchecked}."
-            return [*app_assertions.without(case, self.dialect, "skip", f"Not run: {unchecked}.")]
+            return [*app_assertions.without(case, self.spec, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
             self.tell()
 
     def played(self, case: Case, place: ExitStack) -> list[Finding]:
-        if not any(app_assertions.expected(case, self.dialect)):
+        if not any(app_assertions.expected(case, self.spec)):
             return []
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
-            return [*app_assertions.without(case, self.dialect, "skip", why)]
+            return [*app_assertions.without(case, self.spec, "skip", why)]
         seen = None if self.without else self.trial(case, place)
         place.close()
         self.known.wait()
         if seen is None or self.without:
-            return [*app_assertions.without(case, self.dialect, "skip", WITHOUT)]
+            return [*app_assertions.without(case, self.spec, "skip", WITHOUT)]
         return self.judged(case, seen)
 
     def judged(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         return [
-            app_assertions.finding(case, self.dialect, each, self.told(each, seen), drawn)
-            for each in app_assertions.expected(case, self.dialect)
+            app_assertions.finding(case, self.spec, each, self.told(each, seen), drawn)
+            for each in app_assertions.expected(case, self.spec)
         ]
 
     def told(self, expected: Expectation, seen: Seen) -> Told:
-        if expected.slug in self.job.beside:
-            return Told("skip", self.job.beside[expected.slug])
+        if expected.rule in self.job.beside:
+            return Told("skip", self.job.beside[expected.rule])
         others = {line.get("type") for line in seen.all("called")} - {"lifespan", *REQUESTS}
-        if self.without and not (others and expected.slug == "scope-type"):
+        if self.without and not (others and expected.rule == "scope-type"):
             return Told("skip", WITHOUT)
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)

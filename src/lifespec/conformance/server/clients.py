@@ -13,7 +13,7 @@ from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import Subject
 from lifespec.conformance.texts import unknown
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ _OF_EACH: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def job(name: str, dialect: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
+def job(name: str, spec: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
     """Return what puts a driver on trial, run by a Python that has it; raise Unchecked.
 
     The text is the newest of its protocol where none is named.
@@ -60,8 +60,8 @@ def job(name: str, dialect: str = "", python: str = sys.executable, limit: float
     if name not in HOSTED:
         raise unknown("driver", name, DRIVERS, "lifespec check driver --help")
     protocol = HOSTED[name].protocol
-    texts = [text for text in DIALECTS if text.partition(" ")[0] == protocol]
-    text = dialect or texts[-1]
+    texts = [text for text in SPECS if text.partition(" ")[0] == protocol]
+    text = spec or texts[-1]
     if text not in texts:
         raise Unchecked(f"{name} is a driver of {protocol}, not of {text}")
     if text == "amgi 1.0":

@@ -96,7 +96,7 @@ class Seen:
     knocks: list[Knock] = field(default_factory=list)
     client: bool = False
     limit: float = PATIENCE
-    dialect: str = "asgi 2.0"
+    spec: str = "asgi 2.0"
 
     def all(self, kind: str, type_: str | None = None, by: str = "") -> list[Line]:
         """Return the lines of a kind, and of a type where it matters."""

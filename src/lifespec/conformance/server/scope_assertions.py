@@ -17,7 +17,7 @@ from lifespec.conformance.server.observation import (
     loop,
     own,
 )
-from lifespec.validate import DIALECTS
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ def _lifespan_scope(seen: Seen, _: str) -> Judged:
 
 def _versions(seen: Seen, _: str) -> Judged:
     scope = seen.lifespans[0]["scope"]
-    text = DIALECTS[seen.dialect]
+    text = SPECS[seen.spec]
     box = scope.get(text.envelope)
     if not isinstance(box, dict) or "!" in box:
         return Judged(held=False, actual=f"The scope has the {text.envelope} {box!r}.")

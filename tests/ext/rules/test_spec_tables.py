@@ -1,11 +1,11 @@
-"""What a dialect's page draws from the tables of the judge."""
+"""What a spec's page draws from the tables of the judge."""
 
 from pathlib import Path
 
 import pytest
 
-from lifespec.validate import DIALECTS, EVENTS
-from lifespec_docs.rules import dialect_tables
+from lifespec.validate import EVENTS, SPECS
+from lifespec_docs.rules import spec_tables
 from trial import Trial
 
 __all__: list[str] = []
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 def drawn(folder: Path, directive: str) -> list[list[str]]:
     """Return the cells of the table that a directive draws, row by row."""
-    with Trial(folder, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.dialect_tables") as trial:
+    with Trial(folder, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
         assert not trial.warnings
         return [
             [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
@@ -55,7 +55,7 @@ def test_the_events_of_a_text_stand_in_a_table(tmp_path: Path) -> None:
     assert head == ["Event", "Sent by", "Keys beside the type"]
     assert [row[:2] for row in rows] == [[event.type, event.sender] for event in EVENTS.values()]
     assert [row[2] for row in rows if row[0].endswith(".failed")] == ['message , by default ""'] * 2
-    assert {row[2] for row in rows if not row[0].endswith(".failed")} == {dialect_tables.NONE}
+    assert {row[2] for row in rows if not row[0].endswith(".failed")} == {spec_tables.NONE}
 
 
 def test_a_text_without_failures_has_four_events(tmp_path: Path) -> None:
@@ -79,32 +79,30 @@ def test_the_texts_stand_side_by_side(tmp_path: Path) -> None:
         "PAGI 0.3",
     ]
     found = {row[0]: row[1:] for row in rows}
-    assert list(found) == list(dialect_tables.HEADS)
-    assert found["versions under"] == [dialect_tables.NONE, "asgi", "amgi", "pagi"]
+    assert list(found) == list(spec_tables.HEADS)
+    assert found["versions under"] == [spec_tables.NONE, "asgi", "amgi", "pagi"]
     assert found["spec_version"] == [
-        dialect_tables.NONE,
+        spec_tables.NONE,
         '"2.0" ; optional',
         '"1.0" , "2.0" ; always',
         '"0.3" ; optional',
     ]
-    assert found["worker_num"] == [*[dialect_tables.NONE] * 3, "1 , 2 ; optional"]
+    assert found["worker_num"] == [*[spec_tables.NONE] * 3, "1 , 2 ; optional"]
     default = 'message , by default ""'
-    assert found["*.failed"] == [dialect_tables.NONE, default, "message ; always", default]
+    assert found["*.failed"] == [spec_tables.NONE, default, "message ; always", default]
 
 
 def test_every_fact_of_a_scope_has_a_row() -> None:
-    """A key that a dialect gets must get a row, or the comparison is not one."""
-    keys = {path[-1] for path in dialect_tables._keys(DIALECTS)}
-    assert keys <= set(dialect_tables.HEADS)
+    """A key that a specification gets must get a row, or the comparison is not one."""
+    keys = {path[-1] for path in spec_tables._keys(SPECS)}
+    assert keys <= set(spec_tables.HEADS)
 
 
 @pytest.mark.parametrize("directive", ["{keys} pagi 0.4", "{events} amgi 1.0, asgi"])
 def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
     """With file and line, and those that are known."""
-    with Trial(
-        tmp_path, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.dialect_tables"
-    ) as trial:
-        (warning,) = [line for line in trial.warnings if "There is no dialect" in line]
+    with Trial(tmp_path, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
+        (warning,) = [line for line in trial.warnings if "There is no spec" in line]
         assert warning.startswith("docs/index.md:3: ")
         assert "asgi 1.0, asgi 2.0, amgi 1.0" in warning
 
@@ -112,14 +110,14 @@ def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
 def test_a_text_that_is_named_twice_is_told(tmp_path: Path) -> None:
     """Another one was meant."""
     page = "# A\n\n```{events} amgi 1.0, amgi 1.0\n```\n"
-    with Trial(tmp_path, {"index": page}, "rules.dialect_tables") as trial:
+    with Trial(tmp_path, {"index": page}, "rules.spec_tables") as trial:
         assert any("named twice: amgi 1.0, amgi 1.0" in line for line in trial.warnings)
 
 
 def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
     """One of them draws that of another text; a page that is read again has it still."""
     pages = dict.fromkeys(("index", "other"), "# A\n\n```{keys} pagi 0.3\n```\n")
-    with Trial(tmp_path, pages, "rules.dialect_tables", builder="dummy") as trial:
+    with Trial(tmp_path, pages, "rules.spec_tables", builder="dummy") as trial:
         (warning,) = [line for line in trial.warnings if "already" in line]
         assert warning.startswith("docs/other.md:3: ")
         assert "{keys} of pagi 0.3 stands on page 'index' already." in warning
@@ -133,7 +131,7 @@ def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
 def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
     """Their words come from our own catalog, and the page's has none of them."""
     page = {"index": "# A\n\n```{events} pagi 0.3\n```\n"}
-    trial = Trial(tmp_path, page, "rules.dialect_tables", language="zh_CN")
+    trial = Trial(tmp_path, page, "rules.spec_tables", language="zh_CN")
     chinese = {"Event": "事件", "server": "服务器", "%s, by default %s": "%s 默认为 %s"}
     trial.translate("lifespec", chinese)
     with trial:
@@ -141,6 +139,6 @@ def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
         assert "事件" in text
         assert "服务器" in text
         assert 'message 默认为 ""' in text
-    with Trial(tmp_path, page, "rules.dialect_tables", builder="gettext") as built:
+    with Trial(tmp_path, page, "rules.spec_tables", builder="gettext") as built:
         catalog = Path(built.app.outdir, "index.pot").read_text()
         assert catalog.count("msgid") == 2  # its head, and the title

@@ -1,4 +1,4 @@
-"""The rules that hold in a dialect, drawn from their own boxes."""
+"""The rules that hold in a spec, drawn from their own boxes."""
 
 from pathlib import Path
 from typing import Any
@@ -13,38 +13,38 @@ __all__: list[str] = []
 
 RULES = """\
 [once]
-party = "server"
+role = "server"
 says = "The server should do it."
 source = [
-    { dialects = ["asgi 2.0"], level = "should", section = "Lifespan" },
-    { dialects = ["pagi 0.3"], level = "must", section = "Model" },
-    { dialects = ["pagi 0.3"], level = "must", text = "core", section = "Loop" },
-    { dialects = ["amgi 1.0"], level = "should not", text = "asgi", section = "Lifespan" },
-    { dialects = ["amgi 2.0"], level = "should not", text = "asgi", section = "Lifespan" },
+    { specs = ["asgi 2.0"], level = "should", section = "Lifespan" },
+    { specs = ["pagi 0.3"], level = "must", section = "Model" },
+    { specs = ["pagi 0.3"], level = "must", text = "core", section = "Loop" },
+    { specs = ["amgi 1.0"], level = "should not", text = "asgi", section = "Lifespan" },
+    { specs = ["amgi 2.0"], level = "should not", text = "asgi", section = "Lifespan" },
 ]
 [[once.wording]]
-dialects = ["amgi 2.0"]
+specs = ["amgi 2.0"]
 says = "It should not."
 [once.ours]
-dialects = ["asgi 1.0"]
+specs = ["asgi 1.0"]
 says = "It does."
 [same]
-party = "server"
+role = "server"
 says = "It must be so."
 source = [
-    { dialects = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S" },
-    { dialects = ["amgi 1.0", "amgi 2.0"], level = "must", section = "S" },
+    { specs = ["asgi 1.0", "asgi 2.0", "pagi 0.3"], level = "must", section = "S" },
+    { specs = ["amgi 1.0", "amgi 2.0"], level = "must", section = "S" },
 ]
 [answered]
-party = "application"
+role = "application"
 says = "It must not."
 source = [
-    { dialects = ["asgi 2.0", "amgi 1.0"], level = "must not", section = "Startup" },
+    { specs = ["asgi 2.0", "amgi 1.0"], level = "must not", section = "Startup" },
 ]
 [homeless]
-party = "server"
+role = "server"
 says = "It must."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "S" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "S" }]
 """
 STARTUP = """\
 # Startup
@@ -94,15 +94,15 @@ def trial(folder: Path, page: str, **options: Any) -> Trial:
     extensions = (
         "examples.directive",
         "rules.domain",
-        "rules.dialect_tables",
-        "rules.rules_of_dialect",
+        "rules.spec_tables",
+        "rules.rules_of_spec",
     )
     return Trial(folder, pages, *extensions, rules=RULES, **options)
 
 
-def holds(dialects: str, party: str = "server") -> str:
+def holds(specs: str, role: str = "server") -> str:
     """Write the directive."""
-    return f"```{{holds}} {dialects}\n:party: {party}\n```\n"
+    return f"```{{holds}} {specs}\n:role: {role}\n```\n"
 
 
 def held(page: BeautifulSoup) -> list[list[str]]:
@@ -118,7 +118,7 @@ def unexpected(built: Trial) -> list[str]:
     return [line for line in built.warnings if "homeless" not in line]
 
 
-def test_the_rules_of_a_dialect_are_drawn_with_its_level(tmp_path: Path) -> None:
+def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
     """The word that lays the duty is that of the text; no other word changes, and no code."""
     with trial(tmp_path, holds("pagi 0.3")) as built:
         assert not unexpected(built)
@@ -132,7 +132,7 @@ def test_the_rules_of_a_dialect_are_drawn_with_its_level(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("dialect", "foot", "text"),
+    ("spec", "foot", "text"),
     [
         ("asgi 2.0", "once “Lifespan” Example", "The server should do it"),
         ("asgi 1.0", "once lifespec's behaviour Example", "Lifespan does it"),
@@ -148,32 +148,32 @@ def test_the_rules_of_a_dialect_are_drawn_with_its_level(tmp_path: Path) -> None
         ),
     ],
 )
-def test_each_text_has_its_own_word(tmp_path: Path, dialect: str, foot: str, text: str) -> None:
+def test_each_text_has_its_own_word(tmp_path: Path, spec: str, foot: str, text: str) -> None:
     """A rule of ours says so, and one that is taken over from ASGI names its text."""
-    with trial(tmp_path, holds(dialect)) as built:
+    with trial(tmp_path, holds(spec)) as built:
         first, *_ = held(built.page())
         assert first[0].startswith(text)
         assert first[1] == foot
         marked = built.page().select_one("div.held")["class"]
-        assert ("ours" in marked) == (dialect == "asgi 1.0")
+        assert ("ours" in marked) == (spec == "asgi 1.0")
 
 
 STAGED = """\
 [answered]
-party = "server"
+role = "server"
 stage = "shutdown"
 says = "It must not."
-source = [{ dialects = ["asgi 2.0", "amgi 1.0"], level = "must not", section = "Shutdown" }]
+source = [{ specs = ["asgi 2.0", "amgi 1.0"], level = "must not", section = "Shutdown" }]
 [once]
-party = "server"
+role = "server"
 stage = "startup"
 says = "The server should do it."
-source = [{ dialects = ["asgi 2.0"], level = "should", section = "Lifespan" }]
+source = [{ specs = ["asgi 2.0"], level = "should", section = "Lifespan" }]
 [same]
-party = "application"
+role = "application"
 stage = "state"
 says = "It must be so."
-source = [{ dialects = ["asgi 2.0"], level = "must", section = "Lifespan State" }]
+source = [{ specs = ["asgi 2.0"], level = "must", section = "Lifespan State" }]
 """
 BOXES = """\
 # Startup
@@ -199,7 +199,7 @@ It must be so.
 def staged(folder: Path, page: str) -> Trial:
     """Return a page, and rules that have stages."""
     pages = {"index": f"# Home\n\n{page}", "startup": BOXES}
-    extensions = ("rules.domain", "rules.dialect_tables", "rules.rules_of_dialect")
+    extensions = ("rules.domain", "rules.spec_tables", "rules.rules_of_spec")
     return Trial(folder, pages, "examples.directive", *extensions, rules=STAGED)
 
 
@@ -229,7 +229,7 @@ def test_a_section_is_a_link_to_the_line_of_its_title(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_a_text_has_not_is_not_drawn(tmp_path: Path) -> None:
-    """Where nothing holds for a party, nothing stands."""
+    """Where nothing holds for a role, nothing stands."""
     with trial(tmp_path, holds("amgi 2.0", "application")) as built:
         assert held(built.page()) == []
         assert not unexpected(built)
@@ -295,14 +295,14 @@ def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
 
 
 def test_rules_are_drawn_once(tmp_path: Path) -> None:
-    """Those of a party that a page draws twice are those of the other, left out."""
+    """Those of a role that a page draws twice are those of the other, left out."""
     with trial(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
         (warning,) = unexpected(built)
         assert warning.startswith("docs/index.md:6: ")
         assert warning.endswith("{holds} of pagi 0.3 server stands on page 'index' already.")
 
 
-def test_a_party_is_one_of_two(tmp_path: Path) -> None:
+def test_a_role_is_one_of_two(tmp_path: Path) -> None:
     """Anything else is told."""
     with trial(tmp_path, holds("asgi 2.0", "proxy")) as built:
         assert any("Whose rules?" in line for line in unexpected(built))

@@ -1,10 +1,10 @@
-"""What the pages of the dialects draw from our tables: the scope's keys, and the events.
+"""What the pages of the specifications draw from our tables: the scope's keys, and the events.
 
     {keys} pagi 0.3         the keys of its scope, as `lifespec.lifespan_scope` makes them
     {events} pagi 0.3       its events, and their keys
     {compared}              what is in the scope, and which events there are, in each text
 
-Where several dialects are named, with commas, their texts say the same.
+Where several specifications are named, with commas, their texts say the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
-from lifespec.validate import DIALECTS, EVENTS
+from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.citations import names
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec.validate import Dialect
+    from lifespec.validate import Spec
 
     Translate = Callable[[str], str]
     Cell = list[nodes.Node]
-    Drawn = tuple[str, str, str]  # by which directive, for which dialect and party
+    Drawn = tuple[str, str, str]  # by which directive, for which specification and role
 
-__all__ = ["NONE", "OfDialects", "code", "groups", "said", "setup", "table"]
+__all__ = ["NONE", "OfSpecs", "code", "groups", "said", "setup", "table"]
 
 logger = logging.getLogger(__name__)
 NONE = "\N{EN DASH}"
@@ -45,27 +45,27 @@ HEADS = (
 )  # fmt: skip
 
 
-class OfDialects(SphinxDirective):
-    """A directive whose argument names dialects."""
+class OfSpecs(SphinxDirective):
+    """A directive whose argument names specifications."""
 
     required_arguments = 1
     final_argument_whitespace = True
 
-    def dialects(self) -> tuple[str, ...]:
-        """Return the keys of DIALECTS; what is none, docutils tells with file and line."""
+    def specs(self) -> tuple[str, ...]:
+        """Return the keys of SPECS; what is none, docutils tells with file and line."""
         found = tuple(each.strip() for each in self.arguments[0].split(","))
         for each in found:
-            if each not in DIALECTS:
-                raise self.error(f"There is no dialect {each!r}, only {', '.join(DIALECTS)}.")
+            if each not in SPECS:
+                raise self.error(f"There is no specification {each!r}, only {', '.join(SPECS)}.")
         if len(set(found)) < len(found):
-            raise self.error(f"A dialect is named twice: {', '.join(found)}.")
+            raise self.error(f"A specification is named twice: {', '.join(found)}.")
         for each in found:
             self._once(each)
         return found
 
-    def _once(self, dialect: str) -> None:
-        """Warn of what is drawn twice: one of them is that of another text or party."""
-        what = (self.name, dialect, self.options.get("party", ""))
+    def _once(self, spec: str) -> None:
+        """Warn of what is drawn twice: one of them is that of another text or role."""
+        what = (self.name, spec, self.options.get("role", ""))
         before = drawn(self.env).setdefault(what, self.env.docname)
         here = cast("set[Drawn]", self.env.temp_data.setdefault("lifespec_drawn", set()))
         if before != self.env.docname or what in here:
@@ -76,7 +76,7 @@ class OfDialects(SphinxDirective):
 
 
 def drawn(env: BuildEnvironment) -> dict[Drawn, str]:
-    """Return what was drawn, by directive, dialect and party: on which page."""
+    """Return what was drawn, by directive, specification and role: on which page."""
     if not hasattr(env, "lifespec_drawn"):
         env.lifespec_drawn = {}  # type: ignore[attr-defined]
     return env.lifespec_drawn  # type: ignore[attr-defined, no-any-return]
@@ -88,31 +88,31 @@ def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
         del drawn(env)[what]
 
 
-class Keys(OfDialects):
+class Keys(OfSpecs):
     """The keys of a scope."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table with a row for each key."""
         translate = words(self.env)
-        dialects = self.dialects()
+        specs = self.specs()
         rows = (
             [
                 code(_subscript(path)),
                 _listed(values, translate),
-                said(translate(_presence(path[-1], dialects[0]))),
+                said(translate(_presence(path[-1], specs[0]))),
             ]
-            for path, values in _keys(dialects).items()
+            for path, values in _keys(specs).items()
         )
         return [table([translate(title) for title in ("Key", "Value", "In the scope")], rows)]
 
 
-class Events(OfDialects):
-    """The events of a dialect."""
+class Events(OfSpecs):
+    """The events of a specification."""
 
     def run(self) -> list[nodes.Node]:
         """Return a table with a row for each event."""
         translate = words(self.env)
-        rows_of = [DIALECTS[dialect] for dialect in self.dialects()]
+        rows_of = [SPECS[spec] for spec in self.specs()]
         failures = all(row.failures for row in rows_of)
         needed = any(row.needs_message for row in rows_of)
         rows = (
@@ -134,7 +134,7 @@ class Compared(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a table with a column for each text, or for those that say the same."""
         translate = words(self.env)
-        columns = groups({key: _shape(dialect) for key, dialect in DIALECTS.items()})
+        columns = groups({key: _shape(spec) for key, spec in SPECS.items()})
         facts = [dict(_facts(column, translate)) for column in columns]
         heads = sorted({head for found in facts for head in found}, key=HEADS.index)
         rows = (
@@ -146,14 +146,14 @@ class Compared(SphinxDirective):
 
 
 def groups(shown: Mapping[str, object]) -> list[tuple[str, ...]]:
-    """Put dialects that show the same into one group, in the order of the table."""
+    """Put specifications that show the same into one group, in the order of the table."""
     found: list[list[str]] = []
-    for dialect, what in shown.items():
+    for spec, what in shown.items():
         for group in (group for group in found if shown[group[0]] == what):
-            group.append(dialect)
+            group.append(spec)
             break
         else:
-            found.append([dialect])
+            found.append([spec])
     return [tuple(group) for group in found]
 
 
@@ -198,14 +198,14 @@ def _defaults(defaults: Mapping[str, str], translate: Translate, *, needed: bool
     return cell or said(NONE)
 
 
-def _keys(dialects: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
-    """Return the keys of the scopes of these dialects, with all values that they have there."""
+def _keys(specs: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
+    """Return the keys of the scopes of these specifications, with all their values."""
     found: dict[tuple[str, ...], dict[str, None]] = {}
-    for key in dialects:
+    for key in specs:
         family, _, version = key.partition(" ")
-        for worker in (1, 2, None) if DIALECTS[key].workers else (None,):
+        for worker in (1, 2, None) if SPECS[key].workers else (None,):
             scope = validate.lifespan_scope(f"{family} {version}", worker=worker)
-            for path, value in _flat(scope, DIALECTS[key].envelope):
+            for path, value in _flat(scope, SPECS[key].envelope):
                 found.setdefault(path, {})[json.dumps(value)] = None
     return {path: list(values) for path, values in found.items()}
 
@@ -222,20 +222,20 @@ def _subscript(path: Iterable[str]) -> str:
     return "scope" + "".join(f"[{json.dumps(key)}]" for key in path)
 
 
-def _presence(key: str, dialect: str) -> str:
-    row = DIALECTS[dialect]
+def _presence(key: str, spec: str) -> str:
+    row = SPECS[spec]
     needed = key == "type" or (key in row.versions and key not in row.optional)
     return "always" if needed else "optional"
 
 
-def _shape(dialect: Dialect) -> Dialect:
+def _shape(spec: Spec) -> Spec:
     """Leave out what versions of one family may differ in."""
-    return dialect._replace(title="", versions=dict.fromkeys(dialect.versions, ""))
+    return spec._replace(title="", versions=dict.fromkeys(spec.versions, ""))
 
 
 def _facts(column: tuple[str, ...], translate: Translate) -> Iterator[tuple[str, Cell]]:
     """Yield what a column of the comparison says in each of its rows."""
-    row = DIALECTS[column[0]]
+    row = SPECS[column[0]]
     if row.envelope:
         yield "versions under", code(row.envelope)
     for path, values in _keys(column).items():
