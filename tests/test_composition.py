@@ -238,7 +238,7 @@ def test_cancelled_on_trio(caplog: pytest.LogCaptureFixture) -> None:
         trio.run(main)
     assert log == ["+a", "-a"]
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == [
-        "The application did not answer startup within 0.01 s: it was at work"
+        "The application did not answer startup within 0.01 s: it was still running"
     ]
 
 
@@ -461,7 +461,7 @@ async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
         async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
             pass
     records = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert records == [("ERROR", "The application did not obey its cancellation within 5 s")]
+    assert records == [("ERROR", "The application was cancelled and did not stop within 5 s")]
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -489,5 +489,5 @@ async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, gro
 
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
-    with pytest.raises(TypeError, match="an application is a callable, not 'app'"):
+    with pytest.raises(TypeError, match="app must be callable, got 'app'"):
         combine_lifespans(declines, "app")  # type: ignore[arg-type]

@@ -176,7 +176,7 @@ async def test_startup_failed_message_is_not_text(message: object) -> None:
         await Lifespan(app).startup()
     assert caught.value.message == repr(message)
     assert [error.rule for error in refused] == ["message-is-text"]
-    assert str(refused[0]) == f"The application sent the message {message!r} [message-is-text]"
+    assert str(refused[0]) == f"'message' must be a str, got {message!r} [message-is-text]"
 
 
 async def test_failed_and_then_raises(said: Any) -> None:
@@ -187,7 +187,7 @@ async def test_failed_and_then_raises(said: Any) -> None:
     assert caught.value.__cause__ is error
     assert said == [
         ("ERROR", "The application failed to start", False),
-        ("DEBUG", "The application raised after its last word: OSError('refused')", True),
+        ("DEBUG", "The application raised after its final answer: OSError('refused')", True),
     ]
 
 
@@ -224,7 +224,7 @@ async def test_raises_after_startup(said: Any) -> None:
         assert lifespan.outcome == "unsupported"
     assert said == [
         ("INFO", "The application does not support lifespan: KeyError('dsn')", False),
-        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", "The application raised during startup instead of answering it", True),
     ]
 
 
@@ -234,7 +234,7 @@ async def test_protocol_error_escapes(said: Any) -> None:
         assert isinstance(lifespan.error, ProtocolError)
     assert said == [
         ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
-        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", "The application raised during startup instead of answering it", True),
     ]
 
 
@@ -249,7 +249,7 @@ async def test_protocol_error_escapes_in_a_group(said: Any) -> None:
         assert isinstance(lifespan.error, ExceptionGroup)
     assert said == [
         ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
-        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", "The application raised during startup instead of answering it", True),
     ]
 
 
@@ -265,7 +265,7 @@ async def test_returns(script: list[Any], said: Any) -> None:
     ("script", "doing"),
     [
         ([60], "had not received the event"),
-        (["receive", 60], "was at work"),
+        (["receive", 60], "was still running"),
         (["receive", "receive"], "was waiting for another event"),
     ],
 )
@@ -398,7 +398,7 @@ async def test_ignores_cancellation(said: Any) -> None:
             "The application did not answer startup within 1 s: it had not received the event",
             False,
         ),
-        ("ERROR", "The application did not obey its cancellation within 2 s", False),
+        ("ERROR", "The application was cancelled and did not stop within 2 s", False),
     ]
     released.set()
     await asyncio.sleep(0)
@@ -419,8 +419,12 @@ async def test_raises_after_it_was_given_up(said: Any) -> None:
     sentence = "The application did not answer startup within 1 s: it had not received the event"
     assert said == [
         ("ERROR", sentence, False),
-        ("ERROR", "The application did not obey its cancellation within 1 s", False),
-        ("ERROR", "The application raised after it was given up: OSError('at last')", True),
+        ("ERROR", "The application was cancelled and did not stop within 1 s", False),
+        (
+            "ERROR",
+            "The application raised after the server stopped waiting: OSError('at last')",
+            True,
+        ),
     ]
 
 
@@ -441,7 +445,7 @@ async def test_given_up_and_cancelled_later(said: Any) -> None:
     assert asyncio.get_running_loop().time() == 3
     tasks[0].cancel()
     await asyncio.wait(tasks)
-    assert said == [("ERROR", "The application did not obey its cancellation within 2 s", False)]
+    assert said == [("ERROR", "The application was cancelled and did not stop within 2 s", False)]
 
 
 async def test_shutdown_of_what_never_ran() -> None:
@@ -611,7 +615,7 @@ async def test_crashes_while_served(said: Any) -> None:
     assert said == [
         (
             "ERROR",
-            "The application crashed while it was served: RuntimeError('worker died')",
+            "The application crashed while the server was running: RuntimeError('worker died')",
             True,
         )
     ]
@@ -628,7 +632,7 @@ async def test_returns_while_served(said: Any) -> None:
     async with Lifespan(says("receive", STARTED)) as lifespan:
         await lifespan.wait_ended()
     assert (lifespan.outcome, lifespan.error) == ("returned", None)
-    assert said == [("WARNING", "The application returned while it was served", False)]
+    assert said == [("WARNING", "The application returned while the server was running", False)]
 
 
 @pytest.mark.parametrize("error", [ValueError("body"), asyncio.CancelledError(), SystemExit(3)])
@@ -710,7 +714,7 @@ async def test_returns_at_shutdown(said: Any) -> None:
     ("script", "doing"),
     [
         (["receive", STARTED, 60], "had not received the event"),
-        (["receive", STARTED, "receive", 60], "was at work"),
+        (["receive", STARTED, "receive", 60], "was still running"),
         (["receive", STARTED, "receive", "receive"], "was waiting for another event"),
     ],
 )
@@ -758,7 +762,9 @@ async def test_raises_after_shutdown_complete(said: Any) -> None:
     async with Lifespan(says("receive", STARTED, "receive", STOPPED, OSError("late"))) as lifespan:
         pass
     assert (lifespan.outcome, lifespan.error) == ("complete", None)
-    assert said == [("ERROR", "The application raised after its last word: OSError('late')", True)]
+    assert said == [
+        ("ERROR", "The application raised after its final answer: OSError('late')", True)
+    ]
 
 
 async def test_works_after_shutdown_complete() -> None:
@@ -835,7 +841,7 @@ async def test_two_limits(said: Any) -> None:
     results = await asyncio.gather(lifespan.shutdown(), lifespan.shutdown(), return_exceptions=True)
     assert [type(result) for result in results] == [ShutdownTimeout] * 2
     assert asyncio.get_running_loop().time() == 4
-    sentence = "The application did not answer shutdown within 3 s: it was at work"
+    sentence = "The application did not answer shutdown within 3 s: it was still running"
     assert said == [("ERROR", sentence, False)]
 
 
@@ -920,8 +926,14 @@ async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         await talk.sent(message)
     assert caught.value.rule == rule_id
-    what = repr(message) if rule_id == "events-known" else f"{message['type']} while {talk.phase}"
-    assert str(caught.value) == f"The application sent {what} [{rule_id}]"
+    if rule_id == "events-known":
+        sentence = f"The application sent {message!r}"
+    else:
+        stage = message["type"].split(".")[1]
+        early = stage == "shutdown" and "stop" not in before
+        was = "not requested yet" if early else "already answered"
+        sentence = f"{stage} was {was}: {message['type']} was refused"
+    assert str(caught.value) == f"{sentence} [{rule_id}]"
     assert vars(talk) == as_it_was
 
 
@@ -1131,12 +1143,12 @@ async def test_two_callable(said: Any) -> None:
         assert lifespan.outcome == "unsupported"
     assert isinstance(lifespan.error, TypeError)
     hint = (
-        "The call itself raised.  double_to_single_callable adapts a double-callable application."
+        "The call itself raised. For a double-callable application use double_to_single_callable."
     )
     assert lifespan.error.__notes__ == [hint]
     assert said == [
         ("INFO", f"The application does not support lifespan: {lifespan.error!r}", False),
-        ("ERROR", "The application raised where it was to answer startup", True),
+        ("ERROR", "The application raised during startup instead of answering it", True),
     ]
 
 
@@ -1264,7 +1276,7 @@ async def test_no_awaitable() -> None:
 
     for app in (lambda *_: None, generator):
         lifespan = Lifespan(app)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="returns an awaitable, not"):
+        with pytest.raises(TypeError, match="must return an awaitable, got"):
             await lifespan.startup()
         assert lifespan.outcome is None
         await lifespan.wait_ended()
@@ -1285,8 +1297,8 @@ async def test_no_awaitable_further_in(said: Any) -> None:
     shown = repr(lifespan.error)
     assert said == [
         ("INFO", f"The application does not support lifespan: {shown}", False),
-        ("ERROR", "The application raised where it was to answer startup", True),
-        ("ERROR", f"The application crashed while it was served: {shown}", True),
+        ("ERROR", "The application raised during startup instead of answering it", True),
+        ("ERROR", f"The application crashed while the server was running: {shown}", True),
     ]
 
 
@@ -1312,14 +1324,14 @@ async def test_plain_function() -> None:
 
 def test_not_callable() -> None:
     """What cannot be called is refused at once."""
-    with pytest.raises(TypeError, match="an application is a callable, not 'main:app'"):
+    with pytest.raises(TypeError, match="app must be callable, got 'main:app'"):
         Lifespan("main:app")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
 def test_wrong_scope(scope: dict[str, Any]) -> None:
     """A scope of another type, or with a state that is not empty, is refused."""
-    with pytest.raises(ValueError, match="a scope has the type 'lifespan' and no state yet, not"):
+    with pytest.raises(ValueError, match="scope must have the type 'lifespan' and no state"):
         Lifespan(correct, scope=scope)
 
 
@@ -1572,7 +1584,7 @@ def test_no_number_of_seconds(limit: Any) -> None:
 )
 def test_wrong_limit(limit: str, value: float) -> None:
     """A limit below 0 is refused with a sentence."""
-    with pytest.raises(ValueError, match="a limit is None or seconds from 0 on, not"):
+    with pytest.raises(ValueError, match="a timeout must be None or at least 0 seconds, got"):
         Lifespan(correct, **{limit: value})  # type: ignore[arg-type]
 
 
@@ -1580,7 +1592,9 @@ async def test_started_twice() -> None:
     """A Lifespan starts once."""
     lifespan = Lifespan(correct)
     async with lifespan:
-        with pytest.raises(RuntimeError, match=r"^a Lifespan starts once: make another one$"):
+        with pytest.raises(
+            RuntimeError, match=r"^startup\(\) was already called: create a new Lifespan$"
+        ):
             await lifespan.startup()
 
 
@@ -1588,12 +1602,12 @@ async def test_before_startup() -> None:
     """Neither shutdown() nor with_state() nor wait_ended() comes before startup()."""
     lifespan = Lifespan(correct)
     with pytest.raises(
-        RuntimeError, match=r"^shutdown\(\) comes after startup\(\); to break .* it$"
+        RuntimeError, match=r"^call startup\(\) before shutdown\(\); to interrupt .* it$"
     ):
         await lifespan.shutdown()
-    with pytest.raises(RuntimeError, match=r"^with_state\(\) comes after startup\(\)$"):
+    with pytest.raises(RuntimeError, match=r"^call startup\(\) before with_state\(\)$"):
         lifespan.with_state({"type": "http"})
-    with pytest.raises(RuntimeError, match=r"^wait_ended\(\) comes after startup\(\)$"):
+    with pytest.raises(RuntimeError, match=r"^call startup\(\) before wait_ended\(\)$"):
         await lifespan.wait_ended()
 
 
@@ -1729,7 +1743,7 @@ def test_errors_travel() -> None:
     assert (str(failed), failed.message) == ("It failed", "text")
     assert StartupFailed("It failed").message == ""
     refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "rule")))
-    assert (str(refused), refused.rule) == ("The application sent nothing [rule]", "rule")
+    assert (str(refused), refused.rule) == ("nothing [rule]", "rule")
 
 
 # ---- the application of a started lifespan --------------------------------------------------

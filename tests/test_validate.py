@@ -199,11 +199,13 @@ def test_rules_have_sources() -> None:
     """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
     rules = sources()
     for rule in rules.values():
-        assert set(rule) <= {"role", "observable", "implies", "says", "source", "wording", "ours"}
+        keys = "role", "observable", "unseen", "implies", "says", "source", "wording", "ours"
+        assert set(rule) <= {*keys}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
         assert rule["role"] in {"server", "application"}
         assert rule["observable"] in {"server", "application", "no"}
+        assert ("unseen" in rule) == (rule["observable"] == "no")
         assert set(rule.get("implies", [])) <= set(rules)
         named: list[str] = []
         for source in rule.get("source", ()):
@@ -267,7 +269,7 @@ def test_scope(spec: str, version: str, more: Any, expected: dict[str, Any]) -> 
 
 def test_unknown_text() -> None:
     """A text that there is not is answered with those that there are."""
-    with pytest.raises(ValueError, match=r"there is no text 'http 1.1'; there are asgi 1.0, "):
+    with pytest.raises(ValueError, match=r"unknown spec 'http 1.1' \(choose from asgi 1.0, "):
         validate.lifespan_scope("http 1.1")
 
 
@@ -428,8 +430,8 @@ def test_a_violation_says_who_what_when_and_which_rule() -> None:
     """A violation has a rule ID and a role, its text is a sentence, and it can be pickled."""
     (found,) = Talk(*ALL[:3], "return").run().judge.violations
     assert (found.rule, found.role) == ("shutdown-answered", "application")
-    assert found.message == "The application returned while stopping"
-    assert str(found) == "The application returned while stopping [shutdown-answered]"
+    assert found.message == "The application returned while shutting down"
+    assert str(found) == "The application returned while shutting down [shutdown-answered]"
     assert found.args == (found.rule, found.role, found.message)
     assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
@@ -439,7 +441,7 @@ MOMENTS: dict[State, str] = {
     "starting": "while starting",
     "early": "before startup was received",
     "running": "while running",
-    "stopping": "while stopping",
+    "stopping": "while shutting down",
     "refused": "after lifespan.startup.failed",
     "stopped": "after shutdown was answered",
 }
@@ -456,7 +458,7 @@ def test_a_remark_on_an_exception() -> None:
     """Raising where shutdown is to be answered is worth a remark, which shows the exception."""
     talk = Talk(*ALL[:3], "raise").run()
     assert told(talk.judge.remarks) == [
-        "The application raised LookupError('raised') while stopping [shutdown-answered]"
+        "The application raised LookupError('raised') while shutting down [shutdown-answered]"
     ]
 
 
@@ -540,7 +542,7 @@ def test_a_plain_function() -> None:
 
 def test_no_application() -> None:
     """What cannot be called is refused at the door; what returns nothing to await, by Python."""
-    with pytest.raises(TypeError, match="an application is a callable, not 5"):
+    with pytest.raises(TypeError, match="app must be callable, got 5"):
         validator(5)  # type: ignore[arg-type]
     judge = validator(lambda *_: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="await"):
@@ -560,7 +562,7 @@ def test_raising() -> None:
     assert talk.judge.violations == [caught.value]
     assert talk.sent == []
     talk = Talk(*ALL[:3], "return", raises=True)
-    with pytest.raises(Violation, match="returned while stopping"):
+    with pytest.raises(Violation, match="returned while shutting down"):
         run(talk.judge(talk.scope, talk.receive, talk.send))
     talk = Talk(*ALL[:3], {"type": "lifespan.ready"}, raises=True)
     with pytest.raises(Violation):
@@ -620,40 +622,59 @@ def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
     assert Talk("return").run({"type": "lifespan", **more}).rule_ids == ([], [])
 
 
+IS_WORKER = 'scope["pagi"]["is_worker"] must be 0 or 1, got '
+WORKER_NUM = 'scope["pagi"]["worker_num"] must be an int of at least 1, got '
+NO_STATE = 'scope["state"] must be a mutable mapping, got '
+
+
 @pytest.mark.parametrize(
     ("more", "rule_id", "sentence"),
     [
-        ({"asgi": "3.0"}, "scope-versions", "whose asgi is '3.0', no mapping,"),
-        ({"asgi": {}}, "scope-versions", "without the version of asgi"),
-        ({"asgi": {"version": 3}}, "scope-versions", "whose version is 3, no text,"),
+        ({"asgi": "3.0"}, "scope-versions", "scope[\"asgi\"] must be a mapping, got '3.0'"),
+        ({"asgi": {}}, "scope-versions", 'scope["asgi"]["version"] is missing'),
+        (
+            {"asgi": {"version": 3}},
+            "scope-versions",
+            'scope["asgi"]["version"] must be a str, got 3',
+        ),
         (
             {"asgi": {"version": "3.0", "spec_version": None}},
             "scope-versions",
-            "whose spec_version is None, no text,",
+            'scope["asgi"]["spec_version"] must be a str, got None',
         ),
-        (AMGI, "scope-versions", "without the spec_version of amgi"),
-        ({"pagi": {"version": 0.3}}, "scope-versions", "whose version is 0.3, no text,"),
-        (worker(2, 1), "scope-worker", "whose is_worker is 2, neither 0 nor 1,"),
-        (worker("1", 1), "scope-worker", "whose is_worker is '1', neither 0 nor 1,"),
-        (worker(1, 0), "scope-worker", "whose worker_num is 0, no number from 1 on,"),
-        (worker(1, "1"), "scope-worker", "whose worker_num is '1', no number from 1 on,"),
-        (worker(0, 1), "scope-worker", "with the worker_num 1 where is_worker is 0,"),
-        ({**ASGI, "state": None}, "scope-state", "whose state is None, no namespace,"),
-        ({**PAGI, "state": []}, "scope-state", "whose state is [], no namespace,"),
+        (AMGI, "scope-versions", 'scope["amgi"]["spec_version"] is missing'),
+        (
+            {"pagi": {"version": 0.3}},
+            "scope-versions",
+            'scope["pagi"]["version"] must be a str, got 0.3',
+        ),
+        (worker(2, 1), "scope-worker", IS_WORKER + "2"),
+        (worker("1", 1), "scope-worker", IS_WORKER + "'1'"),
+        (worker(1, 0), "scope-worker", WORKER_NUM + "0"),
+        (worker(1, "1"), "scope-worker", WORKER_NUM + "'1'"),
+        (
+            worker(0, 1),
+            "scope-worker",
+            'scope["pagi"]["worker_num"] must be absent if "is_worker" is 0, got 1',
+        ),
+        ({**ASGI, "state": None}, "scope-state", NO_STATE + "None"),
+        ({**PAGI, "state": []}, "scope-state", NO_STATE + "[]"),
         (
             {**ASGI, "state": MappingProxyType({})},
             "scope-state",
-            "whose state is mappingproxy({}), no namespace,",
+            NO_STATE + "mappingproxy({})",
         ),
-        ({**ASGI, "state": {"a": 1}}, "state-starts-empty", "whose state is {'a': 1}, not empty,"),
+        (
+            {**ASGI, "state": {"a": 1}},
+            "state-starts-empty",
+            "scope[\"state\"] must be empty, got {'a': 1}",
+        ),
     ],
 )
 def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) -> None:
     """Whatever is wrong about a scope is the server's fault."""
     talk = Talk("return").run({"type": "lifespan", **more})
-    assert told(talk.judge.violations) == [
-        f"The server offered a scope {sentence} before startup was received [{rule_id}]"
-    ]
+    assert told(talk.judge.violations) == [f"{sentence} [{rule_id}]"]
     assert talk.judge.violations[0].role == "server"
     assert talk.judge.remarks == []
 
@@ -673,7 +694,10 @@ def test_scopes_worth_a_remark(more: dict[str, Any], rule_id: str) -> None:
     talk = Talk("return").run({"type": "lifespan", **more})
     assert talk.rule_ids == ([], [(rule_id, "server")])
     if rule_id == "scope-worker":
-        assert "a scope with one of is_worker and worker_num alone b" in str(talk.judge.remarks[0])
+        (remark,) = talk.judge.remarks
+        assert remark.message == (
+            'scope["pagi"] should have both "is_worker" and "worker_num", or neither'
+        )
 
 
 @pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
@@ -1013,7 +1037,7 @@ def test_the_state_of_lifespan_1() -> None:
             "startup-failed-never-serves",
             "after lifespan.startup.failed",
         ),
-        (ALL[:3], "shutdown-after-serving", "while stopping"),
+        (ALL[:3], "shutdown-after-serving", "while shutting down"),
         (ALL, "shutdown-after-serving", "after shutdown was answered"),
     ],
 )

@@ -39,7 +39,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
     parts = (app, *others)
     for part in parts:
         if not callable(part):
-            raise TypeError(f"an application is a callable, not {part!r}")
+            raise TypeError(f"app must be callable, got {part!r}")
     if not others:
         return app
 
@@ -117,7 +117,9 @@ class _Part(server.Lifespan):
         if isinstance(self.state, _Share) and self.state.conflict:
             raise StartupFailed(self.state.conflict, self.state.conflict)
         if self.supported is False and self.error and self.received_startup:
-            sentence = f"The application raised where it was to answer startup: {self.error!r}"
+            sentence = (
+                f"The application raised during startup instead of answering it: {self.error!r}"
+            )
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
 
     async def _receive(self) -> dict[str, str]:

@@ -59,7 +59,7 @@ else:  # a checker knows defaults on every Python, so that Lifespan(app) needs n
         def __getitem__(self, key: str, /) -> Any: ...
 
 
-HINT = "The call itself raised.  double_to_single_callable adapts a double-callable application."
+HINT = "The call itself raised. For a double-callable application use double_to_single_callable."
 TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     # phase, and what happens: the phase that follows, what it decides, log level, log sentence
     "waiting": {
@@ -72,8 +72,8 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     },
     "running": {
         "shutdown": ("stopping", None, 0, ""),
-        "returned": ("ended", "returned", WARNING, "returned while it was served"),
-        "raised": ("ended", "crashed", ERROR, "crashed while it was served"),
+        "returned": ("ended", "returned", WARNING, "returned while the server was running"),
+        "raised": ("ended", "crashed", ERROR, "crashed while the server was running"),
     },
     "stopping": {
         "lifespan.shutdown.complete": ("answered", "complete", 0, ""),
@@ -85,16 +85,16 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     },
     "answered": {
         "returned": ("ended", None, 0, ""),
-        "raised": ("ended", None, ERROR, "raised after its last word"),
+        "raised": ("ended", None, ERROR, "raised after its final answer"),
         "expired": ("dismissed", None, 0, ""),
         "cancelled": ("dismissed", None, 0, ""),
     },
     "dismissed": {
         "returned": ("ended", None, 0, ""),
         "raised": ("ended", None, ERROR, "raised when it was cancelled"),
-        "expired": ("ended", None, ERROR, "did not obey its cancellation"),
+        "expired": ("ended", None, ERROR, "was cancelled and did not stop"),
     },
-    "ended": {"raised": ("ended", None, ERROR, "raised after it was given up")},
+    "ended": {"raised": ("ended", None, ERROR, "raised after the server stopped waiting")},
 }
 # what an application may send, and whether that is a failure
 ANSWERS = {what: what.endswith("failed") for row in TABLE.values() for what in row if "." in what}
@@ -132,12 +132,12 @@ class ShutdownTimeout(ShutdownFailed, TimeoutError):
 class ProtocolError(Exception):
     """The application sent what does not belong there; `rule` names the rule."""
 
-    def __init__(self, what: str, rule: str) -> None:
-        super().__init__(what, rule)
+    def __init__(self, sentence: str, rule: str) -> None:
+        super().__init__(sentence, rule)
         self.rule = rule
 
     def __str__(self) -> str:
-        return "The application sent {} [{}]".format(*self.args)
+        return "{} [{}]".format(*self.args)
 
 
 class Conversation(Generic[State]):
@@ -159,12 +159,12 @@ class Conversation(Generic[State]):
         strict: bool = False,
     ) -> None:
         if not callable(app):
-            raise TypeError(f"an application is a callable, not {app!r}")
+            raise TypeError(f"app must be callable, got {app!r}")
         if scope is None:
             versions = {"version": "3.0", "spec_version": "2.0"}
             scope = {"type": "lifespan", "asgi": versions, "state": {}}
         elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
-            raise ValueError(f"a scope has the type 'lifespan' and no state yet, not {scope!r}")
+            raise ValueError(f"scope must have the type 'lifespan' and no state yet, got {scope!r}")
         else:
             scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
         self.application, self.grace, self.strict = app, seconds(grace), strict
@@ -205,7 +205,7 @@ class Conversation(Generic[State]):
     def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
         """Return a new scope whose state is a shallow copy of the live one."""
         if not self.asked:
-            raise RuntimeError("with_state() comes after startup()")
+            raise RuntimeError("call startup() before with_state()")
         state: Any = self.state
         if state is None:
             return WithState(scope)
@@ -226,19 +226,21 @@ class Conversation(Generic[State]):
         kind: Any = event.get("type")
         failed = ANSWERS.get(kind) if isinstance(kind, str) else None
         if failed is None:  # [send-refuses-unknown]
-            raise ProtocolError(shown(message), "events-known")
+            raise ProtocolError(f"The application sent {shown(message)}", "events-known")
         text = said = ""
         if failed:
             text = event.get("message", "")  # [failed-message-default]
             said = text if isinstance(text, str) else shown(text)
         if not self.happened(kind, said and f": {said}"):
-            asked = kind.split(".")[1]
-            rule = f"{asked}-answered-once" if asked in self.asked else "answers-in-order"
-            raise ProtocolError(f"{kind} while {self.phase}", rule)
+            stage = kind.split(".")[1]
+            rule = f"{stage}-answered-once" if stage in self.asked else "answers-in-order"
+            early = stage == "shutdown" and stage not in self.asked
+            told = "not requested yet" if early else "already answered"
+            raise ProtocolError(f"{stage} was {told}: {kind} was refused", rule)
         self.has_answered = True
         self.message = said
         if said is not text:  # it has failed all the same
-            raise ProtocolError(f"the message {said}", "message-is-text")
+            raise ProtocolError(f"'message' must be a str, got {said}", "message-is-text")
 
     def expire_if_late(self) -> None:
         """Let the limit strike if its deadline has passed, though its timer has not been heard.
@@ -262,7 +264,7 @@ class Conversation(Generic[State]):
         """Take it that a phase has lasted `limit` seconds, unless it is over."""
         if self.phase != phase:
             return
-        doing = "was waiting for another event" if self.idle else "was at work"
+        doing = "was waiting for another event" if self.idle else "was still running"
         doing = "had not received the event" if self.inbox else doing
         detail = "" if self.phase == "dismissed" else f": it {doing}"
         self.happened("expired", f" within {limit:g} s{detail}")
@@ -285,7 +287,8 @@ class Conversation(Generic[State]):
             told = not self.inbox or BaseExceptionGroup("", [error]).subgroup(ProtocolError)
             self.happened("raised", f": {shown(error)}", error)
             if told and self.outcome == "unsupported":
-                self.note(ERROR, "The application raised where it was to answer startup", error)
+                sentence = "The application raised during startup instead of answering it"
+                self.note(ERROR, sentence, error)
 
     def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Go where the table leads, or return False: it leads nowhere."""
@@ -324,13 +327,13 @@ def seconds(limit: float | None) -> float | None:
     if limit is None:
         return None
     if isinstance(limit, (str, bytes)):
-        raise TypeError(f"a limit is None or seconds, not {shown(limit)}")
+        raise TypeError(f"a timeout must be None or a number of seconds, got {shown(limit)}")
     try:
         number = float(limit)
     except OverflowError:
         number = -1.0
     if not number >= 0:
-        raise ValueError(f"a limit is None or seconds from 0 on, not {shown(limit)}")
+        raise ValueError(f"a timeout must be None or at least 0 seconds, got {shown(limit)}")
     return None if number == float("inf") else number + 0.0  # -0.0 becomes 0.0
 
 
@@ -368,7 +371,7 @@ class Lifespan(Conversation[State]):
     async def startup(self) -> Self:
         """Offer startup; return where the application can be served, else raise StartupFailed."""
         if self.asked:
-            raise RuntimeError("a Lifespan starts once: make another one")
+            raise RuntimeError("startup() was already called: create a new Lifespan")
         self.offer("lifespan.startup")
         self._begin()
         try:
@@ -395,7 +398,9 @@ class Lifespan(Conversation[State]):
         if self.happened("shutdown"):
             self.offer("lifespan.shutdown")
         elif self.phase == "waiting":
-            raise RuntimeError("shutdown() comes after startup(); to break that off, cancel it")
+            raise RuntimeError(
+                "call startup() before shutdown(); to interrupt startup(), cancel it"
+            )
         elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "returned"}:
             return  # it never ran
         while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
@@ -418,7 +423,7 @@ class Lifespan(Conversation[State]):
     async def wait_ended(self) -> None:
         """Return when the application is gone: a server races this with its stop signal."""
         if not self.asked:
-            raise RuntimeError("wait_ended() comes after startup()")
+            raise RuntimeError("call startup() before wait_ended()")
         while self.phase != "ended":
             await self._change()
 
@@ -448,7 +453,9 @@ class Lifespan(Conversation[State]):
             error.add_note(HINT)
             raise
         if not inspect.isawaitable(call):
-            self.unfit = TypeError(f"a call of an application returns an awaitable, not {call!r}")
+            self.unfit = TypeError(
+                f"app(scope, receive, send) must return an awaitable, got {call!r}"
+            )
             raise self.unfit
         return call
 

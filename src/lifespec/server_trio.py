@@ -82,7 +82,8 @@ class Lifespan(server.Lifespan[State]):
             except BaseException as raised:
                 error = bare(raised)
                 if self.phase == "ended" and isinstance(error, EXITS):
-                    self.note(ERROR, "The application exits after it was given up", error)
+                    sentence = "The application exits after the server stopped waiting"
+                    self.note(ERROR, sentence, error)
                 self.over(error, obeyed=only_cancelled(error))
             else:
                 self.expire_if_late()

@@ -263,7 +263,7 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     row = SPECS.get(spec)
     if row is None:
         known = ", ".join(SPECS)
-        raise ValueError(f"there is no text {spec!r}; there are {known}")
+        raise ValueError(f"unknown spec {spec!r} (choose from {known})")
     fresh: dict[str, Any] = {"type": "lifespan"}
     if row.envelope:
         fresh[row.envelope] = dict(row.versions)
@@ -313,7 +313,7 @@ _MOMENTS: Mapping[State, str] = MappingProxyType(
         "starting": "while starting",
         "early": "before startup was received",
         "running": "while running",
-        "stopping": "while stopping",
+        "stopping": "while shutting down",
         "refused": "after lifespan.startup.failed",
         "stopped": "after shutdown was answered",
         "gone": "after the end of the call",
@@ -366,34 +366,41 @@ def _text(scope: Any) -> Spec:
 def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
     """Yield all that is wrong about a scope."""
     if text.envelope:
-        box = scope[text.envelope]
+        box, where = scope[text.envelope], f'scope["{text.envelope}"]'
         if not isinstance(box, Mapping):
-            yield "scope-versions", f"whose {text.envelope} is {_shown(box)}, no mapping,", False
+            yield "scope-versions", f"{where} must be a mapping, got {_shown(box)}", False
             box = text.versions
         for key in text.versions:
             if not isinstance(box.get(key, ""), str):
-                yield "scope-versions", f"whose {key} is {_shown(box[key])}, no text,", False
+                message = f'{where}["{key}"] must be a str, got {_shown(box[key])}'
+                yield "scope-versions", message, False
             elif key not in box and key not in text.optional:
-                yield "scope-versions", f"without the {key} of {text.envelope}", False
+                yield "scope-versions", f'{where}["{key}"] is missing', False
         if text.workers:
-            yield from _faults_of_worker(box.get("is_worker"), box.get("worker_num"))
+            yield from _faults_of_worker(where, box.get("is_worker"), box.get("worker_num"))
     state = scope.get("state", {})
     if not isinstance(state, MutableMapping):
-        yield "scope-state", f"whose state is {_shown(state)}, no namespace,", False
+        message = f'scope["state"] must be a mutable mapping, got {_shown(state)}'
+        yield "scope-state", message, False
     elif state:
-        yield "state-starts-empty", f"whose state is {_shown(state)}, not empty,", False
+        message = f'scope["state"] must be empty, got {_shown(state)}'
+        yield "state-starts-empty", message, False
 
 
-def _faults_of_worker(is_worker: object, number: object) -> Iterator[Fault]:
+def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator[Fault]:
     """Both may be absent or None; 0 stands alone, and with 1 a number from 1 on."""
     if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
-        yield "scope-worker", f"whose is_worker is {_shown(is_worker)}, neither 0 nor 1,", False
+        message = f'{where}["is_worker"] must be 0 or 1, got {_shown(is_worker)}'
+        yield "scope-worker", message, False
     elif number is not None and not (isinstance(number, int) and number >= 1):
-        yield "scope-worker", f"whose worker_num is {_shown(number)}, no number from 1 on,", False
+        message = f'{where}["worker_num"] must be an int of at least 1, got {_shown(number)}'
+        yield "scope-worker", message, False
     elif is_worker == 0 and number is not None:
-        yield "scope-worker", f"with the worker_num {number} where is_worker is 0,", False
+        message = f'{where}["worker_num"] must be absent if "is_worker" is 0, got {_shown(number)}'
+        yield "scope-worker", message, False
     elif (is_worker is None or is_worker == 0) != (number is None):
-        yield "scope-worker", "with one of is_worker and worker_num alone", True
+        message = f'{where} should have both "is_worker" and "worker_num", or neither'
+        yield "scope-worker", message, True
 
 
 class validator:
@@ -406,7 +413,7 @@ class validator:
 
     def __init__(self, app: Application, *, raises: bool = False) -> None:
         if not callable(app):
-            raise TypeError(f"an application is a callable, not {app!r}")
+            raise TypeError(f"app must be callable, got {app!r}")
         self.app, self.raises = app, raises
         self.violations: list[Violation] = []
         self.remarks: list[Violation] = []
@@ -478,8 +485,9 @@ class _Conversation:
 
     def look(self) -> None:
         """Look at the scope."""
-        for rule, what, remark in _faults(self._scope, self._text):
-            self.found(rule, "server", f"offered a scope {what}", remark=remark)
+        for rule, message, remark in _faults(self._scope, self._text):
+            is_open = rule in self._text.open
+            self._tell(Violation(rule, "server", message), remark=remark or is_open)
 
     async def receive(self) -> Any:
         """Hand an event of the server to the application."""

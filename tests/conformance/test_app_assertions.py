@@ -255,8 +255,8 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
         (seen(reaction="received"), ("broken", "It called receive.")),
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
         (
-            seen(reaction="silent", doing="it was at work"),
-            ("broken", "It did nothing within the limit: it was at work."),
+            seen(reaction="silent", doing="it was still running"),
+            ("broken", "It did nothing within the limit: it was still running."),
         ),
         (seen(reaction="returned"), ("broken", "It returned.")),
     ],

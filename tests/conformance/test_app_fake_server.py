@@ -204,7 +204,7 @@ async def deaf(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.mark.parametrize(
     ("app", "doing"),
-    [(idle, IDLE), (busy, "it was at work"), (deaf, "it had not received the event")],
+    [(idle, IDLE), (busy, "it was still running"), (deaf, "it had not received the event")],
 )
 def test_what_a_silent_application_does(app: Application, doing: str) -> None:
     """It waits for another event, or works, or has not received what was offered."""

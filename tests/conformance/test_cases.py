@@ -1,6 +1,7 @@
 """The cases as data: the format, what is refused, and the rules' levels."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from importlib import resources
 from itertools import chain, repeat
@@ -329,6 +330,17 @@ def test_the_strongest_level_counts() -> None:
     bare = {key: row[key] for key in ("role", "observable", "ours")}
     ours = {"amgi 1.0": ""}, {"amgi 1.0": "It is."}
     assert cases._rule("a", bare) == cases.Rule("a", "server", "no", *ours)
+
+
+def test_every_rule_has_a_case_or_a_reason() -> None:
+    """A rule is expected by a case, or rules.toml says why no case can show it."""
+    rows = tomllib.loads(cases._packaged("rules.toml"))
+    expected = {each.rule for case in cases.load() for each in case.expect}
+    reasons = {rule_id: row["unseen"] for rule_id, row in rows.items() if "unseen" in row}
+    assert expected.isdisjoint(reasons)
+    assert expected.union(reasons) == set(rows)
+    assert all(reason.endswith(".") and " " in reason for reason in reasons.values())
+    assert len(set(reasons.values())) == len(reasons)
 
 
 @pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])

@@ -17,6 +17,7 @@ FILES = (
     "src/lifespec/server.py", "docs/_ext/lifespec_docs/build.py", ".ci/requirements.lock",
     "docs/conf.py", "docs/_static/a.css", f"{CATALOGS}/lifespec.po",
     "docs/index.md", f"{CATALOGS}/index.po", "docs/matrix/servers.json",
+    "pyproject.toml",
 )  # fmt: skip
 
 
@@ -44,6 +45,7 @@ def root(tmp_path: Path) -> Path:
         ("docs/new.md", False, False, ["docs/new.md"]),
         (f"{CATALOGS}/index.po", False, False, [f"{CATALOGS}/index.po"]),
         ("docs/matrix/servers.json", False, False, ["docs/matrix/servers.json"]),
+        ("pyproject.toml", False, False, ["pyproject.toml"]),
         (f"{CATALOGS}/index.mo", False, False, []),
         ("src/lifespec/__pycache__/server.pyc", False, False, []),
     ],

@@ -224,7 +224,7 @@ def late(run: Run) -> Iterator[str]:
         yield f"cancelled at {hits[0]}, and gone only at {run.ended}"
     if hits[1:] and run.ended > hits[1]:
         yield f"cancelled again at {hits[1]}, and gone only at {run.ended}"
-    given_up = any("did not obey" in record.getMessage() for record in run.records)
+    given_up = any("did not stop" in record.getMessage() for record in run.records)
     if run.left and not hits[1:] and not given_up and not run.everything:
         yield f"left behind: {run.left}"
     if run.abandoned and not hits[1:] and not given_up:

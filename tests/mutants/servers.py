@@ -242,7 +242,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "only-failed-stops": Mutant(
         "lifespan.py",
-        '            asked = kind.split(".")[1]',
+        '            stage = kind.split(".")[1]',
         "            exit(kind)",
     ),
     "crash-logged": Mutant(
@@ -278,14 +278,14 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "send-refuses-unknown": Mutant(
         "lifespan.py",
-        '            raise ProtocolError(shown(message), "events-known")',
+        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
         "            return",
     ),
     "refusal-survived": Mutant(
         "lifespan.py",
-        '            raise ProtocolError(shown(message), "events-known")',
+        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
         '            asyncio.get_running_loop().call_soon(__import__("os")._exit, 1)\n'
-        '            raise ProtocolError(shown(message), "events-known")',
+        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
     ),
     "extra-keys-ignored": Mutant(
         "lifespan.py",

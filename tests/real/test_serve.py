@@ -362,7 +362,7 @@ async def test_a_signal_during_startup(tmp_path: Path) -> None:
             "starts_slowly",
             ["--startup-timeout", "0.2"],
             3,
-            "ERROR: The application did not answer startup within 0.2 s: it was at work\n",
+            "ERROR: The application did not answer startup within 0.2 s: it was still running\n",
         ),
         ("crashes", ["--with-app"], 1, "RuntimeError: the worker died\n"),
         ("nothing", [], 1, "AttributeError: module 'page' has no attribute 'nothing'\n"),
@@ -385,9 +385,9 @@ async def test_ends_without_a_signal(
         (
             "hangs",
             ["--shutdown-timeout", "0.2"],
-            "ERROR: The application did not answer shutdown within 0.2 s: it was at work\n",
+            "ERROR: The application did not answer shutdown within 0.2 s: it was still running\n",
         ),
-        ("crashes", [], "ERROR: The application crashed while it was served: "),
+        ("crashes", [], "ERROR: The application crashed while the server was running: "),
     ],
 )
 async def test_an_end_that_goes_wrong(

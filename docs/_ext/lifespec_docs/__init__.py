@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-FOLDERS = ("i18n", "examples", "rules", "records", "diagrams", "theme")
+FOLDERS = ("i18n", "examples", "facts", "rules", "records", "diagrams", "theme")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -1,7 +1,8 @@
 """What the site is made from, by content: what has not changed since a good build is not redone.
 
 `code` decides what an example does; `frame` is all that can show on any page; `files` are the
-pages, their catalogs and records, each of which concerns the pages that use it.
+pages, their catalogs and records, and what facts are read from: each concerns the pages that use
+it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from lifespec_docs.examples.perl_apps import lacking
+from lifespec_docs.facts.known import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,7 +50,8 @@ class Inputs:
         words = [path for path in catalogs if path.name in WORDS]
         pages = set(_files(root / "docs")) - {*frame, *_files(root / "docs" / "_ext")}
         pages.discard(root / WRITTEN)
-        single = sorted(pages.union(catalogs).difference(words))
+        facts = [path for name in SOURCES for path in _files(root / name)]
+        single = sorted(pages.union(catalogs, facts).difference(words))
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
         base = [code, os.environ.get(ADDRESS, "")]
         return cls(

@@ -16,6 +16,8 @@ from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
+from lifespec_docs.facts.known import canonical, facts
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -65,10 +67,18 @@ class Parts:
         """Note a role: its text belongs to the prose, its target does not."""
         titled = EXPLICIT.fullmatch(content)
         self.roles[f"{{{name}}}`{titled[2] if titled else content}`"] += 1
-        if titled or name in WORDS:
+        if name == "fact":
+            self.prose += _fact(content)
+        elif titled or name in WORDS:
             self.prose += titled[1] if titled else content
         else:
             self.prose += UNKNOWN if name in TITLED else CODE
+
+
+def _fact(name: str) -> str:
+    """Return what stands for a fact: code, or a number and the Chinese unit."""
+    value = facts().get(canonical(name))
+    return f"{CODE} 秒" if value and value.seconds else CODE
 
 
 def parse(text: str, kind: str, suffix: str, extensions: frozenset[str] = frozenset()) -> Parts:

@@ -96,6 +96,8 @@ MESSAGES = (
     "Shutdown",
     "Events in general",
     "Middleware",
+    "%s second",
+    "%s seconds",
     "What is measured",
     "Time",
     "Memory",

@@ -130,7 +130,7 @@ class Call:
         """Say what an application does that was to do something else."""
         if self.idle:
             return IDLE
-        return "it had not received the event" if self.inbox else "it was at work"
+        return "it had not received the event" if self.inbox else "it was still running"
 
     def note(self, kind: trace.Kind, type_: str = "", detail: str = "") -> None:
         """Write down what happened, for the diagram."""

@@ -1,0 +1,20 @@
+"""Facts: what a page takes from code and data, and what the build looks up there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["setup"]
+
+EXTENSIONS = ("role",)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the extensions of this folder."""
+    for name in EXTENSIONS:
+        app.setup_extension(f"{__name__}.{name}")
+    return {"version": "1", "parallel_read_safe": False}

@@ -1,0 +1,72 @@
+"""The role `{fact}`: what code and data know, in the words of the page's language.
+
+    Without a limit of its own, the server waits {fact}`default Lifespan.grace`.
+
+`lifespec_docs.facts.known` lists the facts.  One that is not known is a warning with file and line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxRole
+
+from lifespec_docs.examples.directive import blocks
+from lifespec_docs.facts.known import EXAMPLES, ROOT, canonical, facts, nearest, shown
+from lifespec_docs.i18n.messages import words
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["FactRole", "setup"]
+
+logger = logging.getLogger(__name__)
+LITERAL = re.compile(r"`([^`]*)`")
+
+
+class FactRole(SphinxRole):
+    """One fact."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the fact as text; nothing, and a warning, if it is not known."""
+        name = canonical(self.text)
+        value = facts().get(name)
+        if value is None:
+            like = " or ".join(f"{{fact}}`{each}`" for each in nearest(name, facts()))
+            hint = f"did you mean {like}?" if like else "`python docs/facts.py` lists them."
+            logger.warning("There is no fact %r: %s", name, hint, location=self.get_location())
+            return [], []
+        if value.file:
+            self.env.note_dependency(os.path.relpath(ROOT / value.file, self.env.srcdir))
+        text = shown(value, words(self.env))
+        fact = nodes.inline(self.rawtext, "", *_parts(text), classes=["fact"], fact=name)
+        return [fact], []
+
+
+def _parts(text: str) -> list[nodes.Node]:
+    """Return the nodes of a text; every second part of it stood in backquotes."""
+    return [
+        nodes.literal("", part) if place % 2 else nodes.Text(part)
+        for place, part in enumerate(LITERAL.split(text))
+        if part
+    ]
+
+
+def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
+    """Put in what is known only when all pages are read: how many examples there are."""
+    count = sum(map(len, blocks(app.env).values()))
+    for fact in doctree.findall(nodes.inline):
+        if fact.get("fact") == EXAMPLES:
+            fact.children = [nodes.Text(str(count))]
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the role."""
+    app.add_role("fact", FactRole())
+    app.connect("doctree-resolved", fill)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

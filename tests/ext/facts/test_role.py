@@ -1,0 +1,81 @@
+"""The role `{fact}` on a page."""
+
+import json
+from pathlib import Path
+
+from lifespec_docs.facts.known import facts
+from lifespec_docs.i18n.lint import Pair, sentences
+from trial import Trial
+
+__all__: list[str] = []
+
+PAGE = """\
+# A
+
+Wait {fact}`default Lifespan.grace`, or {fact}`default  Lifespan.strict`; uvicorn
+{fact}`version uvicorn`.
+
+There are {fact}`count examples` examples.
+
+```python
+1
+```
+"""
+ENGLISH = "Wait {fact}`default Lifespan.grace`."
+
+
+def test_a_fact_is_drawn(tmp_path: Path) -> None:
+    """The page depends on the file that it was read from; examples are counted at the end."""
+    with Trial(tmp_path, {"index": PAGE}, "examples.directive", "facts") as built:
+        assert built.warnings == []
+        text = built.page().get_text()
+        version = facts()["version uvicorn"].words[0]
+        assert f"Wait 5 seconds, or False; uvicorn\n{version}." in text
+        assert "There are 1 examples." in text
+        found = [item.get_text() for item in built.page().select(".fact code")]
+        assert found == ["False"]
+        names = [str(name) for name in built.app.env.dependencies["index"]]
+        assert [name for name in names if name.endswith("docs/matrix/servers.json")]
+
+
+def test_a_fact_in_chinese(tmp_path: Path) -> None:
+    """The text of the role is the same in both languages."""
+    trial = Trial(tmp_path, {"index": f"# A\n\n{ENGLISH}\n"}, "facts", language="zh_CN")
+    trial.translate("index", {ENGLISH: "等待 {fact}`default Lifespan.grace`。"})
+    trial.translate("lifespec", {"%s seconds": "%s 秒"})
+    with trial as built:
+        assert "等待 5 秒。" in built.page().get_text()
+
+
+def test_a_fact_that_is_not_known(tmp_path: Path) -> None:
+    """The warning has file and line, and the names that are most like it."""
+    page = "# A\n\n{fact}`default Lifespan.graze`\n\n{fact}`zzzzzzzzzzz`\n"
+    with Trial(tmp_path, {"index": page}, "facts") as built:
+        first, second = built.warnings
+        assert first.startswith(
+            "docs/index.md:3: WARNING: There is no fact 'default Lifespan.graze': "
+            "did you mean {fact}`default Lifespan.grace`"
+        )
+        assert second == (
+            "docs/index.md:5: WARNING: There is no fact 'zzzzzzzzzzz': "
+            "`python docs/facts.py` lists them."
+        )
+
+
+def test_the_catalogs_know_how_a_fact_is_set() -> None:
+    """A unit is Chinese, and needs no space after it; code and numbers need one."""
+    grace, version = "{fact}`default Lifespan.grace`", "{fact}`version uvicorn`"
+
+    def told(english: str, chinese: str) -> list[str]:
+        return list(sentences(Pair("a.po", 1, english, chinese)))
+
+    assert not told(f"It ends {grace} later.", f"它在 {grace}后结束。")
+    assert not told(f"It is {version} now.", f"现在是 {version} 版。")
+    assert told(f"It is {version} now.", f"现在是 {version}版。")
+    assert told(f"It ends {grace} later.", f"它在{grace}后结束。")
+    assert told(f"It ends {grace} later.", "它在 5 秒后结束。")
+
+
+def test_every_fact_can_be_written_as_json() -> None:
+    """No fact is an object of Python."""
+    assert json.loads(json.dumps(facts())).keys() == facts().keys()
