@@ -105,6 +105,29 @@ def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path
         assert not built.warnings
 
 
+def test_a_block_is_a_file_for_real_blocks_below_it(tmp_path: Path) -> None:
+    """The latest of each name; blocks above it and virtual ones have none."""
+    shop = "{.file-shop}\n```python\npool = %d\n```\n\n"
+    settings = "{.file-pyproject}\n```toml\n[tool]\n```\n\n"
+    look = "{.real}\n```python\nimport shop\nprint(shop.pool)\n```\n```{output}\n2\n```\n\n"
+    page = f"{shop % 1}{shop % 2}{settings}{look}```python\n```\n"
+    with trial(tmp_path, page) as built:
+        *_, real, virtual = directive.blocks(built.app.env)["index"]
+        assert real.named == (("shop.py", "pool = 2\n"), ("pyproject.toml", "[tool]\n"))
+        assert virtual.named == ()
+        assert not built.warnings
+
+
+def test_a_block_of_tests(tmp_path: Path) -> None:
+    """A class says that pytest runs it."""
+    page = (
+        "{.real .pytest}\n```python\ndef test_one():\n    pass\n```\n```{output}\n1 passed\n```\n"
+    )
+    with trial(tmp_path, page) as built:
+        assert only(built).pytest
+        assert not built.warnings
+
+
 @pytest.mark.parametrize(
     "text",
     ["{.not-run}\n```python\n1 +\n```\n", "{.shown}\n```python\n1 +\n```\n", "```sh\nls\n```\n"],

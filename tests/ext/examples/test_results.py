@@ -120,6 +120,8 @@ def test_the_files_beside_a_block_count(tmp_path: Path) -> None:
     assert before == keys([block], "code")
     file.write_text("2")
     assert before != keys([block], "code")
+    named = [replace(REAL, named=(("a.py", text),)) for text in "12"]
+    assert keys(named[:1], "code") != keys(named[1:], "code")
 
 
 def test_a_block_that_does_not_parse_has_a_key() -> None:

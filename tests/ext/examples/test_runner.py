@@ -503,6 +503,41 @@ def test_real_fails(source: str, expected: str | None, sentence: str) -> None:
     assert told(real(source, expected)) == f"docs/startup.md:{sentence}"
 
 
+PYTEST_FAILS = """
+def test_one():
+    assert 1 == 2
+
+
+def test_two():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("def test_one():\n    pass\n", "1 passed\n"),
+        (PYTEST_FAILS, "assert 1 == 2\n1 failed, 1 passed\n"),
+        (
+            "def test_one():\n    raise ValueError('0.12 s late')\n",
+            "ValueError: 0.12 s late\n1 failed\n",
+        ),
+        (
+            "def test_one():\n    raise ValueError('\\n0.12 s late\\n\\nend')\n",
+            "ValueError:\nlate\n\nend\n1 failed\n",
+        ),
+    ],
+)
+def test_real_by_pytest(source: str, expected: str) -> None:
+    """What counts are the errors and the last line, without times."""
+    assert output(replace(real(source, expected), pytest=True)) == expected
+
+
+def test_real_by_pytest_without_tests() -> None:
+    """A file of tests that has none is a mistake of the page."""
+    assert "ended with status 5" in told(replace(real("x = 1"), pytest=True))
+
+
 def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that runs too long is killed and told."""
     monkeypatch.setitem(runner.LIMITS, "real", 0.1)

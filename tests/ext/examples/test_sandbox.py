@@ -245,6 +245,16 @@ def test_beside_files(tmp_path: Path) -> None:
     assert file.read_text()
 
 
+def test_beside_texts() -> None:
+    """A file may be given by name and text."""
+    program = """
+        import greeting
+        print(greeting.text)
+    """
+    files = [("greeting.py", "text = 'hello'")]
+    assert sandbox.beside(dedent(program), 30, files) == (0, "hello\n", "")
+
+
 CHILD = """
     import subprocess, sys
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])

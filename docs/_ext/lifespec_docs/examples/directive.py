@@ -7,6 +7,8 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
+    {.file-shop}                    real blocks after it find it as shop.py (shop.toml, …)
+    {.real .pytest}                 run by pytest; the output is errors and summary, without times
 
 A block in another language, however it is spelled, says {.not-run}; shell commands and settings
 need not, which are not run.
@@ -47,6 +49,7 @@ __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup
 logger = logging.getLogger(__name__)
 
 LANGUAGES = ("python", "pycon", "perl")
+SUFFIXES = {"python": "py", "perl": "pl"}  # of other languages: the language
 NEVER_RUN = ("json", "sh", "toml", "yaml")
 SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
 PRINTING = ("python", "perl")
@@ -136,7 +139,13 @@ def _first_line(page: list[str], node: nodes.Element) -> int:
     return start + 1
 
 
-def _block(name: str, page: list[str], node: nodes.Element, files: tuple[str, ...]) -> runner.Block:
+def _block(
+    name: str,
+    page: list[str],
+    node: nodes.Element,
+    files: tuple[str, ...],
+    named: tuple[tuple[str, str], ...],
+) -> runner.Block:
     shown = _output_of(node)
     classes = node["classes"]
     return runner.Block(
@@ -149,7 +158,20 @@ def _block(name: str, page: list[str], node: nodes.Element, files: tuple[str, ..
         needs=_classed(classes, "needs-"),
         requests=sum(map(int, _classed(classes, "requests-"))),
         beside=files if "beside" in classes else (),
+        named=named if "real" in classes else (),
+        pytest="pytest" in classes,
     )
+
+
+def _named_before(found: Sequence[nodes.Element]) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Yield for each block, by name and text, the files that blocks above it are."""
+    named: dict[str, str] = {}
+    for node in found:
+        yield tuple(named.items())
+        for stem in _classed(node["classes"], "file-"):
+            language = str(node.get("language"))
+            name = f"{stem}.{SUFFIXES.get(language, language)}"
+            named[name] = node.get("untranslated", node.astext())
 
 
 def _classed(classes: Sequence[str], prefix: str) -> tuple[str, ...]:
@@ -183,10 +205,12 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for node in _unmarked(doctree):
         told = "This block is not run: write python, pycon or perl, or {.not-run} above it."
         logger.warning("%s", told, location=node)
-    found = [node for node in doctree.findall(nodes.literal_block) if is_example(node)]
-    shown = (node for node in doctree.findall(nodes.literal_block) if "shown" in node["classes"])
+    literal = list(doctree.findall(nodes.literal_block))
+    found = [node for node in literal if is_example(node)]
+    shown = (node for node in literal if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))
-    page = Page([_block(name, text, node, files) for node in found])
+    named = dict(zip(literal, _named_before(literal), strict=True))
+    page = Page([_block(name, text, node, files, named[node]) for node in found])
     pages(env)[env.docname] = page
     if app.config.examples_run:
         folder = Path(app.config.examples_kept) if app.config.examples_kept else None

@@ -55,7 +55,8 @@ class Block:
 
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
-    Perl is given, `beside` the files a real one finds.
+    Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
+    A block with `pytest` is run by that.
     """
 
     page: str
@@ -67,6 +68,8 @@ class Block:
     needs: tuple[str, ...] = ()
     requests: int = 0
     beside: tuple[str, ...] = ()
+    named: tuple[tuple[str, str], ...] = ()
+    pytest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,11 +303,14 @@ def _run_beside(block: Block) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
     compiled(block, block.line, block.source)
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
-    status, printed, complaint = beside(program, LIMITS["real"], block.beside)
+    files: list[str | tuple[str, str]] = [*block.beside, *block.named]
+    status, printed, complaint = beside(program, LIMITS["real"], files, pytest=block.pytest)
     sys.stderr.write(complaint)
     if status is None:
         raise _too_long(block, block.line)
-    if status or complaint:
+    if block.pytest and status in (0, 1):  # all passed, some failed
+        printed = _summary(printed)
+    elif status or complaint:
         _, header, rest = complaint.rpartition(TRACEBACK)
         if not status or not header or TRACEBACK not in (block.expected or ""):
             where = re.findall(r'example\.py", line (\d+)', rest)
@@ -313,6 +319,13 @@ def _run_beside(block: Block) -> str:
         printed = _with_traceback(printed, rest)
     _compare(block, block.line, printed, block.expected or "")
     return printed
+
+
+def _summary(printed: str) -> str:
+    """Return what pytest says of errors, and its last line, without times."""
+    errors = re.findall(r"^E(?: +(?:\d\.\d+ s)?(.*))?$", printed, re.MULTILINE)
+    last = re.sub(r" in [\d.]+s.*", "", printed.splitlines()[-1])
+    return "\n".join([*(error.strip() for error in errors), last, ""])
 
 
 def _run_perl(block: Block) -> Run:

@@ -150,10 +150,17 @@ def patience() -> float:
     return min(max(waiting, 1.0), MOST_PATIENCE)
 
 
-def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int | None, str, str]:
+def beside(
+    source: str,
+    seconds: float,
+    files: Iterable[str | tuple[str, str]] = (),
+    *,
+    pytest: bool = False,
+) -> tuple[int | None, str, str]:
     """Run a program as example.py in a folder of its own; return exit status, output and errors.
 
-    Copies of `files` lie beside it, and nothing else. The status is None where the limit passed,
+    Beside it lie copies of `files`, or files of that name and text, and nothing else. With `pytest`
+    it is a file of tests. The status is None where the limit passed,
     which is longer where other programs keep the machine busy.
     Nothing that the program started outlives it.
     """
@@ -163,10 +170,14 @@ def beside(source: str, seconds: float, files: Iterable[str] = ()) -> tuple[int 
         tempfile.TemporaryFile() as err,
     ):
         for file in files:
-            shutil.copy(file, folder)
+            if isinstance(file, str):
+                shutil.copy(file, folder)
+            else:
+                Path(folder, file[0]).write_text(file[1], encoding="utf-8")
         Path(folder, "example.py").write_text(source, encoding="utf-8")
+        by = ["-m", "pytest", "-q"] if pytest else []
         process = subprocess.Popen(
-            [sys.executable, "example.py"],
+            [sys.executable, *by, "example.py"],
             cwd=folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,
