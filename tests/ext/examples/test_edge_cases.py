@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docutils import nodes
 
 from lifespec_docs.examples import edge_cases
 from lifespec_docs.rules.rulebook import Rule, Source
@@ -169,49 +168,3 @@ def test_the_facts_of_a_case_end_with_it(tmp_path: Path) -> None:
     nested = f"\n## B\n{decision()}\n### C\n```python\nprint('raises: X')\n```\n"
     with trial(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
         assert case(built)["facts"]["raises"] == []
-
-
-APP = """\
-```python
-import asyncio
-from lifespec.server import Lifespan
-
-
-async def app(scope, receive, send):
-    await receive()
-
-
-async def main():
-    async with Lifespan(app) as lifespan:
-        print("way: startup, return")
-        print("served: yes, outcome:", lifespan.outcome)
-
-
-asyncio.run(main())
-```
-```{output}
-way: startup, return
-served: yes, outcome: unsupported
-```
-"""
-
-
-@pytest.mark.parametrize(("kind", "open_"), [("conversation", True), ("decision", False)])
-def test_the_drawing_of_a_conversation_stands_open(
-    tmp_path: Path, kind: str, *, open_: bool
-) -> None:
-    """That of a decision waits to be unfolded, as everywhere."""
-    options = "" if open_ else ":ours:\n"
-    page = f"\n:::{{{kind}}} returns\n{options}\nIt returns.\n:::\n\n{APP}"
-    with trial(tmp_path, page) as built:
-        assert built.page().find("details").has_attr("open") == open_
-        assert [line for line in built.warnings if "WARNING" in line] == []
-        assert isinstance(case(built)[0], nodes.paragraph)
-        assert case(built)["facts"]["way"] == ["startup, return"]
-
-
-def test_a_conversation_tells_its_way(tmp_path: Path) -> None:
-    """Without it nobody could draw the tree."""
-    page = decision().replace("{decision}", "{conversation}").replace(":ours:\n", "")
-    with trial(tmp_path, page) as built:
-        assert "No program of the case 'leaves' prints its way." in "".join(built.warnings)

@@ -16,10 +16,8 @@ output is compared when they run; lines of known form in it are the facts of the
     ERROR: … (with a traceback)
     raises: StartupFailed …
     served: yes, outcome: crashed
-    way: startup, startup.complete, raise
 
-A `{conversation}` has no rules; the way that it took is its fact.  Other pages lead to a case by
-its kind and name: {ref}`it crashes <decision-crashes>`.
+Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.examples.directive import is_example
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.citations import names
 from lifespec_docs.rules.domain import RuleDomain
@@ -65,14 +62,13 @@ FACTS = {
     "served": re.compile(r"^served: (yes|no)\b", re.MULTILINE),
     "raises": re.compile(r"^raises: (\w+)", re.MULTILINE),
     "log": re.compile(r"^(DEBUG|INFO|WARNING|ERROR): .*?(| \(with a traceback\))$", re.MULTILINE),
-    "way": re.compile(r"^way: (.+)$", re.MULTILINE),
 }
-NEEDED = {"decision": ("outcome", "served"), "conversation": ("outcome", "served", "way")}
+NEEDED = "outcome", "served"
 ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # whose word counts, in this order
 
 
 class case_node(nodes.General, nodes.Element):
-    """A case: `kind`, `name`, and when its page was read `facts`; its children are its text."""
+    """A case: `name`, and when its page was read `facts`; its children are its text."""
 
 
 class CaseDirective(SphinxDirective):
@@ -89,16 +85,15 @@ class CaseDirective(SphinxDirective):
         """Return the case with its text parsed."""
         self.assert_has_content()
         name = self.arguments[0]
-        node = case_node("", *self.parse_content_to_nodes(), kind=self.name, name=name, facts={})
-        node["ids"], node["classes"] = [name], ["case", self.name]
+        node = case_node("", *self.parse_content_to_nodes(), name=name, facts={})
+        node["ids"], node["classes"] = [name], ["case", "decision"]
         self.set_source_info(node)
         if name in self.state.document.ids:
             logger.warning("This page has the name %r already.", name, location=node)
         self.state.document.ids[name] = node
-        label = f"{self.name}-{name}"  # for {ref}
+        label = f"decision-{name}"  # for {ref}
         self.env.domains.standard_domain.note_hyperlink_target(label, self.env.docname, name)
-        if self.name == "decision":
-            node += self._source(node)
+        node += self._source(node)
         return [node]
 
     def _source(self, node: case_node) -> nodes.paragraph:
@@ -131,7 +126,7 @@ class CaseDirective(SphinxDirective):
 def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
     """Say who decided a case, each once: by its rules, and we, alone or too."""
     decided = [authority(rule, translate) for rule in rules if ours != "alone"]
-    return list(dict.fromkeys([*decided, *[translate("ours")] * bool(ours)]))
+    return list(dict.fromkeys([*decided, *[translate("lifespec's choice")] * bool(ours)]))
 
 
 def authority(rule: Rule, translate: Callable[[str], str]) -> str:
@@ -144,7 +139,7 @@ def authority(rule: Rule, translate: Callable[[str], str]) -> str:
                     family = spec.partition(" ")[0].upper()
                     text = translate("the main specification of %s") % family
                 return translate("%s, adopted") % text if adopted else text
-    return translate("ours")
+    return translate("lifespec's choice")
 
 
 def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
@@ -164,20 +159,12 @@ def _blocks(case: case_node) -> list[nodes.literal_block]:
     return found
 
 
-def unfold(_app: Sphinx, document: nodes.document) -> None:
-    """Let the drawings of conversations stand open: they are what their page is for."""
-    for case in document.findall(case_node):
-        if case["kind"] == "conversation":
-            for block in filter(is_example, _blocks(case)):
-                block["classes"].append("opened")
-
-
 def take_facts(_app: Sphinx, document: nodes.document) -> None:
     """Note the facts of each case, which its programs print; warn of a case that has none."""
     for case in document.findall(case_node):
         outputs = (block for block in _blocks(case) if "output" in block["classes"])
         case["facts"] = facts_of(output.astext() for output in outputs)
-        for fact in NEEDED[case["kind"]]:
+        for fact in NEEDED:
             if not case["facts"][fact]:
                 text = "No program of the case %r prints its %s."
                 logger.warning(text, case["name"], fact, location=case)
@@ -195,10 +182,8 @@ def depart_case(writer: HTML5Translator, _node: case_node) -> None:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{decision}` and `{conversation}`, and what is asked of them."""
+    """Register `{decision}`, and what is asked of it."""
     app.add_node(case_node, html=(visit_case, depart_case))
     app.add_directive("decision", CaseDirective)
-    app.add_directive("conversation", CaseDirective)
-    app.connect("doctree-read", unfold, priority=300)  # before the examples run
     app.connect("doctree-read", take_facts)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}
