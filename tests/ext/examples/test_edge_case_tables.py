@@ -72,14 +72,14 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
                 "unsupported served",
                 "The server does declines.",
                 "INFO ERROR with traceback",
-                "lifespec's choice",
+                "lifespec’s choice",
             ],
             [
                 "The app fails.",
                 "failed not served raises StartupFailed",
                 "The server does fails.",
                 NOTHING,
-                "lifespec's choice",
+                "lifespec’s choice",
             ],
             ["Later"],
             [
