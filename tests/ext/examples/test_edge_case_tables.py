@@ -5,7 +5,7 @@ from pathlib import Path
 from bs4 import Tag
 
 from lifespec_docs.examples.edge_case_tables import NOTHING
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -32,7 +32,7 @@ DECISIONS = (
 )
 
 
-def trial(folder: Path, *page: str, language: str = "en") -> Trial:
+def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
         f"\n:::{{{box}\n{text}\n:::\n\n```python\n1\n```\n"
@@ -48,7 +48,7 @@ def trial(folder: Path, *page: str, language: str = "en") -> Trial:
         "examples.edge_cases",
         "examples.edge_case_tables",
     )
-    return Trial(folder, pages, *extensions, language=language)
+    return SampleSite(folder, pages, *extensions, language=language)
 
 
 def rows(found: Tag) -> list[list[str]]:
@@ -61,7 +61,7 @@ def rows(found: Tag) -> list[list[str]]:
 
 def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
     """Outcome, exception and log are what was printed; who decided comes last."""
-    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+    with sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
         assert not built.warnings
         table = built.page().find("table")
         assert rows(table) == [
@@ -94,7 +94,7 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
 
 def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
     """The first words of a row to the case on this page, a section's title to the section."""
-    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+    with sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
         links = [each["href"] for each in built.page().select("table a")]
         cases = ["#at-first", "#declines", "#fails", "#later", "#runs"]
         assert links == [*cases, "rules.html#startup-sent"]
@@ -105,7 +105,7 @@ def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
 
 def test_the_words_of_a_table_are_translated(tmp_path: Path) -> None:
     """Those of the page, and ours; an outcome is a name, and stays."""
-    built = trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS, language="zh_CN")
+    built = sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS, language="zh_CN")
     built.translate("index", {"The `app` fails.": "`app` 失败。", "At first": "起初"})
     built.translate("lifespec", {"Outcome": "结局", "raises %s": "抛出 %s", "not served": "不服务"})
     with built:

@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from lifespec_docs.rules.citations import address
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -88,7 +88,7 @@ It must not.
 """
 
 
-def trial(folder: Path, page: str, **options: Any) -> Trial:
+def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return a page, and the one that has the rules."""
     pages = {"index": f"# Home\n\n{page}", "startup": STARTUP}
     extensions = (
@@ -97,7 +97,7 @@ def trial(folder: Path, page: str, **options: Any) -> Trial:
         "rules.spec_tables",
         "rules.rules_of_spec",
     )
-    return Trial(folder, pages, *extensions, rules=RULES, **options)
+    return SampleSite(folder, pages, *extensions, rules=RULES, **options)
 
 
 def holds(specs: str, role: str = "server") -> str:
@@ -113,14 +113,14 @@ def held(page: BeautifulSoup) -> list[list[str]]:
     ]
 
 
-def unexpected(built: Trial) -> list[str]:
+def unexpected(built: SampleSite) -> list[str]:
     """Return the warnings, but for the rule that no page has."""
     return [line for line in built.warnings if "homeless" not in line]
 
 
 def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
     """The word that lays the duty is that of the text; no other word changes, and no code."""
-    with trial(tmp_path, holds("pagi 0.3")) as built:
+    with sample(tmp_path, holds("pagi 0.3")) as built:
         assert not unexpected(built)
         assert held(built.page()) == [
             [
@@ -150,7 +150,7 @@ def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
 )
 def test_each_text_has_its_own_word(tmp_path: Path, spec: str, foot: str, text: str) -> None:
     """A rule of ours says so, and one that is taken over from ASGI names its text."""
-    with trial(tmp_path, holds(spec)) as built:
+    with sample(tmp_path, holds(spec)) as built:
         first, *_ = held(built.page())
         assert first[0].startswith(text)
         assert first[1] == foot
@@ -196,11 +196,11 @@ It must be so.
 """
 
 
-def staged(folder: Path, page: str) -> Trial:
+def staged(folder: Path, page: str) -> SampleSite:
     """Return a page, and rules that have stages."""
     pages = {"index": f"# Home\n\n{page}", "startup": BOXES}
     extensions = ("rules.domain", "rules.spec_tables", "rules.rules_of_spec")
-    return Trial(folder, pages, "examples.directive", *extensions, rules=STAGED)
+    return SampleSite(folder, pages, "examples.directive", *extensions, rules=STAGED)
 
 
 def test_the_rules_stand_in_the_order_of_their_stages(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_section_is_a_link_to_the_line_of_its_title(tmp_path: Path) -> None:
 
 def test_a_rule_that_a_text_has_not_is_not_drawn(tmp_path: Path) -> None:
     """Where nothing holds for a role, nothing stands."""
-    with trial(tmp_path, holds("amgi 2.0", "application")) as built:
+    with sample(tmp_path, holds("amgi 2.0", "application")) as built:
         assert held(built.page()) == []
         assert not unexpected(built)
 
@@ -238,7 +238,7 @@ def test_a_rule_that_a_text_has_not_is_not_drawn(tmp_path: Path) -> None:
 def test_a_rule_links_to_its_box_and_to_its_example(tmp_path: Path) -> None:
     """Links in its text work from where it stands now; its ids stay with the box."""
     both = holds("asgi 2.0") + "\n" + holds("asgi 2.0", "application")
-    with trial(tmp_path, both) as built:
+    with sample(tmp_path, both) as built:
         (*_, rule) = built.page().select("div.held")
         assert [link["href"] for link in rule.find_all("a")] == [
             "startup.html#answered",
@@ -254,7 +254,7 @@ def test_a_rule_links_to_its_box_and_to_its_example(tmp_path: Path) -> None:
 
 def test_links_in_a_rule_lead_on(tmp_path: Path) -> None:
     """A reference is resolved for the page on which the copy stands."""
-    with trial(tmp_path, holds("pagi 0.3")) as built:
+    with sample(tmp_path, holds("pagi 0.3")) as built:
         rule = built.page().select_one("div.held")
         assert [link["href"] for link in rule.select("p:first-child a")] == [
             "#",
@@ -264,7 +264,7 @@ def test_links_in_a_rule_lead_on(tmp_path: Path) -> None:
 
 def test_a_translated_rule_is_copied_translated(tmp_path: Path) -> None:
     """It is no message of this page, and its word of duty is the text's in Chinese, too."""
-    page = trial(tmp_path, holds("pagi 0.3"), language="zh_CN")
+    page = sample(tmp_path, holds("pagi 0.3"), language="zh_CN")
     english = STARTUP.split("\n")[3]
     page.translate(
         "startup", {english: "服务器应做。`should` 这么说。{doc}`index` 也是。{rule}`same` 可以。"}
@@ -275,20 +275,20 @@ def test_a_translated_rule_is_copied_translated(tmp_path: Path) -> None:
         assert first[0].startswith("服务器必须做")
         assert "可以" in first[0]
         assert first[1] == "once “Model”; the main specification of PAGI, “Loop” 示例"
-    with trial(tmp_path, holds("pagi 0.3"), builder="gettext") as built:
+    with sample(tmp_path, holds("pagi 0.3"), builder="gettext") as built:
         assert "should do it" not in Path(built.app.outdir, "index.pot").read_text()
 
 
 def test_a_search_leads_to_the_rule_itself(tmp_path: Path) -> None:
     """What is drawn is not indexed a second time."""
-    with trial(tmp_path, holds("asgi 2.0")) as built:
+    with sample(tmp_path, holds("asgi 2.0")) as built:
         index = Path(built.app.outdir, "searchindex.js").read_text()
         assert '"sentenc":1' in index.replace(" ", "")  # only startup, the second page
 
 
 def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
     """Where a page names two of them, that is a warning with its line."""
-    with trial(tmp_path, holds("asgi 2.0, pagi 0.3")) as built:
+    with sample(tmp_path, holds("asgi 2.0, pagi 0.3")) as built:
         (warning,) = unexpected(built)
         assert warning.startswith("docs/index.md:3: WARNING: ")
         assert "asgi 2.0 and pagi 0.3 differ in the rule 'once'" in warning
@@ -296,7 +296,7 @@ def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
 
 def test_rules_are_drawn_once(tmp_path: Path) -> None:
     """Those of a role that a page draws twice are those of the other, left out."""
-    with trial(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
+    with sample(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
         (warning,) = unexpected(built)
         assert warning.startswith("docs/index.md:6: ")
         assert warning.endswith("{holds} of pagi 0.3 server stands on page 'index' already.")
@@ -304,13 +304,13 @@ def test_rules_are_drawn_once(tmp_path: Path) -> None:
 
 def test_a_role_is_one_of_two(tmp_path: Path) -> None:
     """Anything else is told."""
-    with trial(tmp_path, holds("asgi 2.0", "proxy")) as built:
+    with sample(tmp_path, holds("asgi 2.0", "proxy")) as built:
         assert any("Whose rules?" in line for line in unexpected(built))
 
 
 def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> None:
     """Those that say the same share a column; a rule on which all agree has no row."""
-    with trial(tmp_path, "```{levels}\n```\n") as built:
+    with sample(tmp_path, "```{levels}\n```\n") as built:
         rows = [
             [
                 " ".join(cell.get_text(" ", strip=True).split())
@@ -335,5 +335,5 @@ def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> Non
 
 def test_other_builders_pass_over_the_place(tmp_path: Path) -> None:
     """A builder without pages draws nothing, and has no fault."""
-    with trial(tmp_path, holds("asgi 2.0"), builder="gettext") as built:
+    with sample(tmp_path, holds("asgi 2.0"), builder="gettext") as built:
         assert not [line for line in built.warnings if "unknown node" in line]
