@@ -168,7 +168,7 @@ def test_who_decided_is_what_the_rules_say() -> None:
         options = dict(re.findall(r":(\w+): ?(.*)", lines))
         named[name] = options.get("rules", "")
         rules = [book[rule_id] for rule_id in options.get("rules", "").split()]
-        ours = (options["ours"] or "alone") if "ours" in options else None
+        ours = (options["lifespec"] or "alone") if "lifespec" in options else None
         found[name] = set(deciders(rules, ours, str))
     assert found == {name: {"lifespec's choice"} for name in DECIDED} | DECIDED_BY
     assert named == dict.fromkeys(DECIDED, "") | DECIDED_BY_RULES

@@ -10,7 +10,7 @@ from sample_site import SampleSite
 __all__: list[str] = []
 
 
-def case(name: str, *printed: str, options: str = ":ours:") -> str:
+def case(name: str, *printed: str, options: str = ":lifespec:") -> str:
     """Write a case: it is lifespec's choice unless it names a rule."""
     text = f"The `app` {name}.\n\nThe server does {name}."
     shown = "\n".join(printed)

@@ -17,7 +17,7 @@ RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: returned"
 
 
-def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":ours:") -> str:
+def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":lifespec:") -> str:
     """Write a decision and a program that prints its facts."""
     program = f"```python\nprint({PRINTED!r})\n```\n```{{output}}\n{PRINTED}\n```\n"
     return f"\n:::{{decision}} leaves\n{options}\n\n{text}\n:::\n\n{program}"
@@ -61,8 +61,11 @@ def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
     ("options", "source"),
     [
         (":rules: startup-sent", "lifespan 2.0 (ASGI) startup-sent"),
-        (":rules: startup-sent\n:ours: too", "lifespan 2.0 (ASGI) lifespec’s choice startup-sent"),
-        (":rules: startup-sent\n:ours:", "lifespec’s choice startup-sent"),
+        (
+            ":rules: startup-sent\n:lifespec: too",
+            "lifespan 2.0 (ASGI) lifespec’s choice startup-sent",
+        ),
+        (":rules: startup-sent\n:lifespec:", "lifespec’s choice startup-sent"),
         (":rules: answered-once", "lifespec’s choice answered-once"),
         (
             ":rules: startup-sent answered-once",
@@ -71,7 +74,7 @@ def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
     ],
 )
 def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
-    """Each authority once; `:ours:` says that none of the rules decides it, or not alone."""
+    """Each authority once; `:lifespec:` says that none of the rules decides it, or not alone."""
     with sample(tmp_path, decision(options=options)) as built:
         foot = built.page().find(id="leaves").find(class_="case-foot")
         assert foot.get_text().strip() == source
@@ -118,18 +121,24 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
     ("page", "warning"),
     [
         (decision(options=":rules: no-such"), "rules.toml has no rule 'no-such'."),
-        (decision(options=""), "The case 'leaves' names no rule, and is not ours either."),
+        (
+            decision(options=""),
+            "The case 'leaves' names no rule, and is not lifespec's choice either.",
+        ),
         (decision() + decision(), "This page has the name 'leaves' already."),
         (decision().partition("```")[0], "No program of the case 'leaves' prints its outcome."),
-        (decision(options=":ours: x"), "Invalid option value for 'ours'"),
-        (decision(options=":ours: too"), "The case 'leaves' is ours alone: not “too”."),
+        (decision(options=":lifespec: x"), "Invalid option value for 'lifespec'"),
         (
-            decision(options=":rules: answered-once\n:ours: too"),
-            "The rules of the case 'leaves' are ours: delete its option.",
+            decision(options=":lifespec: too"),
+            "The case 'leaves' is lifespec's choice alone: not “too”.",
         ),
         (
-            decision(options=":rules: answered-once\n:ours:"),
-            "The rules of the case 'leaves' are ours: delete its option.",
+            decision(options=":rules: answered-once\n:lifespec: too"),
+            "The rules of the case 'leaves' are lifespec's choice: delete its option.",
+        ),
+        (
+            decision(options=":rules: answered-once\n:lifespec:"),
+            "The rules of the case 'leaves' are lifespec's choice: delete its option.",
         ),
     ],
 )
@@ -143,7 +152,7 @@ def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warnin
 
 def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
     """Nobody would know what happens."""
-    with sample(tmp_path, "\n:::{decision} empty\n:ours:\n:::\n") as built:
+    with sample(tmp_path, "\n:::{decision} empty\n:lifespec:\n:::\n") as built:
         assert "Content block expected" in "".join(built.warnings)
 
 

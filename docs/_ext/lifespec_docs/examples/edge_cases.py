@@ -2,7 +2,7 @@
 
     :::{decision} crashes
     :rules: crash-logged crash-may-continue
-    :ours: too
+    :lifespec: too
 
     What happens.
 
@@ -78,7 +78,7 @@ class CaseDirective(SphinxDirective):
     has_content = True
     option_spec: ClassVar = {
         "rules": directives.unchanged_required,
-        "ours": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
+        "lifespec": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
     }
 
     def run(self) -> list[nodes.Node]:
@@ -99,18 +99,20 @@ class CaseDirective(SphinxDirective):
     def _source(self, node: case_node) -> nodes.paragraph:
         """Return who decided, and the links to the rules."""
         book = cast("RuleDomain", self.env.domains[RuleDomain.name]).book
-        rule_ids, ours = self.options.get("rules", "").split(), self.options.get("ours")
+        rule_ids, ours = self.options.get("rules", "").split(), self.options.get("lifespec")
         known = [book[rule_id] for rule_id in rule_ids if rule_id in book]
         for rule_id in (rule_id for rule_id in rule_ids if rule_id not in book):
             logger.warning("rules.toml has no rule %r.", rule_id, location=node)
         if not rule_ids and not ours:
-            text = "The case %r names no rule, and is not ours either."
+            text = "The case %r names no rule, and is not lifespec's choice either."
             logger.warning(text, node["name"], location=node)
         names_ = deciders(known, ours, words(self.env))
         if ours and (ours == "too", bool(rule_ids)) == (True, False):
-            logger.warning("The case %r is ours alone: not “too”.", node["name"], location=node)
+            logger.warning(
+                "The case %r is lifespec's choice alone: not “too”.", node["name"], location=node
+            )
         if ours and names_ == deciders(known, None, words(self.env)):
-            text = "The rules of the case %r are ours: delete its option."
+            text = "The rules of the case %r are lifespec's choice: delete its option."
             logger.warning(text, node["name"], location=node)
         decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
         parts = [*decided, *(self._link(rule.rule_id) for rule in known)]
