@@ -35,7 +35,7 @@ DECISIONS = (
 def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
-        f"\n:::{{{box}\n{text}\n:::\n\n```python\n1\n```\n"
+        f"\n:::{{{box}\n{text}\n:::\n\n{{rule}}`{box.split()[1]}`\n\n```python\n1\n```\n"
         for box, text in {
             "rule} startup-sent": "One must.",
             "behaviour} answered-once": "One does.",

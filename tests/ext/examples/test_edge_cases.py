@@ -12,8 +12,8 @@ from sample_site import SampleSite
 
 __all__: list[str] = []
 
-RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n```python\n1\n```\n"
-RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
+RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n:::{behaviour} answered-once\nTwo.\n:::\n"
+RULES += "\n{rule}`startup-sent`, {rule}`answered-once`\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: returned"
 
 

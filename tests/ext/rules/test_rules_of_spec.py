@@ -63,6 +63,8 @@ It should not be done.
 `Lifespan` does it.
 :::
 
+{rule}`once`
+
 ```python
 1
 ```
@@ -74,6 +76,8 @@ It must be so.
 In both sentences.
 :::
 
+{rule}`same`
+
 ```python
 2
 ```
@@ -81,6 +85,8 @@ In both sentences.
 :::{rule} answered
 It must not.
 :::
+
+{rule}`answered`
 
 ```python
 3

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["OURS", "address", "box_line", "by_text", "level_line", "names", "source_lines"]
+__all__ = [
+    "OURS",
+    "address",
+    "box_line",
+    "by_text",
+    "level_line",
+    "level_lines",
+    "names",
+    "source_lines",
+]
 
 OURS = "lifespec's behaviour"
 SECTIONS = Path(__file__).with_name("sections.toml")
@@ -61,6 +70,16 @@ def level_line(rule: Rule, translate: Translate) -> str:
     """Say the level, or the levels if the specifications differ; without one, whose it is."""
     levels = [translate(level) for level in rule.levels] or [translate(OURS)]
     return " · ".join(levels)
+
+
+def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
+    """Say which specifications have the rule at which level; which have none is the last line."""
+    pair = translate("%s: %s")
+    for level in rule.levels:
+        having = [spec for spec in rule.specs if rule.level(spec) == level]
+        yield pair % (translate(level), names(having, translate))
+    if rule.silent:
+        yield pair % (translate(OURS), names(rule.silent, translate))
 
 
 def box_line(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
