@@ -15,6 +15,8 @@ PAGE = """# A
 The server must send it.
 ```
 
+This shows {rule}`startup-sent`.
+
 ```python
 pass
 ```
