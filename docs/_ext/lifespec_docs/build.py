@@ -41,10 +41,11 @@ import polib
 
 from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
+from lifespec_docs.facts import approval
 from lifespec_docs.facts.checks import TYPED
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
-from lifespec_docs.i18n.messages import of_reports
+from lifespec_docs.i18n.messages import hints, of_reports
 from lifespec_docs.inputs import Inputs
 from lifespec_docs.rules.export import as_json, explained
 
@@ -330,7 +331,7 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    wrong = list(_catalog_faults(english))
+    wrong = [*_catalog_faults(english), *approval.faults(ROOT)]
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:
@@ -437,7 +438,8 @@ def _explain(builds: Sequence[Build]) -> None:
     order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
     for build in builds:
         path = RULES.with_name(EXPLAINED[build.language])
-        _keep(path, as_json(explained(build.doctrees, order)))
+        translated = None if build.language == "en" else CATALOGS
+        _keep(path, as_json(explained(build.doctrees, order, hints(translated))))
     _keep(RULES.with_name(WORDS), as_json(of_reports(CATALOGS)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "of_reports", "words"]
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "hints", "messages", "of_reports", "words"]
 
 CATALOG = "lifespec"
 
@@ -29,23 +29,23 @@ MESSAGES = (
     "should",
     "should not",
     "may",
-    "ours",
+    "lifespec's choice",
     "server",
     "application",
     "rule",
     "lifespec's behaviour",
     "not specified",
     "Not specified by %s",
-    "all five texts",
+    "all five specifications",
     "Source: %s",
-    "In all five texts: %s",
+    "In all five specifications: %s",
     "Not in %s",
     "%s, which follow %s",
     "%s, %s",
     " and ",
     "; ",
-    "the core text of %s",
-    "core text",
+    "the main specification of %s",
+    "main specification",
     "lifespan %s (ASGI)",
     ", ",
     "%s: %s",
@@ -60,11 +60,9 @@ MESSAGES = (
     "Conversation %s",
     "What happens",
     "Outcome",
-    "What the server does",
+    "What Lifespan does",
     "Log",
-    "Source",
-    "Conversation",
-    "Served",
+    "Decided by",
     "served",
     "not served",
     "raises %s",
@@ -85,10 +83,18 @@ MESSAGES = (
     "Keys beside the type",
     "%s, by default %s",
     "Example",
+    "Process and event loop",
+    "The call and its scope",
+    "Startup",
+    "Startup failed",
+    "Lifespan is not supported",
+    "Requests and state",
+    "The application ends early",
+    "Shutdown",
+    "Events in general",
+    "Middleware",
     "%s second",
     "%s seconds",
-    "Each rule names its section. lifespec's behaviour has no level: no specification asks for it.",
-    "A rule's name leads to its page, and “Example” to a program that obeys it.",
     "What is measured",
     "Time",
     "Memory",
@@ -130,6 +136,12 @@ MESSAGES = (
     "Does not end",
     "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
     "Case",
+    "Test suite",
+    "Passed",
+    "Failed",
+    "Skipped",
+    "%s, its own code",
+    "%s with server.py",
     "not yet measured",
     "Server",
     "Serves requests",
@@ -139,6 +151,10 @@ MESSAGES = (
     "no",
     "Rules missed",
     "never calls the application with a lifespan scope",
+    "Since",
+    "Workaround",
+    "Issue",
+    "run on %s",
     "The protocol",
     "The application is called, asked to start, serves, and is asked to stop.",
     "requests",
@@ -162,6 +178,9 @@ MESSAGES = (
     "The process: ends when shutdown is answered",
 )
 
+HINT = "Usual cause and fix"
+HINT_OF_MIDDLEWARE = "Usual cause and fix in middleware"
+
 
 class UnlistedWordError(LookupError):
     """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
@@ -180,6 +199,21 @@ def _of_the_suite() -> Iterator[str]:
     for table in (language.VERBS, language.DOINGS, language.PHRASES):
         yield from (row.says for row in table.values())
     yield from i18n.WORDS
+    yield from (text for found in hints().values() for _, *texts in found for text in texts)
+
+
+def hints(catalogs: Path | None = None) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the hints of each rule: role or "", heading, text; by the catalogs of a language."""
+    known = _of_catalog(catalogs) if catalogs else {}
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for rule_id, rule in cases.rules().items():
+        told = [("", HINT, rule.hint), ("middleware", HINT_OF_MIDDLEWARE, rule.hint_middleware)]
+        found[rule_id] = [
+            (role, known.get(head, head), known.get(text, text))
+            for role, head, text in told
+            if text
+        ]
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -189,9 +223,13 @@ def _translations(path: Path, _modified: int) -> dict[str, str]:
 
 def of_reports(catalogs: Path) -> dict[str, str]:
     """Return the words of the suite's reports, from the catalogs of a language."""
-    path = catalogs / f"{CATALOG}.po"
-    known = _translations(path, path.stat().st_mtime_ns)
+    known = _of_catalog(catalogs)
     return {word: known.get(word, word) for word in i18n.WORDS}
+
+
+def _of_catalog(catalogs: Path) -> dict[str, str]:
+    path = catalogs / f"{CATALOG}.po"
+    return _translations(path, path.stat().st_mtime_ns)
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:
