@@ -1,6 +1,7 @@
 """What servers log, on a page: a row for each server, drawn from the record."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +68,17 @@ def test_the_record_has_each_server(program: str) -> None:
     for each in record["subjects"]:
         assert {*each["runs"]} | {"answers"} == {*record["programs"]}
         assert program in each["runs"]
+
+
+def test_each_log_line_on_the_page_is_logged() -> None:
+    """A line in a heading or a table stands in the record, or in the output of an example."""
+    docs = Path(__file__).parents[3] / "docs"
+    page = (docs / "troubleshooting.md").read_text("utf-8")
+    outputs = re.findall(r"^```{output}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    logged = "\n".join([(docs / "matrix" / "loglines.json").read_text("utf-8"), *outputs])
+    headings = "\n".join(re.findall(r"^##.*", page, re.MULTILINE))
+    lines = re.findall(r"`([^`]+)`", headings) + re.findall(
+        r"^\| `(Wait[^`]+)`", page, re.MULTILINE
+    )
+    assert len(lines) >= 10
+    assert [line for line in lines if line not in logged] == []
