@@ -199,7 +199,7 @@ def test_rules_have_sources() -> None:
     """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
     rules = sources()
     for rule in rules.values():
-        keys = "role", "observable", "unseen", "implies", "says", "source", "wording", "ours"
+        keys = "role stage observable unseen implies says source wording ours".split()
         assert set(rule) <= {*keys}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
