@@ -200,7 +200,7 @@ def test_rules_have_sources() -> None:
     rules = sources()
     for rule in rules.values():
         keys = {"role", "stage", "observable", "unseen", "implies", "says", "source"}
-        assert set(rule) <= keys | {"wording", "ours"}
+        assert set(rule) <= keys | {"wording", "ours", "hint", "hint-middleware"}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
         assert rule["role"] in {"server", "application"}
