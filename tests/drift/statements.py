@@ -1,12 +1,12 @@
-"""False statements, drawn from the pages by kind: does a check of the build notice them?
+"""Makes statements of the pages false, by kind, and counts those that the build notices.
 
     python tests/drift/statements.py [--show]
 
 Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
 taken, by a fixed seed.  (b) A statement is changed in one language alone: the English with the old
 Chinese kept under it, or the Chinese.  (c) Both languages say the same false thing, so that
-nothing differs between them: names, typed facts, senders of events, rule boxes and their approval
-can notice it, and nothing else can.  No page is built: the build's own functions are called.
+nothing differs between them: names, typed facts and the approval of rule boxes can notice it, and
+nothing else can.  No page is built: the build's own functions are called.
 
 The result goes to docs/matrix/drift.json; --show prints what was not noticed.
 """
@@ -103,9 +103,12 @@ def more(match: re.Match[str]) -> str:
 
 NUMBER = r"(?<![\w.#`/:-])\d+(?![\w.:/-]*[\w`]|\.\d)"
 KINDS: dict[str, Change] = {
-    "default": replaced(
-        r"\{fact\}`(?:default|option|seconds) [^`]*`",
-        lambda match: "`False`" if "strict" in match[0] else "7 seconds",
+    "default": both(
+        replaced(
+            r"\{fact\}`(?:default|option|seconds) [^`]*`",
+            lambda match: "`False`" if "strict" in match[0] else "7 seconds",
+        ),
+        replaced(r"(?<=default )\d+(?= s)|\d+(?= s(?:econds)? by default)", more),
     ),
     "order": swapped(two_ways(("before", "after"), ("first", "last"), ("Before", "After"))),
     "negation": both(
@@ -143,7 +146,9 @@ KINDS: dict[str, Change] = {
 }
 CHINESE: dict[str, Change] = {
     "order": replaced("之前|之后", lambda match: {"之前": "之后", "之后": "之前"}[match[0]]),
-    "negation": replaced("不会|没有|不", lambda match: {"不会": "会", "没有": "有"}.get(match[0], "")),
+    "negation": replaced(
+        "不会|没有|不", lambda match: {"不会": "会", "没有": "有"}.get(match[0], "")
+    ),
     "name": KINDS["name"],
     "number": replaced(NUMBER.replace(r"\w", r"A-Za-z0-9_"), more),
     "level": replaced("必须|不得|可以", lambda match: "应" if match[0] == "必须" else "必须"),
@@ -194,9 +199,7 @@ def chinese() -> list[tuple[Statement, str]]:
             kind_ = "rule" if entry.msgid in ruled else "text"
             for kind, change in CHINESE.items():
                 for new in list(change(entry.msgstr))[:1]:
-                    each = Statement(
-                        kind, path.name, entry.linenum or 1, kind_, entry.msgstr, new
-                    )
+                    each = Statement(kind, path.name, entry.linenum or 1, kind_, entry.msgstr, new)
                     found[kind].append(each)
                     english[each] = entry.msgid
     return [(each, english[each]) for each in _sample(found)]
@@ -262,7 +265,9 @@ def measured() -> dict[str, Any]:
             rows["english"].append((each, one_language(each.new, old or "", each.block)))
     for each, english in chinese():
         rows["chinese"].append((each, one_language(english, each.new, each.block)))
-    missed = [[each.kind, f"{each.file}:{each.line}", each.new] for each, by in rows["both"] if not by]
+    missed = [
+        [each.kind, f"{each.file}:{each.line}", each.new] for each, by in rows["both"] if not by
+    ]
     return {name: _counted(found) for name, found in rows.items()} | {"missed": missed}
 
 
