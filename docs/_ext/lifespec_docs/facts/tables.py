@@ -86,7 +86,9 @@ def _decided(outcome: str, translate: Translate) -> Cell:
             elif decided == outcome:
                 events.append(code(what))
     or_ = translate(" or ")
-    parts = [[*said(translate("sent") + " "), *_joined(events, or_)]] if events else []
+    parts = (
+        [[*said(translate("sent") + " "), *_joined(events, f" {or_.strip()} ")]] if events else []
+    )
     by_phase: dict[str, list[str]] = {}
     for what, phases in happened.items():
         when = "" if {*phases} == {*PHASES.values()} else phases[0]
