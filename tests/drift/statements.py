@@ -105,7 +105,7 @@ NUMBER = r"(?<![\w.#`/:-])\d+(?![\w.:/-]*[\w`]|\.\d)"
 KINDS: dict[str, Change] = {
     "default": both(
         replaced(
-            r"\{fact\}`(?:default|option|seconds) [^`]*`",
+            r"(?<!` )\{fact\}`(?:default|option|seconds) [^`]*`",
             lambda match: "`False`" if "strict" in match[0] else "7 seconds",
         ),
         replaced(r"(?<=default )\d+(?= s)|\d+(?= s(?:econds)? by default)", more),
