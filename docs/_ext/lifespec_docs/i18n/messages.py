@@ -36,6 +36,7 @@ MESSAGES = (
     "lifespec's behaviour",
     "not specified",
     "Not specified by %s",
+    "Not specified by any of the five specifications",
     "all five specifications",
     "Source: %s",
     "In all five specifications: %s",

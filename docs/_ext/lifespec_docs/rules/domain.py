@@ -138,7 +138,7 @@ def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]
     if not group:
         yield from citations.source_lines(rule, translate)
     elif group == rule.silent:
-        yield translate("Not specified by %s") % citations.names(group, translate)
+        yield citations.unspecified(rule, translate)
 
 
 class RuleRole(XRefRole):
@@ -311,7 +311,7 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Write the sources and close the box."""
     for line in node["sources"]:
-        writer.body.append(f'<p class="rule-source">{escape(line)}</p>')
+        writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
     writer.body.append("</div>\n")
 
 
