@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "hints", "messages", "of_reports", "words"]
+__all__ = [
+    "CATALOG",
+    "HINT",
+    "MESSAGES",
+    "UnlistedWordError",
+    "hints",
+    "messages",
+    "of_reports",
+    "words",
+]
 
 CATALOG = "lifespec"
 
