@@ -326,4 +326,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 4, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 5, "parallel_read_safe": True}
