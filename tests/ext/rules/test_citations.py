@@ -178,7 +178,7 @@ def test_a_section_is_a_link(tmp_path: Path) -> None:
         ("lifespan.rst?plain=1#L59", "1.0"),
         ("lifespan.rst?plain=1#L89", "2.0"),
         ("Lifespan.pod?plain=1#L191", "0.3"),
-        ("lifespan.rst?plain=1#L29", "“Lifespan startup”"),
+        ("lifespan.rst?plain=1#L29", "Lifespan startup"),
     ]
 
 

@@ -147,9 +147,10 @@ def _sections(sources: Sequence[Source], translate: Translate) -> str:
     texts: dict[str, list[str]] = {}
     for source in sources:
         links = {spec: address(spec, source.text, source.section) for spec in source.specs}
-        section, (first, *others) = f"“{source.section}”", set(links.values())
-        if not others:
-            links, section = {}, linked(section, first)
+        url = ""
+        if len({*links.values()}) == 1:
+            links, url = {}, next(iter(links.values()))
+        section = f"“{linked(source.section, url)}”"
         texts.setdefault(_text(source, links, translate), []).append(section)
     pair, comma = translate("%s, %s"), translate(", ")
     return translate("; ").join(pair % (text, comma.join(parts)) for text, parts in texts.items())
