@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "hints", "messages", "of_reports", "words"]
+__all__ = [
+    "CATALOG",
+    "HINT",
+    "MESSAGES",
+    "UnlistedWordError",
+    "hints",
+    "messages",
+    "of_reports",
+    "words",
+]
 
 CATALOG = "lifespec"
 
@@ -36,6 +45,7 @@ MESSAGES = (
     "lifespec's behaviour",
     "not specified",
     "Not specified by %s",
+    "Not specified by any of the five specifications",
     "all five specifications",
     "Source: %s",
     "In all five specifications: %s",
