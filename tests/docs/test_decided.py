@@ -1,4 +1,4 @@
-"""The pages of decisions and of conversations, held against what was decided, and the tables.
+"""The pages of edge cases and of conversations, held against what was decided, and the tables.
 
 Their programs run here once more: what a page shows is what they print, and what happens
 meanwhile is noted in the server itself.
@@ -151,9 +151,9 @@ def run(page: str, language: str) -> Iterator[runner.Run]:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_runs_is_what_was_decided(language: str) -> None:
     """Every case that was decided is on the page, in both languages, and none besides."""
-    outputs = [done.output for done in run("decisions", language)]
+    outputs = [done.output for done in run("edge-cases", language)]
     found = {}
-    for name, numbers in cases("decisions", "decision").items():
+    for name, numbers in cases("edge-cases", "decision").items():
         facts = facts_of(outputs[number] for number in numbers)
         outcomes, served = facts["outcome"], facts["served"]
         assert (len(outcomes), len(served)) == (1, 1), name
@@ -164,7 +164,7 @@ def test_what_runs_is_what_was_decided(language: str) -> None:
 def test_who_decided_is_what_the_rules_say() -> None:
     """What a text says is laid to it, and what is ours to nobody else."""
     book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml")
-    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "edge-cases.md").read_text(encoding="utf-8")
     found, named = {}, {}
     for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
         options = dict(re.findall(r":(\w+): ?(.*)", lines))
@@ -187,8 +187,8 @@ def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.Monke
         return happened(self, what, *rest)
 
     monkeypatch.setattr(Conversation, "happened", noted)
-    numbers = {n for numbers in cases("decisions", "decision").values() for n in numbers}
-    for number, _ in enumerate(run("decisions", "en")):
+    numbers = {n for numbers in cases("edge-cases", "decision").values() for n in numbers}
+    for number, _ in enumerate(run("edge-cases", "en")):
         if number in numbers:
             met |= here
         here.clear()

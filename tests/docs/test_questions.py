@@ -33,9 +33,9 @@ class Question(NamedTuple):
 
 QUESTIONS = {
     "what happens if my startup raises": Question(
-        "write-application#startup-raises",
+        "quickstart-application#startup-raises",
         ("lifespan.startup.failed", "ERROR"),
-        ("decisions", "declining", "startup"),
+        ("edge-cases", "applications-without-lifespan", "startup"),
         {
             "en": ("What happens if my startup raises?", "startup raises", "exception in startup"),
             "zh-cn": ("启动抛出异常", "启动时抛出异常会怎样？", "启动 异常"),
@@ -44,14 +44,14 @@ QUESTIONS = {
     "how do I test this": Question(
         "test-application#how-to-test",
         ("Lifespan", "httpx", "pytest"),
-        ("suite",),
+        ("check-conformance",),
         {
             "en": ("How do I test this?", "test", "test application", "pytest"),
             "zh-cn": ("如何测试", "测试应用程序", "测试", "pytest"),
         },
     ),
     "how do I share a pool with requests": Question(
-        "write-application#share-a-pool",
+        "quickstart-application#share-a-pool",
         ('scope["state"]["pool"]', "request.state.pool"),
         ("state",),
         {

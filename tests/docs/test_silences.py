@@ -1,4 +1,4 @@
-"""The page of silences: nothing that we decided is missing there, and each entry is whole."""
+"""The page of ambiguities: nothing that we decided is missing there, and each entry is whole."""
 
 import re
 import tomllib
@@ -8,7 +8,7 @@ from published import ROOT
 
 __all__: list[str] = []
 
-PAGE = (ROOT / "docs" / "silences.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "ambiguities.md").read_text(encoding="utf-8")
 RULES = tomllib.loads(
     (ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml").read_text()
 )

@@ -41,9 +41,15 @@ NAMES = ("server", "application", "validate")
 LANGUAGES = ("en", "zh")
 # The pages that tell most of each file; the others follow by their names.
 FIRST = {
-    "server": "decisions conversations server declining startup shutdown state limits scope",
-    "application": "application write-application startup shutdown state compose from-hooks",
-    "validate": "findings validate conversations asgi-2 specs scope write-middleware",
+    "server": (
+        "edge-cases conversations server applications-without-lifespan startup shutdown state "
+        "timeouts scope"
+    ),
+    "application": (
+        "application quickstart-application startup shutdown state mount-applications "
+        "migrate-from-on-event"
+    ),
+    "validate": "rules validate conversations asgi-2 specifications scope write-middleware",
 }
 GENERATOR = ROOT / "tests" / "mutation" / "mutants.py"
 GENERATED = Path(__file__).with_name("generated.py")

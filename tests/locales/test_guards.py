@@ -373,7 +373,7 @@ EVENT = re.compile(r"lifespan\.[\w.]+\b")
 # that is awaited while another comes.
 UNHEARD = re.compile("# a slip of the pen|sent, and nothing happened|lifespan.begin|too_late")
 # `make drift` renames them on every page; these are the pages of the rules.
-RULE_PAGES = ("scope", "startup", "shutdown", "state", "declining")
+RULE_PAGES = ("scope", "startup", "shutdown", "state", "applications-without-lifespan")
 
 
 def renamed(block: runner.Block) -> Iterator[tuple[str, runner.Block]]:

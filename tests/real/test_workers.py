@@ -22,7 +22,7 @@ from lifespec import Lifespan, lifespan_scope
 __all__: list[str] = []
 
 LIMIT = 60.0  # seconds; nothing here takes ten
-PAGE = Path(__file__).parents[2] / "docs" / "workers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "several-workers.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```\n```{output}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 APP = """
 import os

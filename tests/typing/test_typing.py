@@ -15,7 +15,7 @@ import pytest
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "typing.md"
+PAGE = ROOT / "docs" / "share-state.md"
 EXAMPLES = Path(__file__).with_name("examples.py")
 IGNORES = {
     "mypy": re.compile(r"  # type: ignore\[[^]]*\]"),
