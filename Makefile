@@ -75,7 +75,7 @@ release: .venv/complete  ## name the entries that wait for a translation: a rele
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
-matrix: .venv/complete build/matrix/complete  ## put the current servers on trial, record what they do; ten minutes
+matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers drivers amgi pagi; do \
 		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 

@@ -1,4 +1,4 @@
-"""What was seen in a trial, written as one would tell it; for the tests of the phrases."""
+"""What was seen in a case, written as one would tell it; for the tests of the phrases."""
 
 from typing import Any
 

@@ -23,6 +23,7 @@ __all__: list[str] = []
 
 ROOT = Path(__file__).parents[1]
 SRC = Path(cli.__file__).parent
+SELF_CONTAINED = "This file is self-contained: copy it"
 FILES = [name for name in cli.COPY_ME if (SRC / f"{name}.py").exists()]
 LONGEST = 80
 
@@ -73,8 +74,8 @@ def test_bytes_stay_as_they_are(
 
 
 def test_the_files_are_those_that_say_so() -> None:
-    """What calls itself COPY ME can be copied, and nothing else."""
-    marked = {path.stem for path in SRC.glob("*.py") if "COPY ME:" in path.read_text("utf-8")}
+    """A file that calls itself self-contained can be copied, and no other."""
+    marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
     assert marked == set(FILES)
 
 

@@ -161,7 +161,7 @@ def test_only_the_command_needs_what_is_installed_with_the_package() -> None:
 def test_assertions_of_tests_hold_under_optimization(
     tmp_path: Path, claim: str, status: int
 ) -> None:
-    """`python -O -m pytest` fails where a test's assertion does: a trial under -O is one."""
+    """`python -O -m pytest` fails where a test's assertion does: a run under -O is one."""
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    assert {claim}\n")
     command = [sys.executable, "-O", "-m", "pytest", "-c", "pyproject.toml", str(tmp_path)]
     assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == status

@@ -28,6 +28,7 @@ __all__: list[str] = []
 PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent
 COPIED = Path(__file__).with_name("copied")
+SELF_CONTAINED = "This file is self-contained: copy it"
 HERE = [name for name in COPY_ME if (SRC / f"{name}.py").exists()]
 
 Plans = dict[str, dict[str, Any]]
@@ -216,8 +217,8 @@ def test_the_interpreter_has_nothing_of_ours(tmp_path: Path) -> None:
 
 
 def test_every_file_to_copy_is_tried() -> None:
-    """The files that call themselves COPY ME are the ones tried here."""
-    marked = {path.stem for path in SRC.glob("*.py") if "COPY ME:" in path.read_text("utf-8")}
+    """The files that call themselves self-contained are the ones tried here."""
+    marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
     assert marked == set(HERE)
 
 

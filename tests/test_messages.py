@@ -36,7 +36,7 @@ def required(hint: Any) -> Any:
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """Judge as a type-checker would, as far as the types here go."""
+    """Check as a type-checker would, as far as the types here go."""
     hint = required(hint)
     if get_origin(hint) is Literal:
         return value in get_args(hint)
@@ -139,7 +139,7 @@ def test_an_absent_worker_may_be_null(spec: Spec) -> None:
 
 @with_envelope
 def test_a_wrong_value_does_not_fit(spec: Spec) -> None:
-    """The versions are text, is_worker is 0 or 1: our way of judging sees the difference."""
+    """The versions are text, is_worker is 0 or 1: our way of checking sees the difference."""
     for key in get_type_hints(envelope(spec)):
         fresh = offered(spec)
         fresh[spec.envelope][key] = 3.5

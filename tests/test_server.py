@@ -20,7 +20,6 @@ import pytest
 
 from lifespec.server import (
     TABLE,
-    Conversation,
     Lifespan,
     LifespanUnsupported,
     Outcome,
@@ -30,6 +29,7 @@ from lifespec.server import (
     ShutdownTimeout,
     StartupFailed,
     StartupTimeout,
+    StateMachine,
 )
 from lifespec.testing import clock
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
@@ -107,9 +107,9 @@ def test_the_outcome_is_decided_once() -> None:
 def test_what_ends_a_call() -> None:
     """A call is over when it returned or raised; else it is dismissed, and given up only then."""
     for phase, what, follows, *_ in ROWS:
-        over = what in {"returned", "raised"} or (phase, what) == ("dismissed", "expired")
+        over = what in {"returned", "raised"} or (phase, what) == ("cancelling", "expired")
         assert (follows == "ended") == over
-        assert (follows == "dismissed") == (what in {"expired", "cancelled"} and not over)
+        assert (follows == "cancelling") == (what in {"expired", "cancelled"} and not over)
 
 
 # ---- waiting --------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ async def test_timeout_shows_where() -> None:
 async def test_limit_of_a_phase_that_is_over() -> None:
     """A limit that passes as the answer is taken changes nothing."""
     async with Lifespan(correct) as lifespan:
-        lifespan.expired("waiting", 1)
+        lifespan.on_timeout("waiting", 1)
         assert lifespan.phase == "running"
 
 
@@ -515,7 +515,7 @@ class Unspeakable(Exception):
 
 
 async def test_repr_raises() -> None:
-    """An exception or a message whose repr raises is judged as any other."""
+    """An exception or a message whose repr raises is treated as any other."""
     async with Lifespan(says("receive", Unspeakable())) as lifespan:
         assert lifespan.outcome == "unsupported"
     with pytest.raises(StartupFailed) as caught:
@@ -914,17 +914,17 @@ async def test_child_receives_after_the_end() -> None:
 )
 async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
     """What does not belong there is refused, names its rule, and leaves all as it was."""
-    talk = Conversation(correct)
-    talk.offer("lifespan.startup")
+    talk = StateMachine(correct)
+    talk.queue_event("lifespan.startup")
     for step in before:
         if step == "stop":
-            talk.happened("shutdown")
-            talk.offer("lifespan.shutdown")
+            talk.transition("shutdown")
+            talk.queue_event("lifespan.shutdown")
         else:
-            await talk.sent(step)
+            await talk.on_send(step)
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
-        await talk.sent(message)
+        await talk.on_send(message)
     assert caught.value.rule == rule_id
     if rule_id == "events-known":
         sentence = f"The application sent {message!r}"
@@ -1359,7 +1359,7 @@ def test_late_in_a_blocked_loop(last: str) -> None:
 def test_no_clock() -> None:
     """What knows no event loop knows no time."""
     with pytest.raises(NotImplementedError):
-        Conversation(correct).now()
+        StateMachine(correct).now()
 
 
 async def test_wait_ended_waits_for_the_cleaning_up() -> None:
@@ -1400,7 +1400,7 @@ async def test_wait_ended_while_cleaning_up() -> None:
     lifespan = Lifespan(app, startup_timeout=1)
     starting = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(1.5)
-    assert lifespan.phase == "dismissed"
+    assert lifespan.phase == "cancelling"
     await lifespan.wait_ended()
     assert loop.time() == 3
     with pytest.raises(StartupTimeout):

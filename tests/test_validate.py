@@ -1,4 +1,4 @@
-"""The tables: complete, consistent with one another and with rules.toml; the scopes; the judge."""
+"""The tables: complete, consistent with one another and with rules.toml; scopes; the validator."""
 
 import ast
 import asyncio
@@ -151,10 +151,10 @@ def test_a_text(text: str, title: str, envelope: str, optional: tuple[str, ...])
 
 
 def test_what_a_text_leaves_open() -> None:
-    """Each text leaves open those rules of the judge's that are no must of its, and those alone."""
+    """Each text leaves open those rules of the validator that are no must of its, no others."""
     for text, row in SPECS.items():
         found = {
-            rule_id for rule_id in JUDGED if rule_id not in owed(text) and rule_id not in SILENT
+            rule_id for rule_id in CHECKED if rule_id not in owed(text) and rule_id not in SILENT
         }
         absent = {"scope-versions", "scope-worker"} - owed(text)  # there is nothing to look at
         assert row.open == found - absent
@@ -280,7 +280,7 @@ def test_no_such_worker(spec: str, version: str, worker: int) -> None:
         validate.lifespan_scope(f"{spec} {version}", worker=worker)
 
 
-# ---- the judge --------------------------------------------------------------------------------
+# ---- the validator ----------------------------------------------------------------------------
 
 App = Callable[[Any, Any, Any], Any]
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
@@ -312,18 +312,18 @@ def event_of(name: str) -> dict[str, str]:
 
 
 class Talk:
-    """A server and an application that do what they are told, with the judge between them."""
+    """A server and an application that do what they are told, with the validator between them."""
 
     def __init__(self, *happenings: Any, text: str = "asgi 2.0", **more: Any) -> None:
         self.happenings, self.received, self.sent = list(happenings), [], []
         self.refuses: Any = ()
         self.scope = offered(text)
-        self.judge = validator(self.app, **more)
+        self.validated = validator(self.app, **more)
 
     @property
     def rule_ids(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """What was found, as pairs of rule and role: the violations, the remarks."""
-        found = self.judge.violations, self.judge.remarks
+        found = self.validated.violations, self.validated.remarks
         violations, remarks = ([(each.rule, each.role) for each in one] for one in found)
         return violations, remarks
 
@@ -369,7 +369,7 @@ class Talk:
     def run(self, scope: Any = None) -> "Talk":
         """Play it to the end; what is left after the end of the call, a child does."""
         with contextlib.suppress(LookupError, asyncio.CancelledError):
-            run(self.judge(self.scope if scope is None else scope, self.receive, self.send))
+            run(self.validated(self.scope if scope is None else scope, self.receive, self.send))
         for happening in self.happenings:
             run(self.happen(happening))
         return self
@@ -397,7 +397,7 @@ CELLS = [
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(("state", "happening"), CELLS)
 def test_every_cell(state: State, happening: str, text: str) -> None:
-    """The judge finds what the cell says, at the role that did it, and nothing else."""
+    """The validator finds what the cell says, at the role that did it, and nothing else."""
     before = Talk(*WAYS[state], text=text).run()
     after = Talk(*WAYS[state], happening, text=text).run()
     _, rule, remark = TRANSITIONS[state][happening]
@@ -428,7 +428,7 @@ def told(found: list[Violation]) -> list[str]:
 
 def test_a_violation_says_who_what_when_and_which_rule() -> None:
     """A violation has a rule ID and a role, its text is a sentence, and it can be pickled."""
-    (found,) = Talk(*ALL[:3], "return").run().judge.violations
+    (found,) = Talk(*ALL[:3], "return").run().validated.violations
     assert (found.rule, found.role) == ("shutdown-answered", "application")
     assert found.message == "The application returned while shutting down"
     assert str(found) == "The application returned while shutting down [shutdown-answered]"
@@ -450,14 +450,14 @@ MOMENTS: dict[State, str] = {
 @pytest.mark.parametrize(("state", "moment"), list(MOMENTS.items()))
 def test_the_moment(state: State, moment: str) -> None:
     """The sentence says in which state the conversation was."""
-    (found,) = Talk(*WAYS[state], {"type": "x"}).run().judge.violations
+    (found,) = Talk(*WAYS[state], {"type": "x"}).run().validated.violations
     assert found.message == f"The application sent {{'type': 'x'}} {moment}"
 
 
 def test_a_remark_on_an_exception() -> None:
     """Raising where shutdown is to be answered is worth a remark, which shows the exception."""
     talk = Talk(*ALL[:3], "raise").run()
-    assert told(talk.judge.remarks) == [
+    assert told(talk.validated.remarks) == [
         "The application raised LookupError('raised') while shutting down [shutdown-answered]"
     ]
 
@@ -467,7 +467,7 @@ def test_an_exception_that_is_none_of_the_application(error: BaseException) -> N
     """A call that is cancelled or told to exit breaks no rule; the exception goes on as it is."""
     talk = Talk(*ALL[:3], error)
     with pytest.raises(type(error)) as caught:
-        run(talk.judge(talk.scope, talk.receive, talk.send))
+        run(talk.validated(talk.scope, talk.receive, talk.send))
     assert caught.value is error
     assert talk.rule_ids == ([], [])
 
@@ -487,13 +487,13 @@ def test_after_a_cancellation(raises: bool) -> None:
             raise OSError("the pool is gone")
 
     async def serve(*, cancels: bool) -> None:
-        call = asyncio.create_task(talk.judge(talk.scope, talk.receive, talk.send))
+        call = asyncio.create_task(talk.validated(talk.scope, talk.receive, talk.send))
         await asyncio.sleep(0)
         if cancels:
             call.cancel()
         await asyncio.wait([call])
 
-    talk.judge.app = app
+    talk.validated.app = app
     clock.run(serve(cancels=True))
     assert talk.rule_ids == ([], [])
     clock.run(serve(cancels=False))
@@ -501,7 +501,7 @@ def test_after_a_cancellation(raises: bool) -> None:
 
 
 def test_in_no_task() -> None:
-    """The judge may be called where a loop runs, and no task: nobody can have cancelled that."""
+    """The validator may be called where a loop runs, and no task: nobody has cancelled that."""
     talk = Talk(*ALL[:3], "return")
     loop = clock.VirtualLoop()
     loop.call_soon(talk.run)
@@ -520,14 +520,14 @@ def test_nothing_is_changed() -> None:
         await talk.app(scope, receive, send)
 
     talk.happenings.append("return")
-    talk.judge.app = app
-    assert run(talk.judge(talk.scope, talk.receive, talk.send)) is None
+    talk.validated.app = app
+    assert run(talk.validated(talk.scope, talk.receive, talk.send)) is None
     assert (talk.scope, talk.sent) == (offered(), [{**STARTED, "mine": 1}])
     talk = Talk("return")
-    assert run(talk.judge(talk.scope, talk.receive, talk.send)) is talk
+    assert run(talk.validated(talk.scope, talk.receive, talk.send)) is talk
     talk = Talk(error)
     with pytest.raises(OSError) as caught:  # noqa: PT011
-        run(talk.judge(talk.scope, talk.receive, talk.send))
+        run(talk.validated(talk.scope, talk.receive, talk.send))
     assert caught.value is error
 
 
@@ -544,9 +544,9 @@ def test_no_application() -> None:
     """What cannot be called is refused at the door; what returns nothing to await, by Python."""
     with pytest.raises(TypeError, match="app must be callable, got 5"):
         validator(5)  # type: ignore[arg-type]
-    judge = validator(lambda *_: None)  # type: ignore[arg-type, return-value]
+    validated = validator(lambda *_: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="await"):
-        run(judge(offered(), None, None))  # type: ignore[arg-type]
+        run(validated(offered(), None, None))  # type: ignore[arg-type]
 
 
 def test_servers_see_an_application_of_one_callable() -> None:
@@ -558,26 +558,26 @@ def test_raising() -> None:
     """With raises a violation is raised where it is seen, before anybody acts upon it."""
     talk = Talk({"type": "lifespan.ready"}, raises=True)
     with pytest.raises(Violation) as caught:
-        run(talk.judge(talk.scope, talk.receive, talk.send))
-    assert talk.judge.violations == [caught.value]
+        run(talk.validated(talk.scope, talk.receive, talk.send))
+    assert talk.validated.violations == [caught.value]
     assert talk.sent == []
     talk = Talk(*ALL[:3], "return", raises=True)
     with pytest.raises(Violation, match="returned while shutting down"):
-        run(talk.judge(talk.scope, talk.receive, talk.send))
+        run(talk.validated(talk.scope, talk.receive, talk.send))
     talk = Talk(*ALL[:3], {"type": "lifespan.ready"}, raises=True)
     with pytest.raises(Violation):
-        run(talk.judge(talk.scope, talk.receive, talk.send))
-    assert talk.judge.remarks == []  # what was raised here is not the application's own
+        run(talk.validated(talk.scope, talk.receive, talk.send))
+    assert talk.validated.remarks == []  # what was raised here is not the application's own
 
 
 def test_a_lifespan_that_was_broken_off_is_over() -> None:
     """The second of two lifespans is broken off where that raises; it troubles no later one."""
     one = Serving(*ALL[:2], text="amgi 2.0", raises=True).begin()
     with pytest.raises(Violation, match="began another lifespan while running"):
-        Serving(ALL[0], text="amgi 2.0").begin(one.judge)
+        Serving(ALL[0], text="amgi 2.0").begin(one.validated)
     one.call.close()
-    Serving(ALL[0], text="amgi 2.0").begin(one.judge)
-    assert len(one.judge.violations) == 1
+    Serving(ALL[0], text="amgi 2.0").begin(one.validated)
+    assert len(one.validated.violations) == 1
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -674,9 +674,9 @@ NO_STATE = 'scope["state"] must be a mutable mapping, got '
 def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) -> None:
     """Whatever is wrong about a scope is the server's fault."""
     talk = Talk("return").run({"type": "lifespan", **more})
-    assert told(talk.judge.violations) == [f"{sentence} [{rule_id}]"]
-    assert talk.judge.violations[0].role == "server"
-    assert talk.judge.remarks == []
+    assert told(talk.validated.violations) == [f"{sentence} [{rule_id}]"]
+    assert talk.validated.violations[0].role == "server"
+    assert talk.validated.remarks == []
 
 
 @pytest.mark.parametrize(
@@ -694,7 +694,7 @@ def test_scopes_worth_a_remark(more: dict[str, Any], rule_id: str) -> None:
     talk = Talk("return").run({"type": "lifespan", **more})
     assert talk.rule_ids == ([], [(rule_id, "server")])
     if rule_id == "scope-worker":
-        (remark,) = talk.judge.remarks
+        (remark,) = talk.validated.remarks
         assert remark.message == (
             'scope["pagi"] should have both "is_worker" and "worker_num", or neither'
         )
@@ -712,10 +712,10 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
         talk.event = event
         await receive()
 
-    talk.event, talk.judge.app = event, app
-    run(talk.judge(talk.scope, talk.receive, talk.send))
+    talk.event, talk.validated.app = event, app
+    run(talk.validated(talk.scope, talk.receive, talk.send))
     assert talk.rule_ids == ([("startup-sent", "server"), ("shutdown-sent", "server")], [])
-    assert told(talk.judge.violations) == [
+    assert told(talk.validated.violations) == [
         f"The server sent {event!r} before startup was received [startup-sent]",
         f"The server sent {event!r} while starting [shutdown-sent]",
     ]
@@ -768,10 +768,10 @@ def test_a_message_that_is_no_text_is_shown() -> None:
     """The application is told what it sent, and the server that it took it, and when."""
     talk = Talk(STARTUP["type"], {"type": "lifespan.startup.failed", "message": 5}).run()
     shown = "{'message': 5, 'type': 'lifespan.startup.failed'}"
-    assert told(talk.judge.violations) == [
+    assert told(talk.validated.violations) == [
         f"The application sent {shown} while starting [message-is-text]"
     ]
-    assert told(talk.judge.remarks) == [
+    assert told(talk.validated.remarks) == [
         f"The server took {shown} while starting [send-refuses-unknown]"
     ]
 
@@ -780,13 +780,13 @@ def test_a_step_that_is_not_to_be_taken_is_named() -> None:
     """The sentence names the event, whoever sent it."""
     talk = Talk(STARTUP["type"], STARTUP["type"]).run()
     sentence = "The server sent lifespan.startup while starting [startup-sent]"
-    assert told(talk.judge.violations) == [sentence]
+    assert told(talk.validated.violations) == [sentence]
     talk = Talk("raise", SHUTDOWN["type"]).run()
     sentence = "The server sent lifespan.shutdown after the end of the call"
-    assert told(talk.judge.violations) == [f"{sentence} [unsupported-gets-no-events]"]
+    assert told(talk.validated.violations) == [f"{sentence} [unsupported-gets-no-events]"]
     talk = Talk(*ALL[:2], STARTED["type"]).run()
     sentence = "The application sent lifespan.startup.complete while running"
-    assert told(talk.judge.remarks) == [f"{sentence} [startup-answered-once]"]
+    assert told(talk.validated.remarks) == [f"{sentence} [startup-answered-once]"]
 
 
 def test_failures_that_the_text_does_not_have() -> None:
@@ -794,12 +794,12 @@ def test_failures_that_the_text_does_not_have() -> None:
     for box in ({"version": "3.0"}, {"version": "3.0", "spec_version": "1.0"}):
         talk = Talk(STARTUP["type"], "lifespan.startup.failed")
         assert talk.run({"type": "lifespan", "asgi": box}).rule_ids[0] == []
-        (remark,) = told(talk.judge.remarks)
+        (remark,) = told(talk.validated.remarks)
         assert remark.startswith("The application sent lifespan.startup.failed, which lifespan 1.0")
         assert remark.endswith(" does not have, while starting [events-known]")
-        run(talk.judge({"type": "http"}, talk.receive, talk.send))
+        run(talk.validated({"type": "http"}, talk.receive, talk.send))
         odd = refused(ALL[0], FAILED, text="asgi 2.0")
-        assert [each.rule for each in odd.judge.violations] == ["message-is-text"]
+        assert [each.rule for each in odd.validated.violations] == ["message-is-text"]
         odd = Talk(ALL[0], FAILED)
         odd.refuses = [FAILED]
         odd.run({"type": "lifespan", "asgi": box})
@@ -845,8 +845,8 @@ def test_a_refusal_without_a_reason() -> None:
     extra = {**STARTED, "more": 1}
     talk = Talk(STARTUP["type"], extra, STARTED, "return")
     talk.refuses = [extra]
-    assert talk.run().judge.violations == []
-    assert told(talk.judge.remarks) == [
+    assert talk.run().validated.violations == []
+    assert told(talk.validated.remarks) == [
         (
             "The server refused {'more': 1, 'type': 'lifespan.startup.complete'} while starting"
             " [extra-keys-ignored]"
@@ -857,7 +857,7 @@ def test_a_refusal_without_a_reason() -> None:
     assert talk.run().rule_ids[1] == []  # what the server took of what it refused, nobody knows
     talk = Talk("return", STOPPED)
     talk.refuses = [STOPPED]
-    assert told(talk.run().judge.remarks) == [
+    assert told(talk.run().validated.remarks) == [
         (
             "The server refused {'type': 'lifespan.shutdown.complete'} after the end of the call"
             " [send-after-end-does-nothing]"
@@ -882,8 +882,8 @@ def test_what_happens_while_a_message_is_refused() -> None:
             raise OSError
         return talk.sent
 
-    talk.judge.app = app
-    run(talk.judge(talk.scope, talk.receive, send))
+    talk.validated.app = app
+    run(talk.validated(talk.scope, talk.receive, send))
     assert talk.rule_ids == ([], [])
 
 
@@ -927,20 +927,20 @@ class Serving(Talk):
             await self.happen(happening)
         await Forever()
 
-    def begin(self, judge: Any = None, **state: Any) -> "Serving":
+    def begin(self, validated: Any = None, **state: Any) -> "Serving":
         """Call it, and leave it where it waits."""
         self.state = state
-        self.judge = judge or self.judge
-        self.judge.app = self.app
-        self.call = self.judge(self.scope, self.receive, self.send)
+        self.validated = validated or self.validated
+        self.validated.app = self.app
+        self.call = self.validated(self.scope, self.receive, self.send)
         self.call.send(None)
         return self
 
     def request(self, **scope: Any) -> tuple[list[str], list[str]]:
         """Call for a request; return what was found by now."""
         scope = {"type": "http", **scope}
-        run(self.judge(scope, self.receive, self.send))
-        return told(self.judge.violations), told(self.judge.remarks)
+        run(self.validated(scope, self.receive, self.send))
+        return told(self.validated.violations), told(self.validated.remarks)
 
 
 def serving(*happenings: Any, text: str = "asgi 2.0", **state: Any) -> Serving:
@@ -1056,8 +1056,8 @@ def test_requests_at_the_wrong_time(
 def test_requests_after_the_call() -> None:
     """Who refused to start is never served; who declined, left or stopped may be."""
     talk = Talk(ALL[0], "lifespan.startup.failed", "return").run()
-    run(talk.judge({"type": "http"}, talk.receive, talk.send))
-    assert told(talk.judge.violations) == [
+    run(talk.validated({"type": "http"}, talk.receive, talk.send))
+    assert told(talk.validated.violations) == [
         (
             "The server called the application for 'http' after lifespan.startup.failed"
             " [startup-failed-never-serves]"
@@ -1065,7 +1065,7 @@ def test_requests_after_the_call() -> None:
     ]
     for happenings in ((), ALL[:2], ALL):
         talk = Talk(*happenings, "return").run()
-        run(talk.judge({"type": "http"}, talk.receive, talk.send))
+        run(talk.validated({"type": "http"}, talk.receive, talk.send))
         assert talk.rule_ids == ([], [])
 
 
@@ -1076,12 +1076,12 @@ def test_scopes_that_are_none(scope: Any) -> None:
     async def app(*given: Any) -> Any:
         return given
 
-    judge, receive, send = validator(app), Talk().receive, Talk().send
-    given = run(judge(scope, receive, send))
-    assert judge.violations[0].role == "server"
+    validated, receive, send = validator(app), Talk().receive, Talk().send
+    given = run(validated(scope, receive, send))
+    assert validated.violations[0].role == "server"
     assert given[0] is scope
     assert given[1:] == (receive, send)
-    assert told(judge.violations) == [
+    assert told(validated.violations) == [
         f"The server called the application with {scope!r} as its scope [scope-type]"
     ]
 
@@ -1099,7 +1099,7 @@ def test_keys_of_the_state(text: str) -> None:
     found = [("state-keys-text", "application")]
     assert talk.rule_ids == (([], found) if text == "asgi 1.0" else (found, []))
     sentence = "The application put the key 5 into the state while starting [state-keys-text]"
-    assert told(talk.judge.violations + talk.judge.remarks) == [sentence]
+    assert told(talk.validated.violations + talk.validated.remarks) == [sentence]
 
 
 def test_keys_that_come_later() -> None:
@@ -1114,23 +1114,23 @@ def test_keys_that_come_later() -> None:
 def test_two_lifespans_of_one_loop() -> None:
     """Two at a time are told of, and a request is at fault where both say so."""
     one, two = serving(), Serving(ALL[0])
-    two.begin(one.judge)
+    two.begin(one.validated)
     assert one.request(state={})[0] == []
     sentence = "The server began another lifespan while running [once-per-loop]"
-    assert told(one.judge.remarks) == [sentence]
-    one.judge.app = one.app
+    assert told(one.validated.remarks) == [sentence]
+    one.validated.app = one.app
     run(one.happen(SHUTDOWN["type"]))
     assert len(one.request(state={})[0]) == 1
     one.call.close()
-    Serving().begin(one.judge)
-    assert len(one.judge.remarks) == 2
+    Serving().begin(one.validated)
+    assert len(one.validated.remarks) == 2
 
 
 def test_one_lifespan_after_another() -> None:
     """One after another is how servers reload."""
     one = serving()
     one.call.close()
-    Serving(*ALL[:2]).begin(one.judge)
+    Serving(*ALL[:2]).begin(one.validated)
     assert one.request(state={}) == ([], [])
 
 
@@ -1141,20 +1141,20 @@ def test_lifespans_of_several_threads() -> None:
 
     def serve() -> None:
         found.append(one.request())
-        two = Serving(ALL[0]).begin(one.judge)
+        two = Serving(ALL[0]).begin(one.validated)
         found.append(two.request())
 
     thread = Thread(target=serve)
     thread.start()
     thread.join()
     assert found[0] == ([], [])
-    assert [violation.rule for violation in one.judge.violations] == ["wait-for-startup"]
+    assert [violation.rule for violation in one.validated.violations] == ["wait-for-startup"]
     assert one.request(state={})[1] == []
 
 
 def test_a_long_text_is_cut() -> None:
     """A text of more than 80 characters is shown with its middle left out."""
-    found = Talk(ALL[0], {"type": "x" * 100}).run().judge.violations[0].message
+    found = Talk(ALL[0], {"type": "x" * 100}).run().validated.violations[0].message
     shown = found.removeprefix("The application sent {'type': ").removesuffix("} while starting")
     assert len(shown) == 80
     assert "x...x" in shown
@@ -1167,9 +1167,9 @@ def test_what_has_no_repr() -> None:
         def __repr__(self) -> str:
             raise ValueError
 
-    (found, _) = Talk(ALL[0], {"type": Odd()}).run().judge.violations * 2
+    (found, _) = Talk(ALL[0], {"type": Odd()}).run().validated.violations * 2
     assert "<Odd instance at 0x" in str(found)
-    (found,) = Talk(ALL[0], {"type": 10**5000}).run().judge.violations
+    (found,) = Talk(ALL[0], {"type": 10**5000}).run().validated.violations
     # Python 3.14 says of a number too long to be written what it is, as of what has no repr
     assert re.search("sent (<dict object|{'type': <int instance .*) at 0x", str(found))
 
@@ -1213,15 +1213,15 @@ def typeless(text: str) -> Talk:
 def doubled(text: str) -> Talk:
     """Begin a second lifespan beside the first."""
     one = serving(text=text)
-    Serving(ALL[0], text=text).begin(one.judge)
+    Serving(ALL[0], text=text).begin(one.validated)
     return one
 
 
 FAILED = {"type": "lifespan.startup.failed", "message": 5}
 UNKNOWN = {"type": "lifespan.ready"}
-# For each rule that the judge knows a conversation that breaks it, and no other way to do so is
+# For each rule that the validator knows a conversation that breaks it, and no other way to do so is
 # forbidden by a text that does not forbid this one.
-JUDGED: dict[str, Callable[[str], Talk]] = {
+CHECKED: dict[str, Callable[[str], Talk]] = {
     "scope-type": typeless,
     "scope-versions": lambda text: offering(text, **{SPECS[text].envelope or "x": 5}),
     "scope-state": lambda text: offering(text, state=5),
@@ -1269,7 +1269,7 @@ def owed(text: str) -> set[str]:
     }
 
 
-def test_every_rule_that_the_judge_knows_is_tried() -> None:
+def test_every_rule_that_the_validator_knows_is_tried() -> None:
     """The rules below are those that its code names."""
     tree = ast.parse(Path(validate.__file__).read_text())
     names = {
@@ -1278,15 +1278,17 @@ def test_every_rule_that_the_judge_knows_is_tried() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for rule_id in re.findall(r"[a-z]+(?:-[a-z]+)+", node.value)
     }
-    assert names & set(sources()) == set(JUDGED)
+    assert names & set(sources()) == set(CHECKED)
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("rule_id", JUDGED)
-def test_the_judge_goes_by_the_levels_of_the_texts(rule_id: str, text: str) -> None:
+@pytest.mark.parametrize("rule_id", CHECKED)
+def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, text: str) -> None:
     """What a text demands is a violation; what it recommends, or is only ours, is a remark."""
-    judge = JUDGED[rule_id](text).judge
-    violated, remarked = ({each.rule for each in one} for one in (judge.violations, judge.remarks))
+    validated = CHECKED[rule_id](text).validated
+    violated, remarked = (
+        {each.rule for each in one} for one in (validated.violations, validated.remarks)
+    )
     assert (rule_id in violated) is (rule_id in owed(text))
     assert rule_id not in violated & remarked
     rule = sources()[rule_id]

@@ -1,4 +1,4 @@
-"""The application's half of the lifespan protocol.  COPY ME: an application needs this file alone.
+"""The lifespan protocol for an application: run an async context manager at startup and shutdown.
 
     @contextlib.asynccontextmanager
     async def lifespan(app):
@@ -7,19 +7,20 @@
 
     app = with_lifespan(app, lifespan)
 
-Theory of operation.  A context manager says all that an application has to say: what comes
-before `yield` is startup, what comes after it is shutdown, and what it yields is the state of
-the requests.  `with_lifespan` says it in the protocol's words, in one task from start to end.
-It knows no server.  The context is made anew for every lifespan, so that the same application
-can start in two event loops.
+The code before `yield` is startup, the code after it is shutdown, and the mapping that it yields
+is the state of the requests.  Both run in one task.  The context manager is created anew for every
+lifespan, so the same application can start in two event loops.
 
-An exception on the way up is startup.failed and on the way down shutdown.failed, each with the
-exception's text; then it goes on, so that the server can show its traceback.  That includes a
-CancelledError of something that the context awaited: without an answer, servers take it for an
-application without lifespan support and serve it.  A cancellation of the application's own task
-comes from the server and is not answered.  An exception in between was not asked for: nothing is
-sent, the application has crashed.  A word in [brackets] is the rule of the specification that the
-line obeys.
+If the context manager raises at startup or shutdown, `with_lifespan` sends lifespan.startup.failed
+or lifespan.shutdown.failed with the exception's message, and raises the exception again, so that
+the server can log its traceback.  It does so for a CancelledError, too, if something that the
+context manager awaited raised it: without an answer, servers conclude that the application does
+not support lifespan, and serve it.  If the server cancels the application's own task, nothing is
+sent.  Nothing is sent either if the context manager raises between startup and shutdown.
+
+A name in [brackets] is the ID of the rule that the line implements.
+
+This file is self-contained: copy it into your project.
 """
 
 import asyncio
@@ -39,11 +40,11 @@ Context = AbstractAsyncContextManager[Mapping[str, Any] | None]
 
 
 def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
-    """Return an application that enters `lifespan(app)` at startup, and is `app` for requests.
+    """Return `app` with a lifespan: enter `lifespan(app)` at startup, leave it at shutdown.
 
     `lifespan` has the shape of Starlette's and FastAPI's: it takes the application and returns
     an async context manager, which can yield a mapping, the state of the requests.  Raises
-    TypeError where one of the two cannot be called so.
+    TypeError if one of the two cannot be called so.
     """
     if not _takes(3, app):
         raise TypeError(
@@ -59,41 +60,43 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
     async def application(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
-        await _live(lambda: lifespan(app), scope, receive, send)
+        await _run_lifespan(lambda: lifespan(app), scope, receive, send)
         return None
 
     return application
 
 
 def _takes(count: int, function: object) -> bool:
-    """Tell whether this can be called with so many arguments, as far as is known."""
+    """Tell whether a function takes `count` arguments; True if it has no signature."""
     if not callable(function):
         return False
     try:
         inspect.signature(function).bind(*range(count))
     except TypeError:
         return False
-    except ValueError:  # it has no signature, as some that are written in C
+    except ValueError:  # some functions that are written in C have no signature
         return True
     return True
 
 
-async def _live(context: Callable[[], Context], scope: Any, receive: Receive, send: Send) -> None:
+async def _run_lifespan(
+    context: Callable[[], Context], scope: Any, receive: Receive, send: Send
+) -> None:
     await receive_event("lifespan.startup", receive)
-    asked: str | None = "startup"
+    pending: str | None = "startup"  # the stage that is not answered yet
     try:
         async with context() as state:
             if state is not None:
                 _share(state, scope)
             await send({"type": "lifespan.startup.complete"})  # [startup-answered-when-done]
-            asked = None
+            pending = None
             await receive_event("lifespan.shutdown", receive)
-            asked = "shutdown"
-        if asked != "shutdown":
-            raise RuntimeError("the context ended before shutdown")  # noqa: TRY301  it swallowed one
+            pending = "shutdown"
+        if pending != "shutdown":  # the context swallowed an exception
+            raise RuntimeError("the context ended before shutdown")  # noqa: TRY301
     except BaseException as error:
-        if asked and not _was_cancelled(error):  # [failed-to-prevent-start]
-            await send({"type": f"lifespan.{asked}.failed", "message": failure_message(error)})
+        if pending and not _was_cancelled(error):  # [failed-to-prevent-start]
+            await send({"type": f"lifespan.{pending}.failed", "message": failure_message(error)})
         raise
     await send({"type": "lifespan.shutdown.complete"})  # [shutdown-answered]
 
@@ -106,9 +109,9 @@ async def receive_event(expected: str, receive: Receive) -> None:
 
 
 def _was_cancelled(error: BaseException) -> bool:
-    """Tell whether this task was ended from outside: cancelled, or its coroutine closed.
+    """Tell whether this task was cancelled, or its coroutine closed.
 
-    A CancelledError alone does not say so: a task that the context awaited raises one, too.
+    A CancelledError is not enough: a task that the context manager awaited can raise one, too.
     """
     trio: Any = sys.modules.get("trio")
     if isinstance(error, GeneratorExit) or (trio and _only(error, trio.Cancelled)):
@@ -117,7 +120,7 @@ def _was_cancelled(error: BaseException) -> bool:
         return False
     try:
         task = asyncio.current_task()
-    except RuntimeError:  # another library runs the event loop
+    except RuntimeError:  # the event loop is not asyncio's
         return False
     return task is not None and task.cancelling() > 0
 
@@ -127,7 +130,7 @@ def _only(error: BaseException, kind: type[BaseException]) -> bool:
 
 
 def failure_message(error: BaseException) -> str:
-    """Return what a failed event says of an exception, also if its own text cannot be had."""
+    """Return the message of a failed event for an exception, even if its `str()` raises."""
     try:
         return str(error) or repr(error)
     except Exception:

@@ -210,6 +210,6 @@ def _add_cases(parser: Parser) -> None:
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "copy": ("print a file to take into your own project", _add_copy),
     "explain": ("show a rule: whose it is, what it says, and which text says so", _add_explain),
-    "check": ("put an application, middleware or a server on trial", _add_check),
+    "check": ("check an application, middleware or a server", _add_check),
     "cases": ("list the conversations of the suite", _add_cases),
 }

@@ -1,9 +1,8 @@
-"""Several lifespans as one: what an application needs that has others mounted in it.
+"""Combine the lifespans of several applications, for an application that mounts others.
 
-Each part lives under a `Lifespan` of its own, so in one task from start to end, on the library
-that runs the event loop, asyncio or trio.  Parts are started in order and stopped in reverse; if
-one fails to start, those before it are stopped.  The state is one namespace: each part sees what
-it has set itself, requests see it all.
+A `Lifespan` runs each part in one task, on asyncio or trio.  The parts start in order and stop in
+reverse order.  If one fails to start, those before it are stopped.  They share one state: a part
+sees the keys that it has set itself, a request sees all keys.
 """
 
 import asyncio
@@ -27,12 +26,12 @@ Parts = tuple[Application, ...]
 
 
 def combine_lifespans(app: Application, *others: Application) -> Application:
-    """Return `app` with the lifespans of the others joined to its own.
+    """Return `app` with the lifespans of the others added to its own.
 
-    They start in order and stop in reverse.  Every scope but lifespan goes to `app`.  A part
-    without lifespan support does not matter to the rest.  Startup fails if a part raises after it
-    has received lifespan.startup, or if two of them set the same key of the state; shutdown fails
-    if a part raises instead of answering it.  Runs on asyncio and on trio.
+    They start in order and stop in reverse order.  Every scope except lifespan goes to `app`.
+    Parts without lifespan support are skipped.  Startup fails if a part raises after it has
+    received lifespan.startup, or if two parts set the same key of the state.  Shutdown fails if a
+    part raises instead of answering it.  Runs on asyncio and on trio.
 
     Raises TypeError if one of them cannot be called.
     """
@@ -46,21 +45,20 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
     async def combined(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
-        await _live(parts, scope, receive, send)
+        await _run_lifespans(parts, scope, receive, send)
         return None
 
     return combined
 
 
-async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
+async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
     await receive_event("lifespan.startup", receive)
     failures: list[str] = []
     lifespans: list[_Part] = []
-    kind: type[_Part] | None = None
     try:
-        kind = _part_class()
+        part_class = _part_class()
         async with AsyncExitStack() as stack:
-            for lifespan in _lifespans(kind, parts, scope):
+            for lifespan in _make_lifespans(part_class, parts, scope):
                 lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
             await send({"type": "lifespan.startup.complete"})
@@ -69,10 +67,9 @@ async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
         await send({"type": "lifespan.startup.failed", "message": failure.message})
         raise
     except BaseException as error:
-        if kind and isinstance(error, kind.cancelled):  # the server takes no answer any more
-            for lifespan in lifespans:
-                if lifespan.outcome == "failed":
-                    log.error(lifespan.sentence)
+        for lifespan in lifespans:  # once cancelled, the server ignores answers: log failures here
+            if lifespan.outcome == "failed" and isinstance(error, lifespan.cancel_errors):
+                log.error(lifespan.sentence)
         raise
     if failures:
         await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
@@ -80,7 +77,7 @@ async def _live(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-def _lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
+def _make_lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
         if "state" not in scope:
@@ -107,13 +104,13 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
 
 
 class _Part(server.Lifespan):
-    """One of several: the whole reports its failures, and has the server's grace."""
+    """Run one part; the combined application reports its failures, under the server's grace."""
 
     received_startup = False
     crashed_at_shutdown = False
 
     def raise_for_startup(self) -> None:
-        """Raise StartupFailed if the whole must not be served, though this part alone would be."""
+        """Raise StartupFailed for what fails in a combined application and not in a part alone."""
         if isinstance(self.state, _Share) and self.state.conflict:
             raise StartupFailed(self.state.conflict, self.state.conflict)
         if self.supported is False and self.error and self.received_startup:
@@ -122,21 +119,23 @@ class _Part(server.Lifespan):
             )
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
 
-    async def _receive(self) -> dict[str, str]:
-        event = await super()._receive()
+    async def on_receive(self) -> dict[str, str]:
+        event = await super().on_receive()
         self.received_startup = True
         return event
 
-    def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
-        if what == "cancelled" and self.phase in ("waiting", "stopping"):
-            self.grace = None  # it is the whole that was cancelled
-        if what == "raised" and self.phase == "stopping":
+    def transition(
+        self, trigger: str, detail: str = "", error: BaseException | None = None
+    ) -> bool:
+        if trigger == "cancelled" and self.phase in ("waiting", "stopping"):
+            self.grace = None  # the combined application was cancelled: its server has a grace
+        if trigger == "raised" and self.phase == "stopping":
             self.crashed_at_shutdown = True
-        return super().happened(what, detail, error)
+        return super().transition(trigger, detail, error)
 
-    def note(self, level: int, sentence: str, error: BaseException | None) -> None:
-        failed = self.phase == "answered" and error is None
-        super().note(DEBUG if failed else level, sentence, error)
+    def report(self, level: int, sentence: str, error: BaseException | None) -> None:
+        failed = self.phase == "answered" and error is None  # the combined answer says so
+        super().report(DEBUG if failed else level, sentence, error)
 
 
 def _part_class() -> type[_Part]:
@@ -163,7 +162,7 @@ def _trio_part_class() -> type[_Part]:
 
 
 class _Share(dict[str, Any]):
-    """One part's view of the state: what it sets is set in the whole."""
+    """Hold one part's keys of the state, and set each in the shared state, too."""
 
     def __init__(self, name: str, whole: MutableMapping[str, Any], owners: dict[str, str]) -> None:
         super().__init__()
@@ -191,7 +190,7 @@ class _Share(dict[str, Any]):
         self.update(other)
         return self
 
-    # dict's own would pass the two methods above by
+    # dict's own methods would not call __setitem__ and __delitem__
     clear = MutableMapping.clear
     pop = MutableMapping.pop
     setdefault = MutableMapping.setdefault

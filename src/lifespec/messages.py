@@ -1,4 +1,4 @@
-"""The lifespan protocol as types.  COPY ME: what a type-checker has to know of the protocol.
+"""Types for the lifespan protocol: its events, its scopes, and the application.
 
     async def app(scope: LifespanScope, receive: Receive, send: Send) -> None:
         await receive()
@@ -6,15 +6,16 @@
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 
-Theory of operation.  Each event and each scope is a TypedDict, so at run time a plain dict.
-A key that the texts call optional is NotRequired: who reads it asks first, or names a default.
-A checker tells the events apart by their literal `type`, and the scopes, as they are final, by
-`"asgi" in scope`; the texts allow further keys all the same.
+Each event and each scope is a TypedDict, and a plain dict at run time.  An optional key is
+NotRequired: use `in` or `get` to read it.  A type checker narrows events by their literal `type`,
+and scopes by `"asgi" in scope`, because the classes are final.  The specifications allow further
+keys.
 
-A scope that has state is generic in it: ASGILifespanScope[AppState], where AppState is a
-TypedDict of the application's own; without one the state is a dict[str, Any].  The scope of a
-request, which is no part of this protocol, inherits from RequestScope[AppState] the one key
-that is.
+A scope with state is generic in the type of the state: ASGILifespanScope[AppState], where AppState
+is a TypedDict of yours.  Without one the state is a dict[str, Any].  Derive the scope of a request
+from RequestScope[AppState] to give it the state.
+
+This file is self-contained: copy it into your project.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -64,7 +65,7 @@ class LifespanStartupCompleteEvent(TypedDict):
 
 
 class LifespanStartupFailedEvent(TypedDict):
-    """The application has not started; a message that is missing is the empty text."""
+    """The application has not started; `message` defaults to the empty string."""
 
     type: Literal["lifespan.startup.failed"]
     message: NotRequired[str]
@@ -83,7 +84,7 @@ class LifespanShutdownCompleteEvent(TypedDict):
 
 
 class LifespanShutdownFailedEvent(TypedDict):
-    """The application has not shut down cleanly; a message that is missing is the empty text."""
+    """The application has not shut down cleanly; `message` defaults to the empty string."""
 
     type: Literal["lifespan.shutdown.failed"]
     message: NotRequired[str]
@@ -91,13 +92,13 @@ class LifespanShutdownFailedEvent(TypedDict):
 
 @final
 class ASGI1LifespanScope(TypedDict):
-    """Lifespan 1.0 (ASGI): nothing but the type.  It has no failed events either."""
+    """Lifespan 1.0 (ASGI): the type alone.  This version has no failed events either."""
 
     type: Literal["lifespan"]
 
 
 class ASGIVersions(TypedDict):
-    """The version of ASGI, and that of lifespan: 1.0 where it is missing."""
+    """The version of ASGI, and that of lifespan, which defaults to 1.0."""
 
     version: Literal["2.0", "3.0"]
     spec_version: NotRequired[Literal["1.0", "2.0"]]
@@ -113,7 +114,7 @@ class ASGILifespanScope(TypedDict, Generic[State]):
 
 
 class AMGIVersions(TypedDict):
-    """The version of AMGI, twice."""
+    """The version of AMGI; both keys have the same value."""
 
     version: Literal["1.0", "2.0"]
     spec_version: Literal["1.0", "2.0"]
@@ -129,9 +130,9 @@ class AMGILifespanScope(TypedDict, Generic[State]):
 
 
 class PAGIVersions(TypedDict):
-    """The version of PAGI, and that of lifespan: the same where it is missing; the worker.
+    """The version of PAGI, that of lifespan, which defaults to the same, and the worker.
 
-    `is_worker` is 1 in a worker process, and `worker_num` its number from 1 on.
+    `is_worker` is 1 in a worker process, and `worker_num` is its number, counted from 1.
     """
 
     version: str
@@ -150,7 +151,7 @@ class PAGILifespanScope(TypedDict, Generic[State]):
 
 
 class RequestScope(TypedDict, Generic[State]):
-    """What the scope of each request has from its lifespan: a shallow copy of the state."""
+    """The state in the scope of a request: a shallow copy of the state of the lifespan."""
 
     state: NotRequired[State]
 

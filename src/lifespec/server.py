@@ -1,22 +1,28 @@
-"""The server's half of the lifespan protocol.  COPY ME: a server needs this file alone.
+"""The lifespan protocol for a server: start an application, share its state, stop it.
 
     async with Lifespan(app) as lifespan:
         ...  # serve; give each request lifespan.with_state(scope)
 
-Theory of operation.  `Conversation` knows what happened, and by TABLE what follows; it knows
-no event loop.  `Lifespan`, below the line, is the conversation on asyncio: it runs the
-application in one task of its own, tells what happens there, and decides nothing.
+A loop of forty lines can send startup and shutdown.  This file also handles what goes wrong: an
+application without lifespan support, one that fails, crashes, returns early, answers twice or too
+late, swallows its cancellation, or never ends; a server that is cancelled while it waits; Ctrl-C.
+Each case has one outcome, one log record and one exception, all set in TABLE.
 
-    waiting     startup was offered and is not answered
-    running     lifespan.startup.complete was taken
-    stopping    shutdown was offered and is not answered
-    answered    the application's last word was taken; its call still runs
-    dismissed   the call was cancelled; what the application still says counts for nothing
-    ended       the call is over, or was given up
+`StateMachine` applies TABLE.  It knows no event loop.  `Lifespan`, below the line "cut here", runs
+the application in a task of its own on asyncio, and reports to the state machine what happens.
 
-The first fact that decides the outcome latches it.  This file names no specification (all share one
-conduct), installs no signal handler and closes no connection: those are the server's part.  A
-word in [brackets] is the rule of the specification that the line obeys.
+    waiting     startup was sent and is not answered
+    running     the application answered lifespan.startup.complete
+    stopping    shutdown was sent and is not answered
+    answered    the application gave its final answer and has not ended yet
+    cancelling  the application's task was cancelled; what it still sends is ignored
+    ended       the application has ended, or `Lifespan` stopped waiting for it
+
+The first transition that has an outcome sets it for good.  This file treats all specifications
+alike, installs no signal handler and closes no connection.  A name in [brackets] is the ID of the
+rule that the line implements.
+
+This file is self-contained: copy it into your project.
 """
 
 import asyncio
@@ -36,7 +42,7 @@ __all__ = [
     "StartupTimeout",
 ]
 
-Phase = Literal["waiting", "running", "stopping", "answered", "dismissed", "ended"]
+Phase = Literal["waiting", "running", "stopping", "answered", "cancelling", "ended"]
 Outcome = Literal[
     "complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"
 ]
@@ -50,7 +56,7 @@ else:  # a checker knows defaults on every Python, so that Lifespan(app) needs n
     State = typing_extensions.TypeVar("State", bound=Mapping[str, Any], default=dict[str, Any])
 
     class WithState(dict[str, Any], Generic[State]):
-        """What with_state returns is a plain dict; of its "state" a checker knows the type."""
+        """Give "state" its type; at run time `with_state` returns a plain dict."""
 
         @overload
         def __getitem__(self, key: Literal["state"], /) -> State: ...
@@ -61,14 +67,14 @@ else:  # a checker knows defaults on every Python, so that Lifespan(app) needs n
 
 HINT = "The call itself raised. For a double-callable application use double_to_single_callable."
 TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
-    # phase, and what happens: the phase that follows, what it decides, log level, log sentence
+    # phase, then trigger: next phase, outcome, log level, log message after "The application"
     "waiting": {
         "lifespan.startup.complete": ("running", None, 0, ""),
         "lifespan.startup.failed": ("answered", "failed", ERROR, "failed to start"),
         "returned": ("ended", "unsupported", INFO, "does not support lifespan: it returned"),
         "raised": ("ended", "unsupported", INFO, "does not support lifespan"),
-        "expired": ("dismissed", "timed_out", ERROR, "did not answer startup"),
-        "cancelled": ("dismissed", "cancelled", 0, ""),
+        "expired": ("cancelling", "timed_out", ERROR, "did not answer startup"),
+        "cancelled": ("cancelling", "cancelled", 0, ""),
     },
     "running": {
         "shutdown": ("stopping", None, 0, ""),
@@ -80,29 +86,31 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
         "lifespan.shutdown.failed": ("answered", "failed", ERROR, "failed to shut down"),
         "returned": ("ended", "returned", WARNING, "returned before it answered shutdown"),
         "raised": ("ended", "crashed", ERROR, "crashed before it answered shutdown"),
-        "expired": ("dismissed", "timed_out", ERROR, "did not answer shutdown"),
-        "cancelled": ("dismissed", "cancelled", 0, ""),
+        "expired": ("cancelling", "timed_out", ERROR, "did not answer shutdown"),
+        "cancelled": ("cancelling", "cancelled", 0, ""),
     },
     "answered": {
         "returned": ("ended", None, 0, ""),
         "raised": ("ended", None, ERROR, "raised after its final answer"),
-        "expired": ("dismissed", None, 0, ""),
-        "cancelled": ("dismissed", None, 0, ""),
+        "expired": ("cancelling", None, 0, ""),
+        "cancelled": ("cancelling", None, 0, ""),
     },
-    "dismissed": {
+    "cancelling": {
         "returned": ("ended", None, 0, ""),
         "raised": ("ended", None, ERROR, "raised when it was cancelled"),
         "expired": ("ended", None, ERROR, "was cancelled and did not stop"),
     },
     "ended": {"raised": ("ended", None, ERROR, "raised after the server stopped waiting")},
 }
-# what an application may send, and whether that is a failure
-ANSWERS = {what: what.endswith("failed") for row in TABLE.values() for what in row if "." in what}
+# event types that an application may send: True for a failure
+ANSWERS = {
+    type_: type_.endswith("failed") for row in TABLE.values() for type_ in row if "." in type_
+}
 log = logging.getLogger(__name__)
 
 
 class LifespanFailed(Exception):
-    """`str()` is a sentence for the log, `message` exactly the application's text."""
+    """Carry a sentence for the log as `str()`, and the application's own text as `message`."""
 
     def __init__(self, sentence: str, message: str = "") -> None:
         super().__init__(sentence)
@@ -110,27 +118,30 @@ class LifespanFailed(Exception):
 
 
 class StartupFailed(LifespanFailed):
-    """The application is not to be served."""
+    """The application must not be served."""
 
 
 class LifespanUnsupported(StartupFailed):
-    """The application has no lifespan support, and `strict` asked for it."""
+    """The application does not support lifespan, and `strict` is set."""
 
 
 class StartupTimeout(StartupFailed, TimeoutError):
-    """Startup was not answered in time; the cause shows where the application was."""
+    """Startup was not answered in time; `__cause__` shows where the application was."""
 
 
 class ShutdownFailed(LifespanFailed):
-    """The application did not shut down cleanly; the server ends all the same."""
+    """The application did not shut down cleanly; the server should still exit."""
 
 
 class ShutdownTimeout(ShutdownFailed, TimeoutError):
-    """Shutdown was not answered in time; the cause shows where the application was."""
+    """Shutdown was not answered in time; `__cause__` shows where the application was."""
 
 
 class ProtocolError(Exception):
-    """The application sent what does not belong there; `rule` names the rule."""
+    """The application sent an event that is unknown, malformed or out of order.
+
+    `send` raises it in the application.  `rule` is the ID of the rule that was broken.
+    """
 
     def __init__(self, sentence: str, rule: str) -> None:
         super().__init__(sentence, rule)
@@ -140,13 +151,17 @@ class ProtocolError(Exception):
         return "{} [{}]".format(*self.args)
 
 
-class Conversation(Generic[State]):
-    """One lifespan: what happened so far, and what follows from it."""
+class StateMachine(Generic[State]):
+    """Apply TABLE to one lifespan, without an event loop.
 
-    sentence = ""
+    A subclass runs the application.  It calls `on_…` methods, and overrides `now` and
+    `on_phase_change`.
+    """
+
+    sentence = ""  # of the first log record
     has_answered = False
-    raised: BaseException | None = None
-    unfit: TypeError | None = None
+    raised: BaseException | None = None  # by the application
+    invalid_return: TypeError | None = None  # the call returned no awaitable
 
     def __init__(
         self,
@@ -166,35 +181,37 @@ class Conversation(Generic[State]):
         elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
             raise ValueError(f"scope must have the type 'lifespan' and no state yet, got {scope!r}")
         else:
-            scope = {key: {**of} if isinstance(of, Mapping) else of for key, of in scope.items()}
-        self.application, self.grace, self.strict = app, seconds(grace), strict
-        self.startup_timeout = seconds(startup_timeout)
-        self.shutdown_timeout = seconds(shutdown_timeout)
+            scope = {k: {**v} if isinstance(v, Mapping) else v for k, v in scope.items()}
+        self.application, self.grace, self.strict = app, parse_timeout(grace), strict
+        self.startup_timeout = parse_timeout(startup_timeout)
+        self.shutdown_timeout = parse_timeout(shutdown_timeout)
         self.scope: dict[str, Any] = scope
         self.state: State | None = scope.get("state")
         self.phase: Phase = "waiting"
         self.outcome: Outcome | None = None
         self.inbox: list[dict[str, str]] = []
-        self.asked = self.message = ""
-        self.idle = self.receiver_ended = False
-        self.limit: tuple[Phase, float, float] | None = None  # phase, deadline, seconds
+        self.last_event = ""  # the type of the event that was sent last
+        self.message = ""  # of the last *.failed event
+        self.receiving = False  # the application waits for an event that was not sent yet
+        self.receiver_cancelled = False
+        self.deadline: tuple[Phase, float, float] | None = None  # phase, time, timeout in seconds
 
     def __repr__(self) -> str:
         outcome = f", outcome {self.outcome}" if self.outcome else ""
-        return f"<{type(self).__name__} of {shown(self.application)}: {self.phase}{outcome}>"
+        return f"<{type(self).__name__} of {safe_repr(self.application)}: {self.phase}{outcome}>"
 
     @property
     def supported(self) -> bool | None:
-        """False where the application has no lifespan support, None until that is known."""
+        """Tell whether the application supports lifespan; None until that is known."""
         return False if self.outcome == "unsupported" else self.has_answered or None
 
     @property
     def error(self) -> BaseException | None:
-        """The exception that the application raised at startup or crashed with, or None."""
+        """Return what the application raised at startup or crashed with, or None."""
         return self.raised if self.outcome in ("unsupported", "crashed") else None
 
     async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
-        """Call the application with a request; its scope gets a shallow copy of the state."""
+        """Call the application with a request scope and a shallow copy of the state."""
         if scope["type"] == "lifespan":
             raise RuntimeError(
                 "this application is running already and takes requests only; give the application"
@@ -203,150 +220,160 @@ class Conversation(Generic[State]):
         return await self.application(self.with_state(scope), receive, send)
 
     def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
-        """Return a new scope whose state is a shallow copy of the live one."""
-        if not self.asked:
+        """Return a copy of a request scope, with a shallow copy of the state."""
+        if not self.last_event:
             raise RuntimeError("call startup() before with_state()")
         state: Any = self.state
         if state is None:
             return WithState(scope)
         return WithState(scope, state=state.copy())  # [state-shallow-copy]
 
-    def offer(self, event: str) -> None:
-        """Put an event before the application."""
-        self.asked = event
+    def queue_event(self, event: str) -> None:
+        """Queue an event for the application."""
+        self.last_event = event
         self.inbox.append({"type": event})  # [startup-sent] [shutdown-sent]
 
-    async def sent(self, message: object) -> None:
-        """Take what the application sent, or raise ProtocolError."""
-        if self.limit:
-            self.expire_if_late()
-        if self.phase in {"dismissed", "ended"}:
+    async def on_send(self, message: object) -> None:
+        """Apply an answer of the application, or raise ProtocolError."""
+        if self.deadline:
+            self.check_deadline()
+        if self.phase in {"cancelling", "ended"}:
             return  # [send-after-end-does-nothing]
         event = message if isinstance(message, dict) else {}
-        kind: Any = event.get("type")
-        failed = ANSWERS.get(kind) if isinstance(kind, str) else None
+        type_: Any = event.get("type")
+        failed = ANSWERS.get(type_) if isinstance(type_, str) else None
         if failed is None:  # [send-refuses-unknown]
-            raise ProtocolError(f"The application sent {shown(message)}", "events-known")
-        text = said = ""
+            raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")
+        raw = message_text = ""
         if failed:
-            text = event.get("message", "")  # [failed-message-default]
-            said = text if isinstance(text, str) else shown(text)
-        if not self.happened(kind, said and f": {said}"):
-            stage = kind.split(".")[1]
-            rule = f"{stage}-answered-once" if stage in self.asked else "answers-in-order"
-            early = stage == "shutdown" and stage not in self.asked
-            told = "not requested yet" if early else "already answered"
-            raise ProtocolError(f"{stage} was {told}: {kind} was refused", rule)
+            raw = event.get("message", "")  # [failed-message-default]
+            message_text = raw if isinstance(raw, str) else safe_repr(raw)
+        if not self.transition(type_, message_text and f": {message_text}"):
+            stage = type_.split(".")[1]
+            rule = f"{stage}-answered-once" if stage in self.last_event else "answers-in-order"
+            early = stage == "shutdown" and stage not in self.last_event
+            reason = "not requested yet" if early else "already answered"
+            raise ProtocolError(f"{stage} was {reason}: {type_} was refused", rule)
         self.has_answered = True
-        self.message = said
-        if said is not text:  # it has failed all the same
-            raise ProtocolError(f"'message' must be a str, got {said}", "message-is-text")
+        self.message = message_text
+        if message_text is not raw:  # after the transition: the type alone reports the failure
+            raise ProtocolError(f"'message' must be a str, got {message_text}", "message-is-text")
 
-    def expire_if_late(self) -> None:
-        """Let the limit strike if its deadline has passed, though its timer has not been heard.
+    def check_deadline(self) -> None:
+        """Apply the timeout if its deadline has passed, even if its timer has not fired.
 
-        A loop that was blocked notices the timer and an answer at once, in any order.
+        A loop that was blocked finds the timer and an answer ready together, in any order.
         """
-        if self.limit and self.limit[0] == self.phase and self.now() > self.limit[1]:
-            self.expired(self.phase, self.limit[2])
+        if self.deadline and self.deadline[0] == self.phase and self.now() > self.deadline[1]:
+            self.on_timeout(self.phase, self.deadline[2])
 
-    def deadline(self, now: float, limit: float) -> float:
-        """Return until when this phase may last: a wait that is taken up again goes on."""
-        if not self.limit or self.limit[0] != self.phase:
-            self.limit = self.phase, now + limit, limit
-        return self.limit[1]
+    def phase_deadline(self, now: float, timeout: float) -> float:
+        """Return when the phase times out; set that once, as a phase can be waited for twice."""
+        if not self.deadline or self.deadline[0] != self.phase:
+            self.deadline = self.phase, now + timeout, timeout
+        return self.deadline[1]
 
     def now(self) -> float:
-        """Return the time of the clock that the deadline is on: that is the event loop's part."""
+        """Return the time of the event loop's clock."""
         raise NotImplementedError
 
-    def expired(self, phase: Phase, limit: float) -> None:
-        """Take it that a phase has lasted `limit` seconds, unless it is over."""
+    def on_timeout(self, phase: Phase, timeout: float) -> None:
+        """Apply the timeout of a phase, unless the phase is over."""
         if self.phase != phase:
             return
-        doing = "was waiting for another event" if self.idle else "was still running"
-        doing = "had not received the event" if self.inbox else doing
-        detail = "" if self.phase == "dismissed" else f": it {doing}"
-        self.happened("expired", f" within {limit:g} s{detail}")
+        activity = "was waiting for another event" if self.receiving else "was still running"
+        activity = "had not received the event" if self.inbox else activity
+        detail = "" if self.phase == "cancelling" else f": it {activity}"
+        self.transition("expired", f" within {timeout:g} s{detail}")
 
-    def over(self, error: BaseException, *, obeyed: bool) -> None:
-        """Take it that the call raised, perhaps only as it was told to."""
-        if self.limit:
-            self.expire_if_late()
+    def on_app_raised(self, error: BaseException, *, cancelled: bool) -> None:
+        """Handle an exception of the application; `cancelled` if it is only a cancellation."""
+        if self.deadline:
+            self.check_deadline()
         self.raised = error
-        ended_by_us = self.phase in {"dismissed", "ended"} or self.receiver_ended
-        if obeyed and ended_by_us:
-            self.happened("returned")
-        elif error is self.unfit:  # and not that of another one, further in
+        ended_by_us = self.phase in {"cancelling", "ended"} or self.receiver_cancelled
+        if cancelled and ended_by_us:
+            self.transition("returned")
+        elif error is self.invalid_return:  # `is`: an application may run a Lifespan of its own
             self.phase = "ended"
-            self.changed()
-        elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # these end the server itself
+            self.on_phase_change()
+        elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # they end the server, too
             self.phase, self.outcome = "ended", self.outcome or "crashed"
-            self.changed()
+            self.on_phase_change()
         else:
-            told = not self.inbox or BaseExceptionGroup("", [error]).subgroup(ProtocolError)
-            self.happened("raised", f": {shown(error)}", error)
-            if told and self.outcome == "unsupported":
+            used_protocol = not self.inbox or BaseExceptionGroup("", [error]).subgroup(
+                ProtocolError
+            )
+            self.transition("raised", f": {safe_repr(error)}", error)
+            if used_protocol and self.outcome == "unsupported":
                 sentence = "The application raised during startup instead of answering it"
-                self.note(ERROR, sentence, error)
+                self.report(ERROR, sentence, error)
 
-    def happened(self, what: str, detail: str = "", error: BaseException | None = None) -> bool:
-        """Go where the table leads, or return False: it leads nowhere."""
-        row = TABLE[self.phase].get(what)
+    def transition(
+        self, trigger: str, detail: str = "", error: BaseException | None = None
+    ) -> bool:
+        """Apply the transition for `trigger`; return False if there is none."""
+        row = TABLE[self.phase].get(trigger)
         if not row:
             return False
-        self.phase, decided, level, words = row
-        self.outcome = self.outcome or decided
-        self.changed()
+        self.phase, outcome, level, words = row
+        self.outcome = self.outcome or outcome
+        self.on_phase_change()
         if level:
-            level = DEBUG if error and self.outcome == "failed" else level  # one report, not two
+            if error and self.outcome == "failed":  # the failure itself was logged at ERROR
+                level = DEBUG
             sentence = f"The application {words}{detail}"
             self.sentence = self.sentence or sentence
-            self.note(level, sentence, error if level != INFO else None)
+            self.report(level, sentence, error if level != INFO else None)
         return True
 
-    def changed(self) -> None:
-        """Do what follows from a new phase: that is the event loop's part."""
+    def on_phase_change(self) -> None:
+        """Wake whoever waits for a new phase; cancel the application in phase "cancelling"."""
 
-    def note(self, level: int, sentence: str, error: BaseException | None) -> None:
-        """Log what a server's operator has to know."""
+    def report(self, level: int, sentence: str, error: BaseException | None) -> None:
+        """Log a sentence for the operator of the server."""
         log.log(level, sentence, exc_info=error)
 
-    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
-        """Raise what a server has to know: a failure, a limit, and if strict any of `no`."""
-        if self.unfit:
-            raise self.unfit
-        if self.outcome in ("failed", "timed_out") or (self.strict and self.outcome in no):
-            kind = late if self.outcome == "timed_out" else failed
+    def raise_for_outcome(
+        self,
+        failure: type[LifespanFailed],
+        timeout: type[LifespanFailed],
+        *if_strict: Outcome,
+    ) -> None:
+        """Raise the exception for a failure or a timeout, and if strict for these outcomes."""
+        if self.invalid_return:
+            raise self.invalid_return
+        if self.outcome in ("failed", "timed_out") or (self.strict and self.outcome in if_strict):
+            kind = timeout if self.outcome == "timed_out" else failure
             kind = LifespanUnsupported if self.outcome == "unsupported" else kind
             raise kind(self.sentence, self.message) from self.raised
 
 
-def seconds(limit: float | None) -> float | None:
-    """Return a limit as a float, or None where it is infinite; raise TypeError or ValueError."""
-    if limit is None:
+def parse_timeout(value: float | None) -> float | None:
+    """Return a timeout as a float, or None if it is infinite; raise TypeError or ValueError."""
+    if value is None:
         return None
-    if isinstance(limit, (str, bytes)):
-        raise TypeError(f"a timeout must be None or a number of seconds, got {shown(limit)}")
+    if isinstance(value, (str, bytes)):  # float() would parse them
+        raise TypeError(f"a timeout must be None or a number of seconds, got {safe_repr(value)}")
     try:
-        number = float(limit)
+        seconds = float(value)
     except OverflowError:
-        number = -1.0
-    if not number >= 0:
-        raise ValueError(f"a timeout must be None or at least 0 seconds, got {shown(limit)}")
-    return None if number == float("inf") else number + 0.0  # -0.0 becomes 0.0
+        seconds = -1.0
+    if not seconds >= 0:  # this way round it refuses nan, too
+        raise ValueError(f"a timeout must be None or at least 0 seconds, got {safe_repr(value)}")
+    return None if seconds == float("inf") else seconds + 0.0  # -0.0 becomes 0.0
 
 
-def repeats(error: BaseException, first: BaseException | None) -> bool:
-    """Tell whether a cancellation is the same one as the first, delivered again.
+def is_repeated(error: BaseException, first: BaseException | None) -> bool:
+    """Tell whether anyio delivers the first cancellation again.
 
-    A cancel scope of anyio cancels its task at every wait, and names itself in the message.
+    Its cancel scope cancels the task at every wait, and names itself in the message.
     """
     return first is not None and "cancel scope" in str(error) and str(error) == str(first)
 
 
-def shown(value: object) -> str:
-    """Return the repr of what an application handed over, whatever that does."""
+def safe_repr(value: object) -> str:
+    """Return the repr of a value of the application, even if that repr raises."""
     try:
         return repr(value)
     except Exception:
@@ -356,37 +383,39 @@ def shown(value: object) -> str:
 # ---- cut here: no event loop above this line, asyncio below it --------------------------------
 
 
-class Lifespan(Conversation[State]):
+class Lifespan(StateMachine[State]):
     """Start an application, run the body of `async with`, and stop the application.
 
-    `scope` is copied and its state made anew; None offers lifespan 2.0 (ASGI).  Limits and
-    `grace` are seconds, None waits for ever.  `strict` raises also where an application
-    has no lifespan support, crashed or returned, which lies outside the protocol.
+    `scope` is copied and gets a new state; None means lifespan 2.0 (ASGI).  The timeouts and
+    `grace` are seconds; None means no timeout.  `grace` is how long the application may run after
+    its final answer, and again after it was cancelled.  `strict` also raises if the application
+    does not support lifespan, crashed or returned early.
     """
 
     task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
-    cancelled: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
+    cancel_errors: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
-        """Offer startup; return where the application can be served, else raise StartupFailed."""
-        if self.asked:
+        """Send startup; return when the application can be served, or raise StartupFailed."""
+        if self.last_event:
             raise RuntimeError("startup() was already called: create a new Lifespan")
-        self.offer("lifespan.startup")
-        self._begin()
+        self.queue_event("lifespan.startup")
+        self._start_app()
         try:
-            while self.phase in {"waiting", "answered", "dismissed"}:  # [wait-for-startup]
-                await self._change(self.startup_timeout if self.phase == "waiting" else self.grace)
-        except self.cancelled as cancelled:
-            await self._break_off(cancelled)
-            await self._stop(cancelled)  # it may have started meanwhile
+            while self.phase in {"waiting", "answered", "cancelling"}:  # [wait-for-startup]
+                timeout = self.startup_timeout if self.phase == "waiting" else self.grace
+                await self._wait_for_change(timeout)
+        except self.cancel_errors as cancelled:
+            await self._cancel_app(cancelled)
+            await self._stop(cancelled)  # the answer may have come before the cancellation
             raise
         if self.phase != "running":
-            self.judge(StartupFailed, StartupTimeout, "unsupported")
+            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")
         return self
 
     async def shutdown(self) -> None:
-        """Offer shutdown to an application that runs; raise ShutdownFailed where that fails."""
+        """Send shutdown if the application is running; raise ShutdownFailed if that fails."""
         await self._stop(None)
 
     __aenter__ = startup
@@ -395,128 +424,129 @@ class Lifespan(Conversation[State]):
         return self._stop(exc_info[1])
 
     async def _stop(self, error: BaseException | None) -> None:
-        if self.happened("shutdown"):
-            self.offer("lifespan.shutdown")
+        if self.transition("shutdown"):
+            self.queue_event("lifespan.shutdown")
         elif self.phase == "waiting":
             raise RuntimeError(
                 "call startup() before shutdown(); to interrupt startup(), cancel it"
             )
-        elif self.asked != "lifespan.shutdown" and self.outcome not in {"crashed", "returned"}:
-            return  # it never ran
-        while self.phase in {"stopping", "answered", "dismissed"}:  # [wait-for-shutdown]
-            limit = self.shutdown_timeout if self.phase == "stopping" else self.grace
+        elif self.last_event != "lifespan.shutdown" and self.outcome not in {"crashed", "returned"}:
+            return  # the application did not start
+        while self.phase in {"stopping", "answered", "cancelling"}:  # [wait-for-shutdown]
+            timeout = self.shutdown_timeout if self.phase == "stopping" else self.grace
             try:
-                await self._change(limit)
-            except self.cancelled as cancelled:
-                if not repeats(cancelled, error):
-                    await self._break_off(cancelled)
+                await self._wait_for_change(timeout)
+            except self.cancel_errors as cancelled:
+                if not is_repeated(cancelled, error):
+                    await self._cancel_app(cancelled)
                     raise
         if self.outcome == "complete":
             return
         try:
-            self.judge(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
+            self.raise_for_outcome(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
         except ShutdownFailed as failure:
             if error is None:
                 raise
-            error.add_note(str(failure))
+            error.add_note(str(failure))  # raising would hide the error of the body
 
     async def wait_ended(self) -> None:
-        """Return when the application is gone: a server races this with its stop signal."""
-        if not self.asked:
+        """Return when the application has ended; a server can wait for this or its stop signal."""
+        if not self.last_event:
             raise RuntimeError("call startup() before wait_ended()")
         while self.phase != "ended":
-            await self._change()
+            await self._wait_for_change()
 
-    def _begin(self) -> None:
+    def _start_app(self) -> None:
         self.waiters = []
-        self.task = asyncio.Task(self._run())  # never an eager one: it needs its name
-        self.task.add_done_callback(self._gone)
+        self.task = asyncio.Task(self._run_app())  # never an eager one: it needs its name
+        self.task.add_done_callback(self._on_task_done)
 
-    async def _run(self) -> None:
+    async def _run_app(self) -> None:
         try:
-            await self._call()
+            await self._call_app()
         except BaseException as error:
-            self.over(error, obeyed=isinstance(error, asyncio.CancelledError))
+            self.on_app_raised(error, cancelled=isinstance(error, asyncio.CancelledError))
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
         else:
-            if self.limit:
-                self.expire_if_late()
-            self.happened("returned")
-            self.task.remove_done_callback(self._gone)
+            if self.deadline:
+                self.check_deadline()
+            self.transition("returned")
+            self.task.remove_done_callback(self._on_task_done)
 
-    def _call(self) -> Awaitable[object]:
+    def _call_app(self) -> Awaitable[object]:
         try:
-            call = self.application(self.scope, self._receive, self.sent)
+            call = self.application(self.scope, self.on_receive, self.on_send)
         except BaseException as error:
-            self.inbox.clear()  # nobody is there to receive it
+            self.inbox.clear()  # so that this counts as raised during startup, and is an ERROR
             error.add_note(HINT)
             raise
         if not inspect.isawaitable(call):
-            self.unfit = TypeError(
+            self.invalid_return = TypeError(
                 f"app(scope, receive, send) must return an awaitable, got {call!r}"
             )
-            raise self.unfit
+            raise self.invalid_return
         return call
 
-    def _gone(self, task: asyncio.Task[None]) -> None:
-        """See what `_run` could not: a call cancelled before it began, an exit that went on."""
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        """Handle a task that was cancelled before its first step, or that raised an exit."""
         if task.cancelled() and self.phase != "ended":
-            self.over(asyncio.CancelledError(), obeyed=True)
+            self.on_app_raised(asyncio.CancelledError(), cancelled=True)
         elif not task.cancelled():
-            task.exception()
+            task.exception()  # mark it as retrieved: asyncio raises exits out of the loop itself
 
-    async def _receive(self) -> dict[str, str]:
-        while not self.inbox or self.phase in {"dismissed", "ended"}:
-            self.idle = True
-            if self.phase == "answered":  # nothing more will come
-                self._end_receiver()
-            await self._change()
-        self.idle = False
+    async def on_receive(self) -> dict[str, str]:
+        """Wait for the next event, and return it to the application."""
+        while not self.inbox or self.phase in {"cancelling", "ended"}:
+            self.receiving = True
+            if self.phase == "answered":  # no event follows
+                self._cancel_receiver()
+            await self._wait_for_change()
+        self.receiving = False
         return self.inbox.pop(0)
 
-    def _end_receiver(self) -> None:
-        """Cancel the task that asks for another event, so that a task group around it can end."""
+    def _cancel_receiver(self) -> None:
+        """Cancel the task that waits for another event, so that a task group around it can end."""
         task = asyncio.current_task()
         if task is self.task:
-            self.happened("cancelled")
-        elif task and not task.cancelling():  # once: a loop that swallows it would never wait
-            self.receiver_ended = True
+            self.transition("cancelled")
+        elif task and not task.cancelling():  # once: a task that swallows it must reach a wait
+            self.receiver_cancelled = True
             task.cancel()
 
-    async def _break_off(self, cancelled: BaseException) -> None:
-        """Dismiss the application, as the wait was cancelled, and wait for its end."""
-        self.happened("cancelled")
-        while self.phase == "dismissed":
+    async def _cancel_app(self, cancelled: BaseException) -> None:
+        """Cancel the application because the server was cancelled, and wait for its end."""
+        self.transition("cancelled")
+        while self.phase == "cancelling":
             try:
-                await self._change(self.grace)
-            except self.cancelled as again:
-                if not repeats(again, cancelled):
+                await self._wait_for_change(self.grace)
+            except self.cancel_errors as again:
+                if not is_repeated(again, cancelled):
                     raise
 
-    def _change(self, limit: float | None = None, /) -> Awaitable[None]:
-        """Return what is done when the phase has changed, if only because of the limit."""
+    def _wait_for_change(self, timeout: float | None = None, /) -> Awaitable[None]:
+        """Return a future that resolves at the next phase change or timeout."""
         waiter: asyncio.Future[None] = asyncio.Future()
-        if self.waiters:  # perhaps given up, each by who awaited it
+        if self.waiters:  # drop those whose task was cancelled
             self.waiters = [each for each in self.waiters if not each.done()]
         self.waiters.append(waiter)
-        if limit is not None:
-            self._set_timer(waiter, limit)
+        if timeout is not None:
+            self._start_timer(waiter, timeout)
         return waiter
 
-    def _set_timer(self, waiter: asyncio.Future[None], limit: float) -> None:
+    def _start_timer(self, waiter: asyncio.Future[None], timeout: float) -> None:
         loop = waiter.get_loop()
-        deadline = self.deadline(loop.time(), limit)
-        timer = loop.call_at(deadline, self.expired, self.phase, limit)
+        deadline = self.phase_deadline(loop.time(), timeout)
+        timer = loop.call_at(deadline, self.on_timeout, self.phase, timeout)
         waiter.add_done_callback(lambda _: timer.cancel())
 
     def now(self) -> float:
         """Return the event loop's time."""
         return asyncio.get_running_loop().time()
 
-    def changed(self) -> None:
-        """Cancel the call that was dismissed, and tell who waits."""
-        if self.phase == "dismissed":
+    def on_phase_change(self) -> None:
+        """Wake all waiters; cancel the application in phase "cancelling"."""
+        if self.phase == "cancelling":
             self.task.cancel()
         for waiter in self.waiters:
             if not waiter.done():

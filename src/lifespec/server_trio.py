@@ -1,23 +1,27 @@
-"""The server's half on trio: what of server.py's lower half is asyncio's, done by trio.
+"""The lifespan protocol for a server on trio: the lower half of server.py without asyncio.
 
     async with Lifespan(app) as lifespan:
         ...  # serve; give each request lifespan.with_state(scope)
 
-Names, arguments, outcomes and log records are those of server.py.  What trio makes different:
+Names, arguments, outcomes and log records are those of server.py.  These are the differences:
 
     The application runs in a system task, in a copy of the context that was current at startup.
-    So no cancellation around the server reaches it, `startup` and `shutdown` need no nursery, and
-    one that ignores its cancellation is given up after the grace.  Only the end of `trio.run`
-    waits for it: trio abandons no task.
-    A cancellation lasts.  One that struck before shutdown was offered does not cut shutdown
-    short, one that strikes later does; there is no second one to obey, so the grace is the limit.
-    SystemExit and KeyboardInterrupt of the application, also in the group that a nursery makes
-    of them, cancel the body of `async with` and are raised in place of what it raised; who calls
-    `startup` and `shutdown` gets them there.
-    Ctrl-C never strikes in the application's own task: it is a system task.
-    Neither `receive` nor `send` is a checkpoint where there is nothing to wait for.
-    server.py cancels a task that asks for another event after the final answer.  trio cancels no
-    single task, so the application is cancelled when all its tasks ask or wait for those that do.
+    So no cancellation around the server reaches it, and `startup` and `shutdown` need no nursery.
+    If the application ignores its cancellation, `Lifespan` stops waiting after the grace, but
+    `trio.run` waits for the task before it returns.
+    Trio's cancellation stays in effect until its scope exits.  If it came before shutdown was
+    sent, shutdown takes its normal time.  If it comes later, the application is cancelled and has
+    the grace to end, because trio has no second cancellation.
+    If the application raises SystemExit or KeyboardInterrupt, also in the exception group of a
+    nursery, the body of `async with` is cancelled, and the exception is raised in place of what
+    the body raised.  `startup` and `shutdown` raise it, too.
+    Ctrl-C raises KeyboardInterrupt in the server, never in the application: it is a system task.
+    `receive` and `send` are checkpoints only when they wait.
+    server.py cancels a task that waits for another event after the final answer.  Trio cannot
+    cancel a single task, so the application is cancelled when all its tasks wait for events or
+    for such tasks.
+
+Copy this file together with server.py, and change the imports below.
 """
 
 import contextlib
@@ -47,7 +51,7 @@ EXITS = KeyboardInterrupt, SystemExit
 class Lifespan(server.Lifespan[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
-    cancelled = (trio.Cancelled, KeyboardInterrupt)
+    cancel_errors = (trio.Cancelled, KeyboardInterrupt)
 
     async def __aenter__(self) -> Self:
         await self.startup()
@@ -60,72 +64,77 @@ class Lifespan(server.Lifespan[State]):
 
     async def _stop(self, error: BaseException | None) -> None:
         await super()._stop(error)
-        if isinstance(self.raised, EXITS):  # it was decided before
+        if isinstance(self.raised, EXITS):  # the outcome may be an earlier one
             raise self.raised
 
-    def judge(self, failed: type[LifespanFailed], late: type[LifespanFailed], *no: Outcome) -> None:
-        """Raise what ends the server itself, or else what it has to know."""
+    def raise_for_outcome(
+        self,
+        failure: type[LifespanFailed],
+        timeout: type[LifespanFailed],
+        *if_strict: Outcome,
+    ) -> None:
+        """Raise the application's SystemExit or KeyboardInterrupt, or else what is due."""
         if isinstance(self.raised, EXITS):
             raise self.raised
-        super().judge(failed, late, *no)
+        super().raise_for_outcome(failure, timeout, *if_strict)
 
-    def _begin(self) -> None:
+    def _start_app(self) -> None:
         self.call, self.body = trio.CancelScope(), trio.CancelScope()
         self.changes, self.closing = ParkingLot(), contextlib.ExitStack()
         self.receivers: set[Task] = set()
-        self.running = spawn_system_task(self._run, context=copy_context())
+        self.running = spawn_system_task(self._run_app, context=copy_context())
 
-    async def _run(self) -> None:
-        with self.call, contextlib.suppress(Exception):  # only the log could raise one
+    async def _run_app(self) -> None:
+        with self.call, contextlib.suppress(Exception):  # of a log handler: it would end trio.run
             try:
-                await self._call()
+                await self._call_app()
             except BaseException as raised:
                 error = bare(raised)
                 if self.phase == "ended" and isinstance(error, EXITS):
                     sentence = "The application exits after the server stopped waiting"
-                    self.note(ERROR, sentence, error)
-                self.over(error, obeyed=only_cancelled(error))
+                    self.report(ERROR, sentence, error)
+                self.on_app_raised(error, cancelled=only_cancelled(error))
             else:
-                self.expire_if_late()
-                self.happened("returned")
+                self.check_deadline()
+                self.transition("returned")
         if isinstance(self.raised, EXITS):
             self.body.cancel()
 
-    def _end_receiver(self) -> None:
-        """Cancel the application if all that its tasks still do is to wait for another event.
+    def _cancel_receiver(self) -> None:
+        """Cancel the application if all its tasks wait for another event.
 
-        trio cancels no single task, and another one may be cleaning up.
+        Trio cannot cancel a single task, and another task may still be cleaning up.
         """
         self.receivers.add(current_task())
         if all(task in self.receivers or at_nursery_end(task) for task in tasks(self.running)):
-            self.happened("cancelled")
+            self.transition("cancelled")
 
-    async def _change(self, *limit: float | None) -> None:
-        if not limit:  # it is not the server's startup or shutdown that waits
+    async def _wait_for_change(self, *timeout: float | None) -> None:
+        if not timeout:  # called by `receive` or `wait_ended`, not by startup or shutdown
             await self.changes.park()
             return
-        phase, cancelled_at = self.phase, trio.current_effective_deadline()
-        over = phase != "waiting" and cancelled_at <= trio.current_time()
-        deadline = math.inf if limit[0] is None else self.deadline(trio.current_time(), limit[0])
-        with trio.CancelScope(deadline=deadline, shield=over):
+        phase, now = self.phase, trio.current_time()
+        already_cancelled = phase != "waiting" and trio.current_effective_deadline() <= now
+        deadline = math.inf if timeout[0] is None else self.phase_deadline(now, timeout[0])
+        with trio.CancelScope(deadline=deadline, shield=already_cancelled):
             await self.changes.park()
             return
-        await cancel_shielded_checkpoint()  # who runs at this moment has its step
-        self.expired(phase, limit[0] or 0)
+        await cancel_shielded_checkpoint()  # an answer that is due at the same moment comes first
+        self.on_timeout(phase, timeout[0] or 0)
 
     def now(self) -> float:
         """Return trio's time."""
         return trio.current_time()
 
-    def changed(self) -> None:
-        """Cancel the call that was dismissed, and tell who waits."""
-        if self.phase == "dismissed":
+    def on_phase_change(self) -> None:
+        """Wake all waiters; cancel the application in phase "cancelling"."""
+        if self.phase == "cancelling":
             self.call.cancel()
         self.changes.unpark_all()
 
 
 def tasks(root: Task) -> Iterator[Task]:
-    """Yield a task and all that run in its nurseries."""
+    """Yield a task and all tasks in its nurseries."""
     yield root
     for nursery in root.child_nurseries:
         for task in nursery.child_tasks:
@@ -139,7 +148,7 @@ def at_nursery_end(task: Task) -> bool:
 
 
 def bare(error: BaseException) -> BaseException:
-    """Return the exit of which a nursery made a group, or the error as it is."""
+    """Return the first exit in an exception group, or the error itself."""
     found: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
@@ -147,5 +156,5 @@ def bare(error: BaseException) -> BaseException:
 
 
 def only_cancelled(error: BaseException) -> bool:
-    """Tell whether all that was raised is cancellation."""
+    """Tell whether an exception consists of cancellations alone."""
     return BaseExceptionGroup("", [error]).split(trio.Cancelled)[1] is None

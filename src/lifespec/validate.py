@@ -1,26 +1,26 @@
-"""The lifespan protocol as tables, and a judge over them.  COPY ME: a test needs this file alone.
+"""Check the message sequences of lifespan: tables of the protocol, and a validator for tests.
 
     app = validator(app)  # serve it, then read app.violations and app.remarks
 
-Theory of operation.  Everything that the texts fix stands here as data, once: which events
-there are and who sends them, what a specification calls its envelope, which step leads where in a
-conversation.  Pages, diagrams and messages are drawn from these tables or held against them.
+The tables hold what the specifications fix: the events and who sends them, the key of each
+specification in the scope, and the transitions of a message sequence.  `validator` stands between
+server and application.  It follows each message in the tables and passes everything on unchanged.
+A broken requirement is a violation.  A broken recommendation is a remark, and so is behaviour that
+the specifications do not specify.
 
-A conversation is seen from outside, between server and application.  Every state has a row
-and every row has every step, those too that must not be taken: such a step names the rule
-that it breaks.  The server's half shares no line with this file, so that each can be tried
-by the other.  `validator` stands between the two, takes the steps with them, and changes
-nothing that it hands on.  Where a text was broken it has a violation; where the texts are
-silent, or only recommend, a remark.
+Every state has every step in TRANSITIONS.  A forbidden step names the rule that it breaks.  This
+file shares no code with server.py, so each can be tested with the other.
 
-    called      the application was called; it has received nothing
+    called      the application was called and has received nothing
     starting    it has received lifespan.startup
-    early       it has answered startup before it received it: the texts are silent on that
+    early       it has answered startup before it received it, which is not specified
     running     it has answered lifespan.startup.complete
     stopping    it has received lifespan.shutdown
     refused     it has answered lifespan.startup.failed
     stopped     it has answered lifespan.shutdown
     gone        its call has returned or raised
+
+This file is self-contained: copy it into your project.
 """
 
 import asyncio
@@ -456,7 +456,7 @@ class validator:
         here = self._here.get(get_ident(), [])
         faults = [fault for each in here if (fault := each.fault(scope))]
         if here and len(faults) == len(here):
-            here[-1].blame(scope, faults[-1])
+            here[-1].report_request(scope, faults[-1])
 
 
 class _Conversation:
@@ -474,7 +474,7 @@ class _Conversation:
         self._text = _text(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
-        self._blamed: set[str] = set()
+        self._reported: set[str] = set()
 
     def found(
         self, rule: str, role: str, what: str, when: State | None = None, *, remark: bool = False
@@ -603,11 +603,11 @@ class _Conversation:
                 return "state-shallow-copy", what, found is not absent
         return None
 
-    def blame(self, scope: Any, fault: Fault) -> None:
+    def report_request(self, scope: Any, fault: Fault) -> None:
         """Tell of the fault of a request, which may come with every other one: tell it once."""
         rule, what, remark = fault
-        if rule not in self._blamed:
-            self._blamed.add(rule)
+        if rule not in self._reported:
+            self._reported.add(rule)
             when = self.last if self.state == "gone" else self.state
             what = f"called the application for {_shown(scope.get('type'))}{what}"
             self.found(rule, "server", what, when, remark=remark)

@@ -26,7 +26,7 @@ def told(
     phrase: str, rule_id: str, what: Seen, usual: Usual = USUAL, spec: str = "asgi 2.0"
 ) -> tuple[str, str]:
     """Ask a phrase of a rule."""
-    found = app_assertions.JUDGES[phrase](Matter(rule_id, spec, [Seen(), what], usual))
+    found = app_assertions.ASSERTIONS[phrase](Matter(rule_id, spec, [Seen(), what], usual))
     assert found.actual.endswith(".")
     return found
 
@@ -36,10 +36,10 @@ def violation(rule_id: str, role: str = "application") -> Violation:
     return Violation(rule_id, role, "It was so")
 
 
-def test_each_phrase_of_applications_has_its_judge() -> None:
-    """The vocabulary and the judges are the same."""
+def test_each_phrase_of_applications_has_its_assertion() -> None:
+    """The vocabulary and the assertions are the same."""
     phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.roles}
-    assert set(app_assertions.JUDGES) == phrases
+    assert set(app_assertions.ASSERTIONS) == phrases
 
 
 RAISED = {"ended": "raised", "error": ValueError("http only")}
@@ -103,7 +103,7 @@ def test_courses(what: Seen, course: str) -> None:
     ],
 )
 def test_kept(rule_id: str, idle: Seen) -> None:
-    """A rule is kept where the judge found nothing, and does not apply without an occasion."""
+    """A rule is kept where the validator found nothing, and does not apply without an occasion."""
     assert told("kept", rule_id, idle)[0] == "skip"
     rich = seen(sent=["x"], state={"pool": 1})
     if rule_id == "message-is-text":
@@ -311,7 +311,7 @@ def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
     assert ("does not specify this case" in found.requirement) == bool(silent)
 
 
-def test_what_a_text_lacks_is_not_judged() -> None:
+def test_a_rule_that_a_specification_lacks_is_not_checked() -> None:
     """Lifespan 1.0 has no state, and so no rule about it."""
     expect = Expectation("state-keys-text", "kept")
     assert not [*app_assertions.findings(case(expect), "asgi 1.0", [seen()], USUAL)]

@@ -1,4 +1,4 @@
-"""Targets on trial, each case in a process of its own; whatever a target does to its process."""
+"""Targets are checked, each case in a process of its own; whatever a target does to its process."""
 
 import itertools
 import json
@@ -307,7 +307,7 @@ def test_a_result_that_was_cut_short(
 
 
 def test_who_asked_has_gone(write: Callable[..., str]) -> None:
-    """Where a trial is interrupted, no process is left."""
+    """Where a check is interrupted, no process is left."""
     name = write(
         """
 import pathlib, os, time
@@ -354,7 +354,7 @@ for line in sys.stdin:
 
 
 def test_a_program_instead_of_a_target(write: Callable[..., str], tmp_path: Path) -> None:
-    """A program that speaks the protocol of the pipe is put on trial like an application."""
+    """A program that speaks the protocol of the pipe is checked like an application."""
     program = tmp_path / "piped.py"
     program.write_text(PIPED)
     found = check(Job("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))

@@ -24,7 +24,7 @@ PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)
 OTHERS = "no:cov", "no:timeout", "no:asyncio", "no:anyio"
 # what pytest has to say of python -O
 OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
-COUNT = len(app_run.trials("asgi 2.0"))
+COUNT = len(app_run.cases_for("asgi 2.0"))
 SHOP = """
     from lifespec import with_lifespan
     import contextlib
@@ -145,7 +145,7 @@ def test_an_application_has_to_support_lifespan_where_strict(run: Run) -> None:
 
 def test_another_specification(run: Run) -> None:
     result = run("--lifespec-app", "shop:good", "--lifespec-spec", "pagi", "-k", "start-and-stop")
-    result.assert_outcomes(passed=1, deselected=len(app_run.trials("pagi 0.3")) - 1)
+    result.assert_outcomes(passed=1, deselected=len(app_run.cases_for("pagi 0.3")) - 1)
 
 
 def test_an_unknown_specification_is_refused(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Middleware on trial: whatever the two at its sides see of each other stays the same."""
+"""Middleware is checked: whatever the two at its sides see of each other stays the same."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lifespec import validator
-from lifespec.conformance.app.middleware import Probe, check, trial, trials
+from lifespec.conformance.app.middleware import Probe, cases_for, check, run_case
 from lifespec.conformance.cases import Unchecked
 from lifespec.validate import SPECS
 
@@ -64,7 +64,7 @@ def test_what_is_right(middleware: Middleware) -> None:
     found = check(middleware)
     assert found.status(strict=True) == 0
     assert faults(middleware) == set()
-    assert {each.case for each in found.findings} == {case.name for case in trials("asgi 2.0")}
+    assert {each.case for each in found.findings} == {case.name for case in cases_for("asgi 2.0")}
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -181,14 +181,14 @@ def test_who_does_not_pass_lifespan_on(middleware: Middleware) -> None:
 
 def test_what_is_said() -> None:
     """A finding says what was seen without and with the middleware."""
-    case = next(case for case in trials("asgi 2.0") if case.name == "through-declining")
-    (found,) = trial(swallows_exceptions, case, "asgi 2.0").findings
+    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-declining")
+    (found,) = run_case(swallows_exceptions, case, "asgi 2.0").findings
     assert found.actual == (
         "Without it: the application's own ProbeError('http only')."
         " With it: It does not support lifespan: on the scope it returned."
     )
     assert found.conversation.splitlines()[0].endswith("middleware")
-    (found,) = trial(adds_to_scope, case, "asgi 2.0").findings
+    (found,) = run_case(adds_to_scope, case, "asgi 2.0").findings
     assert found.actual == "As without it: the application's own ProbeError('http only')."
 
 
@@ -215,16 +215,16 @@ def test_what_is_no_middleware(middleware: Any, said: str) -> None:
 
 def test_a_probe_waits_where_its_script_says_so() -> None:
     """The application of the suite plays each verb that its scripts have."""
-    verbs = {action.verb for case in trials("asgi 2.0") for action in case.script}
+    verbs = {action.verb for case in cases_for("asgi 2.0") for action in case.script}
     assert verbs == {"receive", "send", "state", "raise", "return", "wait"}
-    case = next(case for case in trials("asgi 2.0") if case.name == "through-a-crash")
+    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-a-crash")
     assert Probe(case).events == []
 
 
-def test_the_text_that_judges() -> None:
+def test_the_specification_that_is_checked() -> None:
     """It is named in full or by its family; one that there is not is no empty report."""
     found = check(lambda app: app, "amgi")
     assert found.spec == "amgi 2.0"
     assert found.findings == check(lambda app: app, "amgi 2.0").findings != ()
-    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+    with pytest.raises(Unchecked, match="there is no specification 'wsgi'"):
         check(lambda app: app, "wsgi")

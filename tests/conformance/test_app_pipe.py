@@ -100,8 +100,8 @@ def pipe(tmp_path: Path) -> Iterator[Callable[[str], Pipe]]:
 def verdicts(pipe: Pipe, spec: str = "asgi 2.0") -> dict[str, str]:
     """Play every case to a program in real time; return what is wrong."""
     wrong = {}
-    for case in app_run.trials(spec):
-        for found in app_run.trial(pipe, case, spec, None, limit=10, real=True).findings:
+    for case in app_run.cases_for(spec):
+        for found in app_run.run_case(pipe, case, spec, None, limit=10, real=True).findings:
             if found.verdict not in ("pass", "skip"):
                 wrong[found.rule] = found.verdict
     return wrong

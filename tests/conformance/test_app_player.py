@@ -439,7 +439,7 @@ def test_a_request_that_raises_or_hangs() -> None:
 
 
 def test_an_interrupt_from_outside() -> None:
-    """It ends the trial, and is not taken for the application's."""
+    """It ends the check, and is not taken for the application's."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -452,14 +452,14 @@ def test_an_interrupt_from_outside() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_a_trial_in_a_thread() -> None:
+def test_a_check_in_a_thread() -> None:
     """Where no signal arrives, it goes as well."""
     with ThreadPoolExecutor(1) as pool:
         (seen,) = pool.submit(played, live, *START, *STOP).result(60)
     assert seen.shutdown == "complete"
 
 
-def test_a_trial_inside_of_an_event_loop() -> None:
+def test_a_check_inside_of_an_event_loop() -> None:
     """It has loops of its own, and says so."""
 
     async def main() -> None:

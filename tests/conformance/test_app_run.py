@@ -1,4 +1,4 @@
-"""Applications on trial, here and now: on the virtual clock, or in real time where they need it."""
+"""Applications are checked on the virtual clock, or in real time where they need it."""
 
 import asyncio
 import functools
@@ -10,7 +10,7 @@ import pytest
 from lifespec import double_to_single_callable
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import Usual
-from lifespec.conformance.app.run import USUAL, check, left_out, trial, trials
+from lifespec.conformance.app.run import USUAL, cases_for, check, left_out, run_case
 from lifespec.conformance.cases import Unchecked
 from lifespec.validate import SPECS
 
@@ -35,7 +35,7 @@ def test_an_application_that_conforms(spec: str) -> None:
     """It goes through every case of the text, and conforms in all that applies."""
     found = check(live, spec)
     assert (found.subject, found.spec) == ("live", spec)
-    assert {each.case for each in found.findings} == {case.name for case in trials(spec)}
+    assert {each.case for each in found.findings} == {case.name for case in cases_for(spec)}
     assert {each.verdict for each in found.findings} <= {"pass", "skip"}
     assert found.status(strict=True) == 0
 
@@ -43,8 +43,8 @@ def test_an_application_that_conforms(spec: str) -> None:
 def test_start_and_stop_is_the_first() -> None:
     """The other cases are compared with it."""
     for spec in SPECS:
-        assert trials(spec)[0].name == USUAL
-        assert all(spec in case.specs for case in trials(spec))
+        assert cases_for(spec)[0].name == USUAL
+        assert all(spec in case.specs for case in cases_for(spec))
 
 
 def test_real_time_where_it_is_needed() -> None:
@@ -76,7 +76,7 @@ def test_real_time_where_it_is_needed() -> None:
 )
 def test_cases_that_are_left_out(usual: Usual | None, reason: object) -> None:
     """Nothing is played to who declines or hangs, but the scope that nobody knows."""
-    for case in trials("asgi 2.0"):
+    for case in cases_for("asgi 2.0"):
         unknown = case.name == "unknown-scope"
         assert left_out(case, usual) == (None if unknown else reason)
 
@@ -113,7 +113,7 @@ def test_what_takes_other_arguments(app: Any) -> None:
 
 
 def test_a_legacy_application_can_be_adapted() -> None:
-    """What double_to_single_callable makes of it is put on trial."""
+    """What double_to_single_callable makes of it is checked."""
     assert check(double_to_single_callable(legacy)).status(strict=True) == 0
 
 
@@ -144,19 +144,19 @@ def test_what_is_no_application() -> None:
         check(lambda *_: 42)  # type: ignore[arg-type, return-value]
 
 
-def test_a_trial_tells_what_is_usual() -> None:
+def test_a_case_tells_what_is_usual() -> None:
     """One case can be tried, compared with what is usual, or with itself."""
-    case = trials("asgi 2.0")[0]
-    tried = trial(live, case, "asgi 2.0", None)
+    case = cases_for("asgi 2.0")[0]
+    tried = run_case(live, case, "asgi 2.0", None)
     usual = Usual("complete", "complete", received=True)
     assert (tried.usual, tried.doubt) == (usual, "")
     assert not {each.verdict for each in tried.findings} & set(FAULTS)
 
 
-def test_the_text_that_judges() -> None:
+def test_the_specification_that_is_checked() -> None:
     """It is named in full or by its family; one that there is not is no empty report."""
     found = check(live, "amgi")
     assert found.spec == "amgi 2.0"
     assert found.findings == check(live, "amgi 2.0").findings != ()
-    with pytest.raises(Unchecked, match="there is no text 'wsgi'"):
+    with pytest.raises(Unchecked, match="there is no specification 'wsgi'"):
         check(live, "wsgi")

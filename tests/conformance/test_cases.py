@@ -71,7 +71,7 @@ def test_what_a_case_may_have_besides() -> None:
 
 
 def test_the_server_of_middleware() -> None:
-    """Where middleware is on trial, the suite is on both sides; the server's has a default."""
+    """Where middleware is checked, the suite is on both sides; the server's has a default."""
     (case,) = cases.read(small(role='"middleware"'), "cases.toml")
     assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
     (case,) = cases.read(small(role='"middleware"', server='["call"]'), "cases.toml")
@@ -79,7 +79,7 @@ def test_the_server_of_middleware() -> None:
 
 
 def test_meanwhile() -> None:
-    """Where a server is on trial, the suite is its client and its operator besides."""
+    """Where a server is checked, the suite is its client and its operator besides."""
     (case,) = cases.read(small(meanwhile='["stop"]', workers="2"), "cases.toml")
     assert (case.meanwhile, case.workers) == ((Action("stop"),), 2)
 
@@ -128,7 +128,7 @@ def test_an_event_is_made_anew() -> None:
 @pytest.mark.parametrize("role", KNOWN)
 def test_a_verb_that_there_is_not(role: Any) -> None:
     """The sentence names the verbs of that role."""
-    with pytest.raises(ValueError, match=f"'sing' is no verb where {role}s are on trial") as error:
+    with pytest.raises(ValueError, match=f"'sing' is no verb where {role}s are checked") as error:
         cases.action("sing", role)
     assert KNOWN[role] in str(error.value)
     with pytest.raises(ValueError, match="is no verb"):
@@ -161,7 +161,7 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
         ("quick = 1", "there is no key 'quick = …'; there are role, says, script"),
         (small(color='"red"'), "there is no key 'color'; there are role, says, script"),
         (small(says=""), "the key 'says' is missing"),
-        (small(role='"judge"'), "there is no role 'judge'; there are server, application"),
+        (small(role='"proxy"'), "there is no role 'proxy'; there are server, application"),
         (small(specs='["asgi 3.0"]'), "there is no spec 'asgi 3.0'; there are asgi 1.0"),
         (small(expect='{quickly = "kept"}'), "there is no rule 'quickly'; there are scope-type"),
         (
@@ -352,7 +352,7 @@ def test_texts(name: str) -> None:
 
 def test_a_text_that_there_is_not() -> None:
     """The sentence says which there are."""
-    with pytest.raises(Unchecked, match=r"there is no text 'asgi 3\.0': name asgi 1\.0, "):
+    with pytest.raises(Unchecked, match=r"there is no specification 'asgi 3\.0': name asgi 1\.0, "):
         cases.text("asgi 3.0")
 
 

@@ -252,7 +252,7 @@ def test_a_file_that_cannot_be_written(
         (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
         (
             ["app", "shop:live", "--spec", "asgi 3.0"],
-            f"there is no text 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
+            f"there is no specification 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
         ),
         (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
         (
@@ -324,7 +324,7 @@ def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
     assert max(map(len, out.splitlines())) <= 80
-    assert "    The application is started, and stopped.\n    judges startup-answered, " in out
+    assert "    The application is started, and stopped.\n    checks startup-answered, " in out
 
 
 def test_cases_of_a_role_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:

@@ -2,14 +2,14 @@
 
 from lifespec.conformance import cases
 from lifespec.conformance.language import DOINGS, KEYS, PHRASES, ROLES, SERVER, USUAL, VERBS
-from lifespec.conformance.server.assertions import PHRASES as JUDGED
+from lifespec.conformance.server.assertions import PHRASES as CHECKED
 
 __all__: list[str] = []
 
 
 def test_each_phrase_for_servers_has_a_meaning() -> None:
-    """What a case may expect of a server is judged, and nothing else is."""
-    assert {name for name, row in PHRASES.items() if "server" in row.roles} == set(JUDGED)
+    """What a case may expect of a server is checked, and nothing else is."""
+    assert {name for name, row in PHRASES.items() if "server" in row.roles} == set(CHECKED)
 
 
 def test_each_phrase_is_expected_somewhere() -> None:

@@ -147,7 +147,7 @@ def test_a_finding_is_read_from_json() -> None:
 
 
 def test_the_process_of_a_case_loads_nothing_heavy() -> None:
-    """What plays and judges a case loads the standard library and this package alone."""
+    """What plays and checks a case loads the standard library and this package alone."""
     program = "import sys, lifespec.conformance.app.check; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60).split()
     bare = subprocess.check_output(

@@ -83,7 +83,7 @@ def test_each_request_is_answered() -> None:
     assert held("served", saw(case, CALLED)) == "skip"
 
 
-def test_a_start_is_judged_when_it_is_answered() -> None:
+def test_a_start_is_checked_when_it_is_answered() -> None:
     """What an application does before it answers is no answer."""
     lines = [CALLED, "plays receive", STARTUP, "plays listen  step=1"]
     assert held("served", saw("raises-after-startup", *lines)) == "skip"

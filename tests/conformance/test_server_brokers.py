@@ -1,4 +1,4 @@
-"""A server of messages is put on trial with a broker, which is started and ended beside it."""
+"""A server of messages is checked with a broker, which is started and ended beside it."""
 
 import re
 import socket
@@ -84,12 +84,12 @@ def broker(tmp_path: Path) -> Broker:
 
 @pytest.fixture
 def job(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Job:
-    """Return what puts a server of messages on trial that obeys the text."""
+    """Return what checks a server of messages that obeys the text."""
     monkeypatch.setitem(BROKERS, "redis", broker)
     return brokers.job(COMMAND, "redis", "amgi 2.0", limit=LIMIT)
 
 
-def test_a_server_of_messages_is_judged(job: Job) -> None:
+def test_a_server_of_messages_is_checked(job: Job) -> None:
     """By what its application sees; of a port of its own nothing is said."""
     only = ["well-behaved", "state", "failed-with-message", "request-in-flight", "port-in-use"]
     found = server_check.check(job, server_check.chosen(only)).findings
@@ -143,7 +143,7 @@ def test_a_broker_that_is_not_there(broker: Broker) -> None:
         (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
     ],
 )
-def test_what_cannot_be_put_on_trial(command: tuple[str, ...], spec: str, sentence: str) -> None:
+def test_what_cannot_be_checked(command: tuple[str, ...], spec: str, sentence: str) -> None:
     """A sentence says what is missing."""
     with pytest.raises(Unchecked, match=re.escape(sentence)):
         brokers.job(command, "redis", spec)

@@ -1,4 +1,4 @@
-"""A server is put on trial by its command: what is judged, and what cannot be."""
+"""A server is checked by its command: what is checked, and what cannot be."""
 
 import re
 import shlex
@@ -49,7 +49,7 @@ asyncio.run(serve(getattr(importlib.import_module(module), name), int(sys.argv[2
 
 
 def job(*command: str, **options: Any) -> Job:
-    """Return what is to be put on trial."""
+    """Return what is to be checked."""
     return Job(command or SERVER, **options)
 
 
@@ -63,7 +63,7 @@ def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
     return [(each.case, each.rule, each.verdict) for each in findings]
 
 
-def test_a_server_is_judged_case_by_case() -> None:
+def test_a_server_is_checked_case_by_case() -> None:
     """The findings come in the order of the cases, with a conversation each."""
     told: list[int] = []
     only = server_check.chosen(["sends-no-type", "well-behaved-loop"])
@@ -83,14 +83,14 @@ def test_a_server_is_judged_case_by_case() -> None:
     assert len(told) == 3  # with the first of all cases
 
 
-def test_the_first_case_is_judged_too() -> None:
-    """It is not only there to see whether a server can be put on trial."""
+def test_the_first_case_is_checked_too() -> None:
+    """It is not only there to see whether a server can be checked."""
     found = server_check.check(job(), server_check.chosen(["well-behaved"]))
     assert {each.case for each in found.findings} == {"well-behaved"}
     assert {each.verdict for each in found.findings} == {"pass"}
 
 
-def test_a_text_judges_by_its_own_rules() -> None:
+def test_a_specification_has_its_own_rules() -> None:
     """A rule that a text does not have is left out; so is a case with nothing else."""
     found = server_check.check(job(spec="asgi 1.0"), server_check.chosen(["state", "well-behaved"]))
     rule_ids = {each.rule for each in found.findings}
@@ -122,7 +122,7 @@ def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
 
 
 def test_unknown_cases_are_refused() -> None:
-    """Those too that put others on trial."""
+    """Those too that check others."""
     for name in ("no-such-case", "start-and-stop"):
         with pytest.raises(Unchecked, match=f"there is no case for servers {name!r}"):
             server_check.chosen([name])
@@ -166,7 +166,7 @@ def test_a_server_without_lifespan_is_told_as_that() -> None:
 
 
 def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
-    """It is judged when that is known."""
+    """It is checked when that is known."""
     only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
     assert [case.name for case in only] == ["hangs-at-shutdown"]
     found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
@@ -180,7 +180,7 @@ def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
 
 
 class Tried:
-    """A trial that only counts how many of its kind there are at a time."""
+    """A case that only counts how many of its kind there are at a time."""
 
     now, most = 0, 0
     rest, together = False, threading.Barrier(1)
@@ -209,7 +209,7 @@ def test_a_case_begins_when_another_only_waits(
 ) -> None:
     """As many are played at a time as there are places, and beside them those that rest."""
     monkeypatch.setattr(server_check, "AT_ONCE", 1)
-    monkeypatch.setattr(server_check, "Trial", Tried)
+    monkeypatch.setattr(server_check, "CaseRun", Tried)
     monkeypatch.setattr(Tried, "most", 0)
     monkeypatch.setattr(Tried, "rest", rest)
     monkeypatch.setattr(Tried, "together", threading.Barrier(3))
@@ -242,7 +242,7 @@ PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
         ("while True: print('x' * 100_000)", "it wrote more than 8 MB to its output"),
     ],
 )
-def test_what_cannot_be_put_on_trial(
+def test_what_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sentence says why, and nothing is left behind."""
@@ -262,7 +262,7 @@ def test_a_program_that_is_not_there() -> None:
         server_check.check(job("no-such-server", "{app}", "{port}"), server_check.chosen(["state"]))
 
 
-def test_a_log_cut_short_is_told_and_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_cut_short_is_told_and_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The case is not run; others are."""
     complete = process.Subject.complete
 
@@ -290,7 +290,7 @@ def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
             played = ["called lifespan", "received lifespan.startup", "plays receive"]
             return saw(self.case.name, *played)
 
-    monkeypatch.setattr(server_check, "Trial", Halted)
+    monkeypatch.setattr(server_check, "CaseRun", Halted)
     found = server_check.check(job(), server_check.chosen(["well-behaved"]))
     (said,) = [each for each in found.findings if each.rule == "startup-sent"]
     step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
@@ -307,13 +307,13 @@ def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch
             facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
             return saw(self.case.name, *lines, output="ValueError: no\n", **facts)
 
-    monkeypatch.setattr(server_check, "Trial", Raised)
+    monkeypatch.setattr(server_check, "CaseRun", Raised)
     found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
     (said,) = [each for each in found.findings if each.rule == "unsupported-by-raising"]
     assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
 
-def test_an_interruption_ends_every_trial() -> None:
+def test_an_interruption_ends_every_case() -> None:
     """Ctrl+C while cases are played leaves no process behind, and is no verdict."""
     told: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Drivers are put on trial by name; what is no affair of theirs is left out, with a sentence."""
+"""Drivers are checked by name; what is no affair of theirs is left out, with a sentence."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ CASES = ["well-behaved", "failed-with-message", "raises-on-the-scope", "state", 
 
 
 def found(name: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """Put a driver on trial; return verdict and what was seen, by case and rule."""
+    """Check a driver; return verdict and what was seen, by case and rule."""
     report = server_check.check(clients.job(name, limit=4.0), server_check.chosen(CASES))
     assert report.subject == name
     return {(each.case, each.rule): (each.verdict, each.actual) for each in report.findings}
@@ -78,7 +78,7 @@ def test_the_reference_conforms() -> None:
 
 
 @pytest.mark.parametrize("name", clients.DRIVERS)
-def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
+def test_a_driver_is_checked_by_its_newest_specification(name: str) -> None:
     """Run by the Python that is given; what is left out are cases and rules."""
     job = clients.job(name, python="python3")
     asgi = client_host.HOSTED[name].protocol == "asgi"
@@ -97,7 +97,7 @@ def test_a_driver_is_judged_by_the_newest_of_its_texts(name: str) -> None:
         (("amgi-common", "amgi 1.0"), "the suite has no messages of amgi 1.0: name amgi 2.0"),
     ],
 )
-def test_what_cannot_be_put_on_trial(arguments: tuple[str, ...], sentence: str) -> None:
+def test_what_cannot_be_checked(arguments: tuple[str, ...], sentence: str) -> None:
     """A sentence says what can."""
     with pytest.raises(Unchecked, match=re.escape(sentence)):
         clients.job(*arguments)

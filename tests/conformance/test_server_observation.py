@@ -1,4 +1,4 @@
-"""What was seen in a trial can be asked for: lines by kind, the first, how all ended."""
+"""What was seen in a case can be asked for: lines by kind, the first, how all ended."""
 
 from typing import Any
 

@@ -177,7 +177,7 @@ os.execve(sys.executable, [sys.executable, "-c", program, {folder!r}], {{}})
 
 def test_a_daemon_with_an_environment_of_its_own_is_ended() -> None:
     """A server without the mark, as sudo starts it, is known by what the probe noted."""
-    text = AWAY.format(folder="FOLDER").replace("'FOLDER'", "os.environ['LIFESPEC_TRIAL']")
+    text = AWAY.format(folder="FOLDER").replace("'FOLDER'", "os.environ['LIFESPEC_CASE']")
     with program(text) as subject:
         assert until(lambda: subject.status is not None, LIMIT)
         assert until(lambda: len(subject.lines()) == 1, LIMIT)
@@ -197,7 +197,7 @@ def test_a_number_of_another_process_is_not_ended() -> None:
 
 
 def test_a_log_that_is_damaged_ends_nothing_less(idle: Subject) -> None:
-    """Whoever judges by it is told so, each time."""
+    """Whoever reads it is told so, each time."""
     idle.log.write_text("nonsense\n")
     assert idle.pids() == {idle.process.pid}
     with pytest.raises(Unchecked):
@@ -275,7 +275,7 @@ def test_lines_are_read_as_they_come(idle: Subject) -> None:
     ],
 )
 def test_a_log_with_a_gap_is_no_evidence(idle: Subject, text: str, sentence: str) -> None:
-    """It is told as that, and nothing is judged by it."""
+    """It is told as that, and nothing is concluded from it."""
     idle.log.write_text(text)
     with pytest.raises(Unchecked) as told:
         idle.complete()

@@ -16,7 +16,7 @@ from lifespec.conformance.server import process
 from lifespec.conformance.server import run as server_run
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import Seen
-from lifespec.conformance.server.run import Trial
+from lifespec.conformance.server.run import CaseRun
 
 __all__: list[str] = []
 
@@ -50,7 +50,7 @@ def play(
     **facts: Any,
 ) -> Seen:
     """Play a case with a server."""
-    return Trial(command, case(script, meanwhile, **facts), limit, threading.Event()).run()
+    return CaseRun(command, case(script, meanwhile, **facts), limit, threading.Event()).run()
 
 
 def kinds(seen: Seen) -> list[str]:
@@ -92,9 +92,9 @@ def test_a_case_is_played() -> None:
 )
 def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
     """Each line is a step with its argument."""
-    trial = Trial(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
-    assert trial.subject.script == [step]
-    process._given.discard(trial.subject.port)
+    run = CaseRun(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
+    assert run.subject.script == [step]
+    process._given.discard(run.subject.port)
 
 
 def test_each_doing_is_done() -> None:
@@ -152,12 +152,12 @@ def test_a_connection_without_an_answer(*, accepts: bool) -> None:
 
 def test_the_port_of_another_is_not_tried() -> None:
     """Where messages are delivered, the port is a broker's."""
-    trial = Trial(SERVER, case(["converse"], ["knock", "stop"]), LIMIT, threading.Event())
-    process._given.discard(trial.subject.port)
-    trial.subject = Delivered(SERVER, [])
-    trial.knock(trial.case.meanwhile[0])
-    process._given.discard(trial.subject.port)
-    assert trial.seen.knocks == []
+    run = CaseRun(SERVER, case(["converse"], ["knock", "stop"]), LIMIT, threading.Event())
+    process._given.discard(run.subject.port)
+    run.subject = Delivered(SERVER, [])
+    run.knock(run.case.meanwhile[0])
+    process._given.discard(run.subject.port)
+    assert run.seen.knocks == []
 
 
 def test_workers_are_waited_for() -> None:
@@ -212,7 +212,7 @@ def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
     hangs = case(["receive", "hang"], meanwhile)
     ignores = [sys.executable, "-c", IGNORES, str(SERVE), "{app}", "--port", "{port}"]
     began, never = time.monotonic(), threading.Event()
-    Trial(ignores, hangs, limit, never, rests=lambda: told.append(time.monotonic())).run()
+    CaseRun(ignores, hangs, limit, never, rests=lambda: told.append(time.monotonic())).run()
     assert told
     assert told[0] - began > server_run.REST
 
@@ -223,7 +223,7 @@ def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_run, "REST", 0.1)
     told: list[int] = []
     starts = case(["converse"], ["request /", "wait 1"])
-    Trial(IDLE, starts, LIMIT, threading.Event(), rests=lambda: told.append(1)).run()
+    CaseRun(IDLE, starts, LIMIT, threading.Event(), rests=lambda: told.append(1)).run()
     assert told == []
 
 
@@ -247,11 +247,11 @@ def test_a_flood_is_no_evidence() -> None:
 
 
 def test_all_waiting_is_broken_off() -> None:
-    """When the suite is, no trial waits any more."""
+    """When the suite is, no case waits any more."""
     broken_off = threading.Event()
     broken_off.set()
     began = time.monotonic()
-    Trial(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).run()
+    CaseRun(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).run()
     assert time.monotonic() - began < LIMIT
 
 

@@ -40,10 +40,10 @@ if hasattr(module, "validator"):
     async def send(message):
         raise ValueError
 
-    judge = module.validator(app)
+    validated = module.validator(app)
     try:
-        judge({"type": "lifespan", "state": 1}, None, send).send(None)
+        validated({"type": "lifespan", "state": 1}, None, send).send(None)
     except ValueError:
-        found["judged"] = [str(each) for each in (*judge.violations, *judge.remarks)]
+        found["validated"] = [str(each) for each in (*validated.violations, *validated.remarks)]
 
 sys.stdout.write(json.dumps(found).replace("lifespec.", ""))

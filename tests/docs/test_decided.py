@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from published import ROOT, published
 
-from lifespec.server import TABLE, Conversation
+from lifespec.server import TABLE, StateMachine
 from lifespec.validate import TRANSITIONS, State
 from lifespec_docs.examples import runner
 from lifespec_docs.examples.edge_cases import deciders, facts_of
@@ -180,13 +180,13 @@ def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.Monke
     """Each row of server.TABLE is taken by a program below a decision; a row without is named."""
     here: set[tuple[str, str]] = set()
     met: set[tuple[str, str]] = set()
-    happened = Conversation.happened
+    happened = StateMachine.transition
 
     def noted(self: Any, what: str, *rest: Any) -> bool:
         here.add((self.phase, what))
         return happened(self, what, *rest)
 
-    monkeypatch.setattr(Conversation, "happened", noted)
+    monkeypatch.setattr(StateMachine, "transition", noted)
     numbers = {n for numbers in cases("edge-cases", "decision").values() for n in numbers}
     for number, _ in enumerate(run("edge-cases", "en")):
         if number in numbers:

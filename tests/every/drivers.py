@@ -1,7 +1,7 @@
 """The same applications against the drivers that servers and tools have, and what the texts say.
 
 A driver is started as its own server starts it, on the virtual clock, and stopped when everything
-waits. What follows is judged by the words of the texts alone, where they bind a server (must, must
+waits. What follows is checked by the specifications alone, where they bind a server (must, must
 not). Where they are silent, and from the moment at which the application itself broke a rule,
 nothing is held against anyone.
 """
@@ -20,7 +20,7 @@ from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from lifespec.validate import TRANSITIONS, State
 
-__all__ = ["DRIVERS", "VERDICTS", "Reader", "Seen", "judge", "run"]
+__all__ = ["DRIVERS", "VERDICTS", "Reader", "Seen", "run", "verdicts_of"]
 
 Verdict = Literal["as the texts say", "unspecified", "otherwise", "waits for ever"]
 Driver = Callable[[Any], contextlib.AbstractAsyncContextManager[Any]]
@@ -200,7 +200,7 @@ class Reader:
         return None if right else "otherwise"
 
 
-def judge(name: str, size: int) -> dict[str, int]:
+def verdicts_of(name: str, size: int) -> dict[str, int]:
     """Try every application that lets pass what `send` raises, and count the verdicts."""
     logging.disable()
     with warnings.catch_warnings():

@@ -64,7 +64,7 @@ def counted(tally: Tally) -> dict[str, int]:
 def theirs(sizes: tuple[int, ...], pool: ProcessPoolExecutor) -> Iterator[tuple[str, Any]]:
     """Try the applications that let errors pass on each driver."""
     running = {
-        name: {size: pool.submit(drivers.judge, name, size) for size in sizes}
+        name: {size: pool.submit(drivers.verdicts_of, name, size) for size in sizes}
         for name in drivers.DRIVERS
     }
     for name, each in running.items():

@@ -19,7 +19,7 @@ from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
 
-__all__ = ["Job", "Stop", "Tally", "Trials", "explore"]
+__all__ = ["Job", "Runner", "Stop", "Tally", "explore"]
 
 log = logging.getLogger("lifespec.server")
 
@@ -179,7 +179,7 @@ class Loop(VirtualLoop):
         self.complaints.clear()
 
 
-class Trials:
+class Runner:
     """Tries applications on one loop, and holds each run against the oracle."""
 
     def __init__(self, size: int) -> None:
@@ -251,11 +251,11 @@ class Trials:
 
 def explore(size: int, jobs: list[Job], depth: int | None = None) -> tuple[Tally, list[Job]]:
     """Try all below these; where a depth is given, return what is left at it."""
-    trials, left = Trials(size), []
+    runner, left = Runner(size), []
     while jobs:
         job = jobs.pop()
-        more = trials.visit(job)
+        more = runner.visit(job)
         left += [each for each in more if len(each.begin) == depth]
         jobs += [each for each in more if len(each.begin) != depth]
-    trials.loop.close()
-    return trials.tally, left
+    runner.loop.close()
+    return runner.tally, left

@@ -3,17 +3,17 @@
 import pytest
 
 from actors import Said, below, scripts
-from drivers import Reader, Seen, Verdict, judge
+from drivers import Reader, Seen, Verdict, verdicts_of
 from exhaustive import FAST, FAST_DRIVERS
 from lifespec import server
-from runs import Job, Stop, Tally, Trials, explore
+from runs import Job, Runner, Stop, Tally, explore
 
 __all__: list[str] = []
 
 STARTED = ("receive", "startup.complete")
 STOPPING = (*STARTED, "receive")
 # What only an application reaches that defies its cancellation, or says something when it is over.
-DEFIANT = {("dismissed", "raised"), ("dismissed", "expired"), ("ended", "raised")}
+DEFIANT = {("cancelling", "raised"), ("cancelling", "expired"), ("ended", "raised")}
 ROWS = {(phase, what) for phase, rows in server.TABLE.items() for what in rows}
 LINGERING = {("answered", "expired")}  # it takes time; no script does, but to receive
 
@@ -33,15 +33,15 @@ def test_our_server_does_what_the_table_says(tally: Tally) -> None:
 @pytest.mark.timeout(280)
 def test_what_was_left_out_could_not_be_told_apart() -> None:
     """With nothing left out there are as many applications, and no difference either."""
-    size, trials, applications = 4, Trials(4), 0
+    size, runner, applications = 4, Runner(4), 0
     for script in scripts(size):
-        trials.refused = False
-        trials.try_all(script, swallows=False)
-        applications += 1 + trials.refused
-        if trials.refused:
-            trials.try_all(script, swallows=True)
-    trials.loop.close()
-    assert trials.tally.differences == []
+        runner.refused = False
+        runner.try_all(script, swallows=False)
+        applications += 1 + runner.refused
+        if runner.refused:
+            runner.try_all(script, swallows=True)
+    runner.loop.close()
+    assert runner.tally.differences == []
     assert applications == explore(size, [Job(())])[0].applications
 
 
@@ -72,21 +72,21 @@ def test_a_row_that_leads_elsewhere_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_hang_is_a_difference() -> None:
     """An application that waits for what does not come hangs where there is no limit."""
-    trials = Trials(4)
-    trials.try_all(("receive", "receive", "return"), swallows=False)
-    trials.loop.close()
-    assert (trials.tally.hangs, trials.tally.differences) == (1, [])
+    runner = Runner(4)
+    runner.try_all(("receive", "receive", "return"), swallows=False)
+    runner.loop.close()
+    assert (runner.tally.hangs, runner.tally.differences) == (1, [])
 
 
 def test_the_moments_of_one_application() -> None:
     """The body ends at each turn until all waits; after each of them the server is cancelled."""
-    trials, stops = Trials(5), []
-    trials.try_one = lambda script, stop, **rest: (  # type: ignore[method-assign]
+    runner, stops = Runner(5), []
+    runner.try_one = lambda script, stop, **rest: (  # type: ignore[method-assign]
         stops.append(stop),
-        Trials.try_one(trials, script, stop, **rest),
+        Runner.try_one(runner, script, stop, **rest),
     )[1]
-    trials.try_all((*STARTED, "pause", "receive", "return"), swallows=False)
-    trials.loop.close()
+    runner.try_all((*STARTED, "pause", "receive", "return"), swallows=False)
+    runner.loop.close()
     assert [stop.turns for stop in stops if stop.cancelled is None] == [0, 1, 1]
     assert stops[-1] == Stop(1, limit=None)
     assert [stop.cancelled for stop in stops if not stop.turns] == [None, 1, 2, 3, 4]
@@ -124,16 +124,16 @@ OVER = [Said("return"), Said("ended")]
     ],
 )
 def test_what_the_texts_say(facts: list[Said], verdict: Verdict) -> None:
-    """A driver is judged where a text binds it; its limits, and silences, are unspecified."""
+    """A driver is checked where a specification binds it; its limits are unspecified."""
     assert Reader(Seen(facts, waited=False, begun=0)).verdict() == verdict
     if Said("ended") in facts and verdict == "otherwise" and Said("served") not in facts:
         assert Reader(Seen(facts, waited=True, begun=0)).verdict() == "unspecified"
 
 
 @pytest.mark.parametrize("name", ["lifespec", "uvicorn", "starlette"])
-def test_a_driver_is_judged(name: str) -> None:
+def test_a_driver_is_checked(name: str) -> None:
     """Each script has a verdict, and ours is never otherwise than the texts say."""
-    found = judge(name, FAST_DRIVERS)
+    found = verdicts_of(name, FAST_DRIVERS)
     assert sum(found.values()) == below(FAST_DRIVERS)
     assert name != "lifespec" or found["otherwise"] == 0
     assert found["as the texts say"] > 0

@@ -7,7 +7,7 @@ import pytest
 
 from lifespec_docs import increment
 from lifespec_docs.i18n import extraction
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -20,49 +20,49 @@ PAGES = {
 EXTENSIONS = ("i18n.comments", "examples.directive", "examples.included", "lifespec_docs.increment")
 
 
-def site(folder: Path, pages: dict[str, str] = PAGES, **configuration: str) -> Trial:
+def site(folder: Path, pages: dict[str, str] = PAGES, **configuration: str) -> SampleSite:
     """Return pages that follow their build; what was built stays."""
-    return Trial(folder, pages, *EXTENSIONS, **configuration)
+    return SampleSite(folder, pages, *EXTENSIONS, **configuration)
 
 
-def told(trial: Trial) -> dict[str, object]:
+def told(sample: SampleSite) -> dict[str, object]:
     """Give what the build wrote of itself."""
-    found: dict[str, object] = json.loads(Path(trial.app.doctreedir, increment.DONE).read_text())
+    found: dict[str, object] = json.loads(Path(sample.app.doctreedir, increment.DONE).read_text())
     return found
 
 
-def again(trial: Trial, *changed: str) -> dict[str, object]:
+def again(sample: SampleSite, *changed: str) -> dict[str, object]:
     """Build again, told of what has changed."""
-    Path(trial.app.doctreedir, increment.CHANGED).write_text(json.dumps(changed))
-    trial.app.env.config_status = 1  # as it was
-    trial.app.build()
-    return told(trial)
+    Path(sample.app.doctreedir, increment.CHANGED).write_text(json.dumps(changed))
+    sample.app.env.config_status = 1  # as it was
+    sample.app.build()
+    return told(sample)
 
 
 def test_a_page_is_read_again_where_something_that_it_uses_has_changed(tmp_path: Path) -> None:
     """Itself, a file that it shows, its catalog: whatever their times are."""
-    with site(tmp_path, language="zh_CN") as trial:
-        assert sorted(trial.app.env.found_docs) == ["index", "other"]
-        assert told(trial)["read"] == ["index", "other"]
-        assert again(trial)["read"] == []
-        assert again(trial, "docs/other.md")["read"] == ["other"]
-        assert again(trial, "docs/beside.toml")["read"] == ["index"]
-        assert again(trial, "docs/gone.md")["read"] == []
+    with site(tmp_path, language="zh_CN") as sample:
+        assert sorted(sample.app.env.found_docs) == ["index", "other"]
+        assert told(sample)["read"] == ["index", "other"]
+        assert again(sample)["read"] == []
+        assert again(sample, "docs/other.md")["read"] == ["other"]
+        assert again(sample, "docs/beside.toml")["read"] == ["index"]
+        assert again(sample, "docs/gone.md")["read"] == []
 
 
 def test_a_catalog_is_a_file_of_its_page(tmp_path: Path) -> None:
     """Sphinx knows it by its compiled form."""
-    trial = site(tmp_path, language="zh_CN")
-    trial.translate("other", {"Other": "另一页"})
-    with trial:
-        assert again(trial, "locales/zh_CN/LC_MESSAGES/other.po")["read"] == ["other"]
+    sample = site(tmp_path, language="zh_CN")
+    sample.translate("other", {"Other": "另一页"})
+    with sample:
+        assert again(sample, "locales/zh_CN/LC_MESSAGES/other.po")["read"] == ["other"]
 
 
 def test_a_page_that_lacked_a_program_is_read_again(tmp_path: Path) -> None:
     """The program may be there now."""
     page = f"# Other\n\n{{.real .needs-no-such-program}}\n{BLOCK}"
-    with site(tmp_path, PAGES | {"other": page}) as trial:
-        assert again(trial)["read"] == ["other"]
+    with site(tmp_path, PAGES | {"other": page}) as sample:
+        assert again(sample)["read"] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -71,43 +71,43 @@ def test_a_page_that_lacked_a_program_is_read_again(tmp_path: Path) -> None:
 def test_the_languages_begin_at_both_ends(tmp_path: Path, language: str, order: list[str]) -> None:
     """Each runs the examples of the pages that it meets first."""
     seen: list[str] = []
-    trial = site(tmp_path, language=language)
-    (trial.docs / "conf.py").write_text("def setup(app): pass\n")
+    sample = site(tmp_path, language=language)
+    (sample.docs / "conf.py").write_text("def setup(app): pass\n")
     build = increment.Increment()
-    with trial:
+    with sample:
         seen = ["index", "other"]
-        build.order(trial.app, trial.app.env, seen)
+        build.order(sample.app, sample.app.env, seen)
     assert (seen, build.read) == (order, ["index", "other"])
 
 
 def test_where_a_page_was_read_all_are_written(tmp_path: Path) -> None:
     """Its title stands in the navigation of the others; the same where one is gone."""
-    with site(tmp_path) as trial:
-        env, build = trial.app.env, increment.Increment()
-        assert build.updated(trial.app, env) == ()
+    with site(tmp_path) as sample:
+        env, build = sample.app.env, increment.Increment()
+        assert build.updated(sample.app, env) == ()
         build.read = ["other"]
-        assert build.updated(trial.app, env) == {"index", "other"}
+        assert build.updated(sample.app, env) == {"index", "other"}
         build.read, build.removed = [], {"gone"}
-        assert build.updated(trial.app, env) == {"index", "other"}
+        assert build.updated(sample.app, env) == {"index", "other"}
 
 
 def test_what_there_is_to_translate_is_known_after_each_build(tmp_path: Path) -> None:
     """Also of the pages that were not read again."""
-    with site(tmp_path) as trial:
-        file = Path(trial.app.doctreedir, increment.MESSAGES)
+    with site(tmp_path) as sample:
+        file = Path(sample.app.doctreedir, increment.MESSAGES)
         first = extraction.read(file)
         file.unlink()
-        again(trial, "docs/other.md")
+        again(sample, "docs/other.md")
         assert extraction.read(file) == first
-        assert first == extraction.collected(trial.app.env)
+        assert first == extraction.collected(sample.app.env)
         (message,) = first.by_catalog["other"].messages
         assert (message.text, message.kind) == ("Other", "title")
 
 
 def test_a_build_says_what_it_did(tmp_path: Path) -> None:
     """How many examples ran, and how long reading and writing took."""
-    with site(tmp_path) as trial:
-        done = told(trial)
+    with site(tmp_path) as sample:
+        done = told(sample)
         assert done["ran"] == 1
         times = [done[name] for name in ("reading", "examples", "writing")]
         assert all(isinstance(each, float) and each >= 0 for each in times)

@@ -198,10 +198,10 @@ def faults(run: Run) -> list[object]:
         if any(f.what == f"lifespan.{kind}.failed" and f.phase == "answered" for f in run.facts)
         and not any(text in sentence for sentence in told)
     ]
-    return [*run.complaints, *run.remaining, *swallowed, *unsaid, *late(run), *misjudged(run)]
+    return [*run.complaints, *run.remaining, *swallowed, *unsaid, *late(run), *misread(run)]
 
 
-def misjudged(run: Run) -> Iterator[str]:
+def misread(run: Run) -> Iterator[str]:
     """Compare outcome and exception with what they ought to be."""
     assert run.server
     begun = any(fact.what == "called" for fact in run.facts)
@@ -217,7 +217,7 @@ def misjudged(run: Run) -> Iterator[str]:
 
 def late(run: Run) -> Iterator[str]:
     """Hold the server to its promise: a grace after the first cancellation, none after another."""
-    waits = ("waiting", "stopping", "answered", "dismissed", "ended")
+    waits = ("waiting", "stopping", "answered", "cancelling", "ended")
     hits = [fact.time for fact in run.facts if fact.what == "thrown" and fact.phase in waits]
     grace = run.case.limits.get("grace", GRACE)
     if hits and run.ended > hits[0] + grace:

@@ -1,10 +1,10 @@
-"""Puts the current servers on trial, and records what was found: `make matrix`.
+"""Checks the current servers, and records what was found: `make matrix`.
 
     python tests/matrix/run.py FOLDER FILE [SUBJECT...]
 
-FOLDER is an environment with what is put on trial; a subject that does not go with the others has
+FOLDER is an environment with what is checked; a subject that does not go with the others has
 one of its own in it, of its name.  FILE is where the record is kept: its name is a key of RECORDS.
-Where subjects are named, only they are put on trial, and the record of the others stays.
+Where subjects are named, only they are checked, and the record of the others stays.
 """
 
 import datetime as dt
@@ -56,7 +56,7 @@ PAGI = os.environ.get("PAGI_SERVER", "")  # the program, where there is one: its
 
 
 class Subject(NamedTuple):
-    """What is put on trial by the programs of a folder; what it is called; whose versions count."""
+    """What is checked by the programs of a folder; what it is called; whose versions count."""
 
     job: Callable[[Path], Job]
     command: str
@@ -122,7 +122,7 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
 
 
 def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
-    """Put a subject on trial; return what was found, as a record has it."""
+    """Check a subject; return what was found, as a record has it."""
     cases = {case.name: case for case in chosen}
     return [
         {key: getattr(each, key) for key in ("case", "rule", "verdict")}
@@ -133,7 +133,7 @@ def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
 
 
 def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
-    """Put a subject on trial; return its row of the record."""
+    """Check a subject; return its row of the record."""
     own = environment / name
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
@@ -163,7 +163,7 @@ def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Put the subjects on trial, one after the other."""
+    """Check the subjects, one after the other."""
     folder, file, *names = arguments
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)

@@ -26,7 +26,7 @@ LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 
 def job(program: Path, spec: str = "asgi 2.0") -> Job:
-    """Return what is put on trial; those that were made servers of another text have workers."""
+    """Return what is checked; those that were made servers of another text have workers."""
     command = (sys.executable, str(program), "{app}", "--port", "{port}")
     workers = ("--workers", "{workers}") if spec in BEFORE else ()
     return Job((*command, *workers), spec, limit=LIMIT)

@@ -60,7 +60,7 @@ def offered_afterwards(condition: str) -> Mutant:
         f"            if {condition}:\n"
         '                lifespan.phase = "running"\n'
         '                lifespan.inbox.append({"type": "lifespan.shutdown"})\n'
-        "                lifespan.changed()\n"
+        "                lifespan.on_phase_change()\n"
         "                await asyncio.sleep(0.2)\n"
         '                lifespan.phase = "ended"\n',
     )
@@ -72,7 +72,7 @@ def fatal(condition: str) -> Mutant:
         "lifespan.py",
         'if self.outcome in ("failed", "timed_out") or (',
         'if self.outcome in ("failed", "timed_out") or '
-        f'(self.outcome == "unsupported" and failed is StartupFailed and {condition}) or (',
+        f'(self.outcome == "unsupported" and failure is StartupFailed and {condition}) or (',
     )
 
 
@@ -204,7 +204,7 @@ MUTANTS: dict[str, Mutant] = {
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
         "lifespan.py",
-        '            self.judge(StartupFailed, StartupTimeout, "unsupported")',
+        '            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")',
         "            pass",
     ),
     "startup-failed-shown": Mutant(
@@ -242,8 +242,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "only-failed-stops": Mutant(
         "lifespan.py",
-        '            stage = kind.split(".")[1]',
-        "            exit(kind)",
+        '            stage = type_.split(".")[1]',
+        "            exit(type_)",
     ),
     "crash-logged": Mutant(
         "lifespan.py",
@@ -252,11 +252,12 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "return-value-ignored": Mutant(
         "lifespan.py",
-        "            await self._call()\n",
-        "            value = await self._call()\n            log.error(value) if value else None\n",
+        "            await self._call_app()\n",
+        "            value = await self._call_app()\n"
+        "            log.error(value) if value else None\n",
     ),
     "shutdown-sent": Mutant(
-        "lifespan.py", '            self.offer("lifespan.shutdown")', "            pass"
+        "lifespan.py", '            self.queue_event("lifespan.shutdown")', "            pass"
     ),
     "shutdown-after-serving": Mutant(
         "serve.py",
@@ -265,7 +266,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "wait-for-shutdown": Mutant(
         "lifespan.py",
-        '        while self.phase in {"stopping", "answered", "dismissed"}:',
+        '        while self.phase in {"stopping", "answered", "cancelling"}:',
         "        await asyncio.sleep(0.1)\n        while False:",
     ),
     "shutdown-failed-shown": Mutant(
@@ -300,8 +301,8 @@ MUTANTS: dict[str, Mutant] = {
     "state-shallow-copy": Mutant("lifespan.py", "state=state.copy()", "state=state"),
     "state-untouched": Mutant(
         "lifespan.py",
-        "        self.asked = event\n",
-        "        self.asked = event\n"
+        "        self.last_event = event\n",
+        "        self.last_event = event\n"
         '        self.state.clear() if event == "lifespan.shutdown" else None\n',
     ),
 }

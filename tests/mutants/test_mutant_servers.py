@@ -1,6 +1,6 @@
 """The suite tries itself: each wrong server is named by its rule, and the reference by none.
 
-Here each mutant plays the cases that judge its rule; `python tests/mutants/play.py` plays all.
+Here each mutant plays the cases that check its rule; `python tests/mutants/play.py` plays all.
 """
 
 import sys
@@ -23,9 +23,9 @@ def test_a_mutant_is_named_by_its_rule(rule_id: str, tmp_path: Path) -> None:
     expecting = [
         case for case in server_check.chosen() if rule_id in {each.rule for each in case.expect}
     ]
-    judging = [case for case in expecting if not case.real]  # those take long
+    checking = [case for case in expecting if not case.real]  # those take long
     mutant = MUTANTS[rule_id]
-    found = faults(mutant.written(tmp_path), judging, mutant.spec)
+    found = faults(mutant.written(tmp_path), checking, mutant.spec)
     assert rule_id in found
     assert found <= named(rule_id)
 
@@ -45,7 +45,7 @@ def test_the_reference_passes_everywhere() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", BEFORE)
 def test_the_reference_as_a_server_of_another_text(spec: str, tmp_path: Path) -> None:
-    """With workers, and judged by that text, it conforms everywhere: what breaks is the mutant."""
+    """With workers, by that specification, it conforms everywhere: what breaks is the mutant."""
     program = written(tmp_path, *BEFORE[spec])
     found = server_check.check(job(program, spec), server_check.chosen())
     wrong = {each.case for each in found.findings if each.verdict not in ("pass", "skip")}

@@ -16,7 +16,7 @@ __all__ = ["Mutant", "mutants"]
 
 # A word of one of these becomes the next word of it: another one that is possible there.
 VOCABULARIES = (
-    ("waiting", "running", "stopping", "answered", "dismissed", "ended"),
+    ("waiting", "running", "stopping", "answered", "cancelling", "ended"),
     ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"),
     ("called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"),
     ("server", "application"),
@@ -73,7 +73,7 @@ def without_a_row(node: cst.Dict) -> Iterator[cst.Dict]:
 
 
 def other_step(node: cst.Call) -> Iterator[cst.Call]:
-    """Change one step of the judge's table: where it leads, what breaks it, or its rule."""
+    """Change one step of the validator's table: where it leads, what breaks it, or its rule."""
     if not isinstance(node.func, cst.Name) or node.func.value not in STEPS or not node.args:
         return
     first, *rest = node.args

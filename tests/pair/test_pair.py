@@ -1,4 +1,4 @@
-"""Our server, our judge and our application, over every complete conversation that there is.
+"""Our server, our validator and our application, over every complete conversation that there is.
 
 The conversations are generated from the table: every way from `called` to `gone` on which no
 rule is broken.  The server shares no line with the table, so that each is tried by the other.
@@ -88,17 +88,19 @@ class Scripted:
                 raise
 
 
-async def judged(app: Scripted, offered: dict[str, Any] | None = None) -> tuple[Any, Lifespan]:
-    """Let our server run the application through the judge; return both."""
-    judge = validator(app)
-    lifespan = Lifespan(judge, scope=offered)
+async def run_validated(
+    app: Scripted, offered: dict[str, Any] | None = None
+) -> tuple[Any, Lifespan]:
+    """Let our server run the application through the validator; return both."""
+    validated = validator(app)
+    lifespan = Lifespan(validated, scope=offered)
     try:
         async with lifespan:
             if lifespan.outcome is None and "lifespan.shutdown" in app.happenings:
                 await app.stop.wait()
     except (StartupFailed, ShutdownFailed):
         pass
-    return judge, lifespan
+    return validated, lifespan
 
 
 def test_how_many_conversations_there_are() -> None:
@@ -114,12 +116,12 @@ def test_how_many_conversations_there_are() -> None:
 async def test_every_complete_conversation(way: Way, text: str) -> None:
     """No complete conversation has a violation, in any text; what is silent there is remarked."""
     app = Scripted(*way)
-    judge, lifespan = await judged(app, lifespan_scope(text))
-    assert judge.violations == []
+    validated, lifespan = await run_validated(app, lifespan_scope(text))
+    assert validated.violations == []
     early = way[0] in {"lifespan.startup.complete", "lifespan.startup.failed"}
     failures = sum(happening.endswith("failed") for happening in way) * (text == "asgi 1.0")
     expected = ["answers-in-order"] * early + ["events-known"] * failures
-    assert sorted(remark.rule for remark in judge.remarks) == expected
+    assert sorted(remark.rule for remark in validated.remarks) == expected
     assert app.refusals == []
     assert lifespan.outcome == outcome(way)
 
@@ -144,11 +146,11 @@ async def test_every_broken_step_of_an_application(
     states = {one: state for state, one in ways()}
     _, rule, remark = TRANSITIONS[states[way]][broken]
     app = Scripted(*way, broken, *(() if broken in ENDS else finished(way)), swallows=swallows)
-    judge, _ = await judged(app)
+    validated, _ = await run_validated(app)
     early = ["answers-in-order"] * (way[:1] not in {(), ("lifespan.startup",)})
-    assert [found.rule for found in judge.violations] == [rule] * (not remark)
-    assert [found.rule for found in judge.remarks] == early + [rule] * bool(remark)
-    roles = {found.role for found in (*judge.violations, *judge.remarks)}
+    assert [found.rule for found in validated.violations] == [rule] * (not remark)
+    assert [found.rule for found in validated.remarks] == early + [rule] * bool(remark)
+    roles = {found.role for found in (*validated.violations, *validated.remarks)}
     assert roles == {"application"}
     if broken not in ENDS:
         assert [refusal.rule for refusal in app.refusals] == [rule]
@@ -169,8 +171,8 @@ async def test_our_application(broken: str) -> None:
     async def respond(request: Any, _: Receive, __: Send) -> None:
         assert request["state"] == {"pool": 1}
 
-    judge = validator(with_lifespan(respond, context))
+    validated = validator(with_lifespan(respond, context))
     with suppress(StartupFailed, ShutdownFailed):
-        async with Lifespan(judge) as lifespan:
-            await judge(lifespan.with_state({"type": "http"}), None, None)  # type: ignore[arg-type]
-    assert (judge.violations, judge.remarks) == ([], [])
+        async with Lifespan(validated) as lifespan:
+            await validated(lifespan.with_state({"type": "http"}), None, None)  # type: ignore[arg-type]
+    assert (validated.violations, validated.remarks) == ([], [])

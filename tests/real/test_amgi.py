@@ -82,15 +82,15 @@ async def test_messages_are_consumed_between_startup_and_shutdown() -> None:
     """Nobody breaks a rule; the state goes with each message, copied; the conversation is whole."""
     consumer = Consumer()
     recorded = trace.record(consumer)
-    judged = validator(recorded)
+    validated = validator(recorded)
     async with asyncio.timeout(LIMIT), redis_server() as url, from_url(url) as client:
-        server = Server(judged, "numbers", url=url)
+        server = Server(validated, "numbers", url=url)
         serving = asyncio.create_task(server.serve())
         await consumer.started.wait()
         assert await published(client, "2", "3", "4") == ["2", "5", "9"]
         server.stop()
         await serving
-    assert judged.violations == []
+    assert validated.violations == []
     ((*spoken,),) = [each.entries for each in recorded.conversations]
     assert [entry.type for entry in spoken if entry.kind in {"received", "sent"}] == [
         "lifespan.startup",

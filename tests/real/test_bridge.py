@@ -1,4 +1,4 @@
-"""The bridge in a real perl: applications of PAGI under our server, judged as Python's are."""
+"""The bridge in a real perl: applications of PAGI under our server, checked as Python's are."""
 
 import asyncio
 import logging
@@ -99,10 +99,10 @@ def test_what_is_lacking_is_named(
 @pytest.mark.parametrize("options", [(), ("--blocking",)])
 async def test_the_sample_of_the_text(made: Made, tmp_path: Path, options: tuple[str, ...]) -> None:
     """It completes, breaks no rule, and what it prints is not in the bridge's way."""
-    judged = validator(made(SAMPLE, *options))
-    lifespan = await lived(judged)
+    validated = validator(made(SAMPLE, *options))
+    lifespan = await lived(validated)
     assert lifespan.outcome == "complete"
-    assert (judged.violations, judged.remarks) == ([], [])
+    assert (validated.violations, validated.remarks) == ([], [])
     assert (tmp_path / "printed").read_text() == "up\ndown\n"
 
 
@@ -406,7 +406,7 @@ async def test_a_crash_while_it_is_served(made: Made, caplog: pytest.LogCaptureF
     assert str(lifespan.error) == "the task that fed the cache died"
 
 
-def test_a_file_of_perl_on_trial(
+def test_a_file_of_perl_is_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The sample of the specification keeps every must, but it lets pass what it does not know."""

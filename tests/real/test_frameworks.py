@@ -1,4 +1,4 @@
-"""Applications of others on trial: what the suite finds of them, exactly."""
+"""Applications of others are checked: what the suite finds of them, exactly."""
 
 import contextlib
 from collections.abc import AsyncIterator

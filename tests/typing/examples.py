@@ -30,7 +30,7 @@ from lifespec.messages import (
     RequestScope,
     Send,
 )
-from lifespec.server import Conversation
+from lifespec.server import StateMachine
 
 __all__: list[str] = []
 
@@ -109,7 +109,7 @@ class Serving(Lifespan[AppState]):
     """A subclass can name the state once for all."""
 
 
-def pool_of(conversation: Conversation[AppState]) -> Pool | None:
+def pool_of(conversation: StateMachine[AppState]) -> Pool | None:
     """Take the core, the driver and a subclass alike."""
     return None if conversation.state is None else conversation.state["pool"]
 

@@ -38,7 +38,7 @@ def said(*command: str) -> str:
 
 
 def mypy(files: list[Path], folder: Path) -> Found:
-    """Let mypy judge files by the project's own settings, which are strict."""
+    """Let mypy check files by the project's own settings, which are strict."""
     cache = ("--cache-dir", str(folder / "mypy"))
     output = said(sys.executable, "-m", "mypy", "--output=json", *cache, *map(str, files))
     errors = map(json.loads, filter(None, output.splitlines()))
@@ -46,7 +46,7 @@ def mypy(files: list[Path], folder: Path) -> Found:
 
 
 def pyright(files: list[Path], folder: Path) -> Found:
-    """Let pyright judge the files that the project names, these in the place of the examples."""
+    """Let pyright check the files that the project names, these in the place of the examples."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pyright"]
     own = str(EXAMPLES.relative_to(ROOT))
     assert own in settings["include"]

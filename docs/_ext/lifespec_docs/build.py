@@ -41,6 +41,7 @@ import polib
 
 from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
+from lifespec_docs.facts.checks import TYPED
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.i18n.messages import of_reports
@@ -426,6 +427,8 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
+    if (told := builds[0].doctrees / TYPED).exists():
+        _say(told.read_text(encoding="utf-8").rstrip())
     _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
 
 

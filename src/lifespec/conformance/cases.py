@@ -1,6 +1,6 @@
 """The cases: conversations as text, what is to be seen in them, and the levels of the rules.
 
-`cases.toml` has one table for each case, and its format is told by the tables of `vocabulary.py`:
+`cases.toml` has one table for each case, and its format is told by the tables of `language.py`:
 KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
 """
 
@@ -92,7 +92,7 @@ class Expectation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One conversation: what the suite does, and what is expected of who is on trial."""
+    """One conversation: what the suite does, and what is expected of who is checked."""
 
     name: str
     role: Role
@@ -172,7 +172,7 @@ def text(name: str) -> str:
     """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
     newest = {each.split(" ")[0]: each for each in SPECS}
     if name not in {*SPECS, *newest}:
-        raise Unchecked(f"there is no text {name!r}: name {', '.join([*SPECS, *newest])}")
+        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *newest])}")
     return newest.get(name, name)
 
 
@@ -197,7 +197,7 @@ def action(line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
     row = verbs.get(verb)
     if row is None or role not in row.roles:
         known = ", ".join(verb for verb, row in verbs.items() if role in row.roles)
-        raise ValueError(f"{verb!r} is no verb where {role}s are on trial; verbs are {known}")
+        raise ValueError(f"{verb!r} is no verb where {role}s are checked; verbs are {known}")
     if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
     return _FORMS[row.form](verb, rest)

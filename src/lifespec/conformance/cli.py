@@ -18,13 +18,14 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
+from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, writing
 from lifespec.conformance.report import formats
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
-from lifespec.conformance.server.process import PLACES, OfPerl, Subject
+from lifespec.conformance.server.process import PLACES
 from lifespec.conformance.texts import Unchecked, unknown
 from lifespec.validate import SPECS
 
@@ -40,8 +41,8 @@ SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM",
 
 
 def add_subjects(parser: Any) -> None:
-    """Add to the parser of `check` the subjects that it can put on trial."""
-    parser.description = "Put somebody on trial: play conversations, and judge what was seen."
+    """Add to the parser of `check` the subjects that it can check."""
+    parser.description = "Play message sequences to a subject, and check what was seen."
     parser.epilog = (
         "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked,"
         " 128 and the number of the signal that broke it off"
@@ -130,25 +131,16 @@ def _add_server(subjects: Any) -> None:
     parser.add_argument(
         "--broker",
         choices=[*brokers.BROKERS],
-        help="start this one for each trial: the server takes its messages there",
+        help="start this one for each case: the server takes its messages there",
     )
     _add_outputs(parser, PATIENCE, "the server may do nothing")
     parser.set_defaults(run=_server)
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    words, text = tuple(arguments.command), arguments.spec
-    if arguments.broker:
-        options = text, arguments.workers, arguments.limit
-        return _trials(brokers.job(words, arguments.broker, *options), arguments)
-    if text.startswith("amgi "):
-        raise Unchecked(f"by AMGI messages come from a broker: give --broker {_BROKERS}")
-    begins = OfPerl if text.startswith("pagi ") else Subject
-    job = server_check.Job(words, text, arguments.workers, arguments.limit, begins=begins)
-    return _trials(job, arguments)
-
-
-_BROKERS = " or ".join(brokers.BROKERS)
+    words, text = arguments.command, arguments.spec
+    job = server_job(words, text, arguments.workers, arguments.broker or "", arguments.limit)
+    return _check_server(job, arguments)
 
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
@@ -173,10 +165,10 @@ def _add_driver(subjects: Any) -> None:
 
 def _driver(arguments: argparse.Namespace) -> int:
     name, text, limit = arguments.name, arguments.spec or "", arguments.limit
-    return _trials(clients.job(name, text, limit=limit), arguments)
+    return _check_server(clients.job(name, text, limit=limit), arguments)
 
 
-def _trials(job: server_check.Job, arguments: argparse.Namespace) -> int:
+def _check_server(job: server_check.Job, arguments: argparse.Namespace) -> int:
     only = server_check.chosen(arguments.only)
     return _publish(
         arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
@@ -227,10 +219,10 @@ def _add_outputs(
     """Add the options that every subject has; `limit` is how long, by default, what may take."""
     parser.add_argument(
         "--spec",
-        metavar="TEXT",
+        metavar="SPEC",
         type=cases.text,
         default=default,
-        help=f"the text that judges: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
+        help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
         f" (default: {default or 'the newest that it knows'})",
     )
     parser.add_argument(
@@ -326,11 +318,11 @@ def _progress(title: str, count: int) -> Iterator[Callable[[], object]]:
 def add_filters(parser: Any) -> None:
     """Add to the parser of `cases` what chooses among them."""
     parser.description = (
-        "List the cases: who is on trial, what happens, and which rules are judged."
+        "List the cases: who is checked, what happens, and which rules are checked."
     )
-    parser.add_argument("--role", choices=ROLES, help="only those with that one on trial")
+    parser.add_argument("--role", choices=ROLES, help="only those that check that role")
     parser.add_argument(
-        "--rule", metavar="RULE", type=_rule_id, help="only those that judge that rule"
+        "--rule", metavar="RULE", type=_rule_id, help="only those that check that rule"
     )
     parser.set_defaults(run=_cases)
 
@@ -345,7 +337,7 @@ def _cases(arguments: argparse.Namespace) -> int:
     for case in cases.load():
         rule_ids = list(dict.fromkeys(each.rule for each in case.expect))
         if arguments.role in (None, case.role) and arguments.rule in (None, *rule_ids):
-            texts = (case.says, f"judges {', '.join(rule_ids)}")
+            texts = (case.says, f"checks {', '.join(rule_ids)}")
             lines = [
                 line for text in texts for line in textwrap.wrap(text, 76, break_on_hyphens=False)
             ]

@@ -26,7 +26,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Verb(NamedTuple):
-    """A word of the scripts: what follows it, who is on trial where it is used, what is done."""
+    """A word of the scripts: what follows it, who is checked where it is used, what is done."""
 
     form: Literal["", "event", "seconds", "text", "word", "keys"]
     roles: tuple[Role, ...]
@@ -34,7 +34,7 @@ class Verb(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """What can be expected: whether an argument follows, who is on trial, what is to be seen."""
+    """What can be expected: whether an argument follows, who is checked, what is to be seen."""
 
     argument: bool
     roles: tuple[Role, ...]
@@ -287,15 +287,15 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
 
 KEYS: Mapping[str, str] = MappingProxyType(
     {
-        "role": "who is on trial: server, application or middleware; the suite plays the other",
+        "role": "server, application or middleware: the role under test; the suite plays the other",
         "says": "what happens, in one English sentence",
         "script": "what the suite does, line by line",
         "meanwhile": "what the suite does as a client and an operator: by default request /, stop",
         "workers": "the number of worker processes, where it is not one",
-        "expect": "for each rule that is judged, what is to be seen: a phrase, or several",
+        "expect": "for each rule that is checked, what is to be seen: a phrase, or several",
         "silent": "for each rule on which texts are silent in just this case, those texts, or true",
         "specs": "the texts that the case is for, where it is not for all",
-        "server": "where middleware is on trial, what the suite does as the server: see SERVER",
+        "server": "where middleware is checked, what the suite does as the server: see SERVER",
         "real": "true where it needs real time",
         "needs": "the programs without which it is not run",
     }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MARK", "began_within", "content", "kill", "marked", "runs", "until"]
 
-MARK = "LIFESPEC_TRIAL"
+MARK = "LIFESPEC_CASE"
 PROC = Path("/proc")
 POLL = 0.01  # seconds between two looks at a file or a process that is not our child
 STARTED = 19  # of the fields of /proc/PID/stat after the name, the moment when it began, in ticks

@@ -14,7 +14,7 @@ LONGEST, END = 500, 150  # characters of a sentence, and of its end, which says 
 
 
 class Unchecked(Exception):
-    """A subject could not be put on trial; `str()` says what was given, and what to do."""
+    """A subject could not be checked; `str()` says what was given, and what to do."""
 
 
 def printable(character: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from lifespec_docs.diagrams.figures import PICTURES
 from lifespec_docs.i18n import messages
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -62,11 +62,11 @@ def test_workers_have_a_lifespan_each_and_the_parent_has_none() -> None:
 def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
     """The words come from the catalog of our own words."""
     page = {"index": "# Page\n\n```{picture} workers\n```\n"}
-    trial = Trial(tmp_path, page, "diagrams.figures", language="zh_CN")
-    trial.translate("lifespec", {"event loop": "事件循环"})
-    with trial:
-        assert trial.warnings == []
-        (figure,) = trial.page().select("figure.states")
+    sample = SampleSite(tmp_path, page, "diagrams.figures", language="zh_CN")
+    sample.translate("lifespec", {"event loop": "事件循环"})
+    with sample:
+        assert sample.warnings == []
+        (figure,) = sample.page().select("figure.states")
         texts = [each.text for each in figure.select("text")]
     assert texts.count("事件循环") == 4
 
@@ -74,6 +74,6 @@ def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
 def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:
     """With the names that there are."""
     page = {"index": "# Page\n\n```{picture} elephant\n```\n"}
-    with Trial(tmp_path, page, "diagrams.figures") as trial:
-        (warning,) = trial.warnings
+    with SampleSite(tmp_path, page, "diagrams.figures") as sample:
+        (warning,) = sample.warnings
     assert "There is no picture 'elephant': there are protocol and workers." in warning

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lifespec_docs.diagrams import timeline
 from lifespec_docs.i18n import messages
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -59,17 +59,17 @@ def test_nothing_leaves_the_picture() -> None:
 def test_every_word_can_be_translated(tmp_path: Path) -> None:
     """The picture speaks the page's language; names of events stay."""
     assert set(timeline.LABELS) <= set(messages.messages())
-    trial = Trial(
+    sample = SampleSite(
         tmp_path, {"index": "# A\n\n```{timeline}\n```\n"}, "diagrams.timeline", language="zh_CN"
     )
-    trial.translate("lifespec", {text: f"译{text}" for text in timeline.LABELS})
-    with trial:
-        shown = [text.get_text() for text in trial.page().select("figure svg text")]
+    sample.translate("lifespec", {text: f"译{text}" for text in timeline.LABELS})
+    with sample:
+        shown = [text.get_text() for text in sample.page().select("figure svg text")]
         assert [text for text in shown if not text.startswith("译")] == [
             "lifespan.shutdown.complete",
             "lifespan.shutdown",
         ]
-        (svg,) = trial.page().select("svg")
+        (svg,) = sample.page().select("svg")
         assert svg["aria-label"] == f"译{timeline.TITLE}"
         assert svg.find("desc").get_text().count("译") == len(timeline.LANES)
-        assert not trial.warnings
+        assert not sample.warnings

@@ -8,7 +8,7 @@ import pytest
 from lifespec.conformance import cases, language
 from lifespec.conformance.cases import Expectation
 from lifespec_docs.i18n.messages import messages
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -73,8 +73,8 @@ def page(text: str) -> dict[str, str]:
 
 def test_cases_of_a_role(tmp_path: Path) -> None:
     """Name, sentence, script, and what is expected, with links to the rules."""
-    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
-        (found,) = trial.page().select("dl.cases")
+    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
+        (found,) = sample.page().select("dl.cases")
         (term,) = found.find_all("dt")
         assert (term["id"], term.get_text(strip=True)) == ("case-quick", "quick")
         assert found.select_one("dd > p").get_text() == "It is quick."
@@ -86,15 +86,15 @@ def test_cases_of_a_role(tmp_path: Path) -> None:
         ]
         links = [link["href"] for link in found.find_all("a") if "headerlink" not in link["class"]]
         assert links == ["startup.html#startup-answered", "startup.html#shutdown-answered"]
-        assert trial.warnings == []
+        assert sample.warnings == []
 
 
 def test_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What else a case of the file has stands below its script."""
     case = cases.Case("in-a-worker", "application", "It is quick.", (), (), lines=("call",))
     monkeypatch.setattr(cases, "load", lambda: (case,))
-    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
-        assert trial.page().select_one("pre").get_text() == 'call\n\nspecs = ["pagi 0.3"]\n'
+    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
+        assert sample.page().select_one("pre").get_text() == 'call\n\nspecs = ["pagi 0.3"]\n'
 
 
 def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,19 +103,23 @@ def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expect = (Expectation("startup-answered", "ends", "no database"),)
     other = cases.Case("quick", "application", quick.says, (), expect)
     monkeypatch.setattr(cases, "load", lambda: (other,))
-    with Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as trial:
-        (item,) = trial.page().select("dl.cases li")
+    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
+        (item,) = sample.page().select("dl.cases li")
         ends = language.PHRASES["ends"].says
         assert item.get_text().strip() == f"startup-answered: {ends}: no database"
 
 
 def test_the_cases_are_translated(tmp_path: Path) -> None:
     """Sentences are messages of our own catalog; names, scripts and rule IDs are not."""
-    trial = Trial(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN")
+    sample = SampleSite(
+        tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN"
+    )
     answered = language.PHRASES["answered"].says
-    trial.translate("lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"})
-    with trial:
-        (found,) = trial.page().select("dl.cases")
+    sample.translate(
+        "lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"}
+    )
+    with sample:
+        (found,) = sample.page().select("dl.cases")
         assert found.select_one("dd > p").get_text() == "很快。"
         assert found.find("li").get_text().strip() == "startup-answered — 有答复"
 
@@ -132,8 +136,8 @@ def test_the_cases_are_translated(tmp_path: Path) -> None:
 )
 def test_vocabulary(words: str, first: tuple[str, str], tmp_path: Path) -> None:
     """A list of words, with what each says."""
-    with Trial(tmp_path, page(f"{{vocabulary}} {words}"), *EXTENSIONS, rules=RULES) as trial:
-        (found,) = trial.page().select("dl.cases")
+    with SampleSite(tmp_path, page(f"{{vocabulary}} {words}"), *EXTENSIONS, rules=RULES) as sample:
+        (found,) = sample.page().select("dl.cases")
         assert found.find("dt").get_text().strip() == first[0]
         assert found.find("dd").get_text(strip=True) == first[1]
 
@@ -141,16 +145,16 @@ def test_vocabulary(words: str, first: tuple[str, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
-        ("{cases} judge", "index.md:3: WARNING: There are no cases of 'judge'."),
+        ("{cases} jury", "index.md:3: WARNING: There are no cases of 'jury'."),
         ("{vocabulary} nouns", "index.md:3: WARNING: There are no words 'nouns'."),
-        ("{vocabulary} verbs judge", "index.md:3: WARNING: There are no words 'verbs judge'."),
+        ("{vocabulary} verbs jury", "index.md:3: WARNING: There are no words 'verbs jury'."),
     ],
 )
 def test_what_there_is_not(text: str, warning: str, tmp_path: Path) -> None:
     """A wrong word is a warning with file and line."""
-    with Trial(tmp_path, page(text), *EXTENSIONS, rules=RULES) as trial:
-        assert any(warning in line for line in trial.warnings)
-        assert trial.page().select("dl.cases") == []
+    with SampleSite(tmp_path, page(text), *EXTENSIONS, rules=RULES) as sample:
+        assert any(warning in line for line in sample.warnings)
+        assert sample.page().select("dl.cases") == []
 
 
 def test_all_sentences_are_messages() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lifespec_docs.examples import directive
 from lifespec_docs.examples.runner import Block
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -37,12 +37,12 @@ asyncio.run(main())
 """
 
 
-def trial(folder: Path, page: str, **options: Any) -> Trial:
+def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return one page with examples."""
-    return Trial(folder, {"index": f"# A page\n\n{page}"}, "examples.directive", **options)
+    return SampleSite(folder, {"index": f"# A page\n\n{page}"}, "examples.directive", **options)
 
 
-def only(built: Trial) -> Block:
+def only(built: SampleSite) -> Block:
     """Return the page's one block."""
     (block,) = directive.blocks(built.app.env)["index"]
     return block
@@ -50,7 +50,7 @@ def only(built: Trial) -> Block:
 
 def test_a_block_knows_its_page_and_the_line_of_its_code(tmp_path: Path) -> None:
     """The line is that of the first line of code, not of the fence."""
-    with trial(tmp_path, "```python\nx = 1\n```\n") as built:
+    with sample(tmp_path, "```python\nx = 1\n```\n") as built:
         assert only(built) == Block("docs/index.md", 4, "python", "x = 1\n", None)
 
 
@@ -67,14 +67,14 @@ def test_the_line_is_found_below_options_and_in_other_blocks(
     tmp_path: Path, text: str, line: int
 ) -> None:
     """Wherever a block stands, its line is the page's."""
-    with trial(tmp_path, text) as built:
+    with sample(tmp_path, text) as built:
         assert only(built).line == line
 
 
 def test_the_line_of_a_block_from_another_file_is_below_its_place(tmp_path: Path) -> None:
     """Code that the page does not hold begins where it is asked for."""
     (tmp_path / "x.py").write_text("x = 1\n")
-    with trial(tmp_path, "```{literalinclude} ../x.py\n:language: python\n```\n") as built:
+    with sample(tmp_path, "```{literalinclude} ../x.py\n:language: python\n```\n") as built:
         assert only(built).line == 4
 
 
@@ -82,7 +82,7 @@ def test_an_attribute_line_says_how_a_block_runs(tmp_path: Path) -> None:
     """Classes name the kind, the programs it needs, and how many requests it is given."""
     attributes = "{.real .needs-perl .needs-redis-server .requests-2}"
     page = f"{attributes}\n```perl\n1;\n```\n"
-    with trial(tmp_path, page, examples_run=False) as built:
+    with sample(tmp_path, page, examples_run=False) as built:
         assert (only(built).language, only(built).kind) == ("perl", "real")
         assert only(built).needs == ("perl", "redis-server")
         assert only(built).requests == 2
@@ -95,7 +95,7 @@ def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path
     look = "```python\nimport os\nprint(os.path.exists('greeting.py'))\n```\n"
     page = f"{show % 1}{{.real .beside}}\n{look}```{{output}}\nTrue\n```\n\n{show % 2}"
     page += f"{{.real}}\n{look}```{{output}}\nFalse\n```\n"
-    with Trial(
+    with SampleSite(
         tmp_path, {"index": f"# A page\n\n{page}"}, "examples.directive", "examples.included"
     ) as built:
         first, second = directive.blocks(built.app.env)["index"]
@@ -111,7 +111,7 @@ def test_a_block_is_a_file_for_real_blocks_below_it(tmp_path: Path) -> None:
     settings = "{.file-pyproject}\n```toml\n[tool]\n```\n\n"
     look = "{.real}\n```python\nimport shop\nprint(shop.pool)\n```\n```{output}\n2\n```\n\n"
     page = f"{shop % 1}{shop % 2}{settings}{look}```python\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         *_, real, virtual = directive.blocks(built.app.env)["index"]
         assert real.named == (("shop.py", "pool = 2\n"), ("pyproject.toml", "[tool]\n"))
         assert virtual.named == ()
@@ -123,14 +123,14 @@ def test_a_block_of_tests(tmp_path: Path) -> None:
     page = (
         "{.real .pytest}\n```python\ndef test_one():\n    pass\n```\n```{output}\n1 passed\n```\n"
     )
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert only(built).run_by == "pytest"
         assert not built.warnings
 
 
 def test_a_block_under_uvicorn(tmp_path: Path) -> None:
     """A class says that uvicorn starts the application."""
-    with trial(tmp_path, "{.real .uvicorn}\n```python\n```\n", examples_run=False) as built:
+    with sample(tmp_path, "{.real .uvicorn}\n```python\n```\n", examples_run=False) as built:
         assert only(built).run_by == "uvicorn"
 
 
@@ -140,14 +140,14 @@ def test_a_block_under_uvicorn(tmp_path: Path) -> None:
 )
 def test_some_blocks_are_no_examples(tmp_path: Path, text: str) -> None:
     """What is marked, what is a file shown, and what is no Python is not run."""
-    with trial(tmp_path, text) as built:
+    with sample(tmp_path, text) as built:
         assert directive.blocks(built.app.env)["index"] == []
         assert not built.warnings
 
 
 def test_the_output_below_a_block_is_what_it_must_print(tmp_path: Path) -> None:
     """Both are shown; nothing is inserted between them."""
-    with trial(tmp_path, "```python\nprint(1)\n```\n```{output}\n1\n```\n") as built:
+    with sample(tmp_path, "```python\nprint(1)\n```\n```{output}\n1\n```\n") as built:
         assert only(built).expected == "1"
         assert built.page().select_one(".highlight-python + .output").get_text(strip=True) == "1"
         assert not built.warnings
@@ -156,7 +156,7 @@ def test_the_output_below_a_block_is_what_it_must_print(tmp_path: Path) -> None:
 def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> None:
     """It names page and line, once, and the examples below it are not tried."""
     page = "```python\nprint(1)\n```\n```{output}\n2\n```\n\n```python\nunknown\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         (warning,) = [line for line in built.warnings if "WARNING" in line]
         assert warning.startswith("docs/index.md:4: WARNING: ")
         assert "docs/index.md" not in warning[20:]
@@ -165,7 +165,7 @@ def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> N
 def test_output_that_belongs_to_no_block_is_a_warning(tmp_path: Path) -> None:
     """It stands directly below a python block, or it is never compared."""
     page = "```{output}\n1\n```\n\n```python\nprint(2)\n```\n\nText.\n\n```{output}\n2\n```\n"
-    with trial(tmp_path, page, examples_run=False) as built:
+    with sample(tmp_path, page, examples_run=False) as built:
         assert built.warnings == [
             f"docs/index.md:{line}: WARNING: This output has no program directly above it."
             for line in (3, 13)
@@ -175,13 +175,13 @@ def test_output_that_belongs_to_no_block_is_a_warning(tmp_path: Path) -> None:
 def test_the_blocks_of_a_page_share_one_namespace(tmp_path: Path) -> None:
     """A later block uses what an earlier one defined; a session, too."""
     page = "```python\nx = 1\n```\n\n```pycon\n>>> x + 1\n2\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert not built.warnings
 
 
 def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
     """A drawing and a list, closed until the reader opens them."""
-    with trial(tmp_path, CONVERSATION.format(seconds=0, times=1)) as built:
+    with sample(tmp_path, CONVERSATION.format(seconds=0, times=1)) as built:
         (said,) = built.page().find_all("details", class_="said")
         assert said.summary.string == "What was said: 4 messages"
         assert said.svg
@@ -192,19 +192,19 @@ def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
 def test_an_attribute_line_unfolds_what_was_said(tmp_path: Path) -> None:
     """Where the drawing is what the page is for."""
     page = "{.opened}\n" + CONVERSATION.format(seconds=0, times=1)
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert built.page().details.has_attr("open")
 
 
 def test_seconds_that_passed_are_told(tmp_path: Path) -> None:
     """They pass on the clock of the conversation."""
-    with trial(tmp_path, CONVERSATION.format(seconds=10, times=1)) as built:
+    with sample(tmp_path, CONVERSATION.format(seconds=10, times=1)) as built:
         assert built.page().summary.string == "What was said: 4 messages in 10 s"
 
 
 def test_several_conversations_are_numbered(tmp_path: Path) -> None:
     """Each has its own drawing."""
-    with trial(tmp_path, CONVERSATION.format(seconds=0, times=2)) as built:
+    with sample(tmp_path, CONVERSATION.format(seconds=0, times=2)) as built:
         said = built.page().details
         assert said.summary.string == "What was said: 2 conversations, 8 messages"
         assert [title.string for title in said.find_all("h6")] == [
@@ -219,14 +219,14 @@ def test_one_message_is_one_message(tmp_path: Path) -> None:
     page = CONVERSATION.format(seconds=0, times=1).replace(
         "    await asyncio.sleep(0)\n", "    return\n"
     )
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert built.page().summary.string == "What was said: 1 message"
 
 
 def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
     """The recorded output stays, and the block is counted as not run."""
     page = "{.real .needs-no-such-program}\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         note = built.page().find("p", class_="not-run").string
         assert note == "Not run here, for want of no-such-program. The output was recorded."
         (page_known,) = directive.pages(built.app.env).values()
@@ -237,7 +237,7 @@ def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
 def test_a_chinese_page_runs_with_its_own_comments(tmp_path: Path) -> None:
     """What is published is what ran; the line is that of the English page."""
     page = "```python\n# one\nx = 1\n```\n"
-    built = Trial(
+    built = SampleSite(
         tmp_path,
         {"index": f"# A page\n\n{page}"},
         "i18n.comments",
@@ -252,7 +252,7 @@ def test_a_chinese_page_runs_with_its_own_comments(tmp_path: Path) -> None:
 
 def test_examples_can_be_read_without_running(tmp_path: Path) -> None:
     """The tests read the pages so."""
-    with trial(tmp_path, "```python\nunknown\n```\n", examples_run=False) as built:
+    with sample(tmp_path, "```python\nunknown\n```\n", examples_run=False) as built:
         assert only(built).source == "unknown\n"
         assert not built.warnings
 
@@ -261,7 +261,7 @@ def test_a_page_offers_its_programs_as_one_file(tmp_path: Path) -> None:
     """Sessions are no part of it."""
     first, session = "```python\nx = 1\n```\n\n", "```pycon\n>>> x\n1\n```\n\n"
     page = first + session + "```python\nprint(x)\n```\n```{output}\n1\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         text = Path(built.app.outdir, "_programs", "index.py").read_text()
         assert "x = 1" in text
         assert "print(x)" in text
@@ -270,13 +270,13 @@ def test_a_page_offers_its_programs_as_one_file(tmp_path: Path) -> None:
 
 def test_a_page_without_programs_offers_none(tmp_path: Path) -> None:
     """A session alone is no file."""
-    with trial(tmp_path, "```pycon\n>>> 1\n1\n```\n") as built:
+    with sample(tmp_path, "```pycon\n>>> 1\n1\n```\n") as built:
         assert not Path(built.app.outdir, "_programs").exists()
 
 
 def test_other_builders_write_what_is_known_and_no_programs(tmp_path: Path) -> None:
     """The tests take the blocks from there."""
-    with trial(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
+    with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         known = json.loads(Path(built.app.doctreedir, "examples.json").read_text())
         assert known["index"]["blocks"][0]["source"] == "x = 1\n"
         assert known["index"]["run"] == 1
@@ -285,7 +285,7 @@ def test_other_builders_write_what_is_known_and_no_programs(tmp_path: Path) -> N
 
 def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
     """There is nothing to be sure of."""
-    with trial(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
+    with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         known = Path(built.app.doctreedir, "examples.json")
         known.unlink()
         directive.write_programs(built.app, ValueError())
@@ -294,7 +294,7 @@ def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
     """What it held before is forgotten."""
-    with trial(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
+    with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         (built.docs / "index.md").write_text("# A page\n")
         built.app.build()
         assert directive.blocks(built.app.env) == {"index": []}
@@ -302,7 +302,7 @@ def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
 
 def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     """Only the pages it read are taken over."""
-    with trial(tmp_path, "", builder="dummy") as built:
+    with sample(tmp_path, "", builder="dummy") as built:
         other = type(built.app.env).__new__(type(built.app.env))
         directive.pages(other).update(far=directive.Page([]), near=directive.Page([]))
         directive.merge(built.app, built.app.env, ["far"], other)
@@ -324,7 +324,7 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
 )
 def test_a_block_that_is_not_run_says_so_however_it_is_spelled(tmp_path: Path, block: str) -> None:
     """Else nobody would see that it is not held."""
-    with trial(tmp_path, f"{block}\n") as built:
+    with sample(tmp_path, f"{block}\n") as built:
         (warning,) = built.warnings
         assert "This block is not run: write python, pycon or perl" in warning
         assert warning.startswith("docs/index.md:")
@@ -333,5 +333,5 @@ def test_a_block_that_is_not_run_says_so_however_it_is_spelled(tmp_path: Path, b
 def test_what_need_not_be_run_is_left_alone(tmp_path: Path) -> None:
     """Commands, settings, and what says that it is not run."""
     page = "```sh\nls\n```\n\n```toml\na = 1\n```\n\n{.not-run}\n```py\n1\n```\n"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert built.warnings == []

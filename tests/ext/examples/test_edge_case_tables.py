@@ -5,7 +5,7 @@ from pathlib import Path
 from bs4 import Tag
 
 from lifespec_docs.examples.edge_case_tables import NOTHING
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -40,7 +40,7 @@ WAYS = {
 }
 
 
-def trial(folder: Path, *page: str, language: str = "en") -> Trial:
+def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
         f"\n:::{{{box}\n{text}\n:::\n\n```python\n1\n```\n"
@@ -56,7 +56,7 @@ def trial(folder: Path, *page: str, language: str = "en") -> Trial:
         "examples.edge_cases",
         "examples.edge_case_tables",
     )
-    return Trial(folder, pages, *extensions, language=language)
+    return SampleSite(folder, pages, *extensions, language=language)
 
 
 def rows(found: Tag) -> list[list[str]]:
@@ -69,7 +69,7 @@ def rows(found: Tag) -> list[list[str]]:
 
 def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
     """Outcome, exception and log are what was printed; who decided comes last."""
-    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+    with sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
         assert not built.warnings
         table = built.page().find("table")
         assert rows(table) == [
@@ -102,7 +102,7 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
 
 def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
     """The first words of a row to the case on this page, a section's title to the section."""
-    with trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
+    with sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS) as built:
         links = [each["href"] for each in built.page().select("table a")]
         cases = ["#at-first", "#declines", "#fails", "#later", "#runs"]
         assert links == [*cases, "rules.html#startup-sent"]
@@ -114,7 +114,7 @@ def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
 def test_conversations_are_a_tree(tmp_path: Path) -> None:
     """Each step stands once below the steps before it, with an arrow to who hears it."""
     cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
-    with trial(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
+    with sample(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
         assert not built.warnings
         lines = [each.get_text() for each in built.page().select("ul.ways p")]
         assert lines == [
@@ -133,7 +133,7 @@ def test_conversations_are_a_tree(tmp_path: Path) -> None:
 def test_conversations_are_a_table_too(tmp_path: Path) -> None:
     """It has the outcome, and whether anything was served."""
     cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
-    with trial(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
+    with sample(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
         table = built.page().find("table")
         assert rows(table) == [
             ["Conversation", "Outcome", "Served"],
@@ -147,7 +147,7 @@ def test_conversations_are_a_table_too(tmp_path: Path) -> None:
 
 def test_the_words_of_a_table_are_translated(tmp_path: Path) -> None:
     """Those of the page, and ours; an outcome is a name, and stays."""
-    built = trial(tmp_path, "\n```{decisions}\n```\n", *DECISIONS, language="zh_CN")
+    built = sample(tmp_path, "\n```{decisions}\n```\n", *DECISIONS, language="zh_CN")
     built.translate("index", {"The `app` fails.": "`app` 失败。", "At first": "起初"})
     built.translate("lifespec", {"Outcome": "结局", "raises %s": "抛出 %s", "not served": "不服务"})
     with built:

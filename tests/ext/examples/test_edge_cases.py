@@ -9,7 +9,7 @@ from docutils import nodes
 
 from lifespec_docs.examples import edge_cases
 from lifespec_docs.rules.rulebook import Rule, Source
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -24,15 +24,15 @@ def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":our
     return f"\n:::{{decision}} leaves\n{options}\n\n{text}\n:::\n\n{program}"
 
 
-def trial(folder: Path, page: str, **options: Any) -> Trial:
+def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return a page of cases, and one with the rules."""
     pages = {"index": f"# A\n{page}", "rules": f"# B\n{RULES}"}
-    return Trial(
+    return SampleSite(
         folder, pages, "examples.directive", "rules.domain", "examples.edge_cases", **options
     )
 
 
-def case(built: Trial) -> edge_cases.case_node:
+def case(built: SampleSite) -> edge_cases.case_node:
     """Return the page's first case."""
     (found, *_) = built.app.env.get_doctree("index").findall(edge_cases.case_node)
     return found
@@ -40,7 +40,7 @@ def case(built: Trial) -> edge_cases.case_node:
 
 def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> None:
     """Its text stands in it, then who decided it."""
-    with trial(tmp_path, decision()) as built:
+    with sample(tmp_path, decision()) as built:
         box = built.page().find(id="leaves")
         assert box["class"] == ["case", "decision"]
         assert box.find("a", href="#leaves").string == "leaves"
@@ -51,7 +51,7 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
 
 def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
     """By its kind and its name, with words of its own."""
-    built = trial(tmp_path, decision())
+    built = sample(tmp_path, decision())
     (built.docs / "other.md").write_text("# C\n\n{ref}`it goes <decision-leaves>`\n")
     with built:
         assert built.page("other").find("a", href="index.html#leaves").get_text() == "it goes"
@@ -73,7 +73,7 @@ def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
 )
 def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
     """Each authority once; `:ours:` says that none of the rules decides it, or not alone."""
-    with trial(tmp_path, decision(options=options)) as built:
+    with sample(tmp_path, decision(options=options)) as built:
         foot = built.page().find(id="leaves").find(class_="case-foot")
         assert foot.get_text().strip() == source
         links = [each["href"] for each in foot.find_all("a")]
@@ -106,7 +106,7 @@ def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) 
 
 def test_text_and_words_are_translated(tmp_path: Path) -> None:
     """The text comes from the page's catalog, who decided it from ours; the anchor stays."""
-    built = trial(tmp_path, decision(), language="zh_CN")
+    built = sample(tmp_path, decision(), language="zh_CN")
     built.translate("index", {"It leaves.": "它离开。"})
     built.translate("lifespec", {"ours": "我们的"})
     with built:
@@ -136,7 +136,7 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
 )
 def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warning: str) -> None:
     """It names page and line."""
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         found = [line for line in built.warnings if warning in line]
         assert found
         assert re.match(r"docs/index.md:\d+: ", built.warnings[0])
@@ -144,7 +144,7 @@ def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warnin
 
 def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
     """Nobody would know what happens."""
-    with trial(tmp_path, "\n:::{decision} empty\n:ours:\n:::\n") as built:
+    with sample(tmp_path, "\n:::{decision} empty\n:ours:\n:::\n") as built:
         assert "Content block expected" in "".join(built.warnings)
 
 
@@ -164,10 +164,10 @@ def test_facts_are_what_the_programs_print() -> None:
 def test_the_facts_of_a_case_end_with_it(tmp_path: Path) -> None:
     """What is printed below the next one, or in another section, is not its own."""
     other = decision().replace("leaves", "other").replace("outcome: returned", "outcome: crashed")
-    with trial(tmp_path, f"\n## B\n{decision()}{other}\n## C\n\n{decision()[-30:]}") as built:
+    with sample(tmp_path, f"\n## B\n{decision()}{other}\n## C\n\n{decision()[-30:]}") as built:
         assert case(built)["facts"]["outcome"] == ["returned"]
     nested = f"\n## B\n{decision()}\n### C\n```python\nprint('raises: X')\n```\n"
-    with trial(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
+    with sample(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
         assert case(built)["facts"]["raises"] == []
 
 
@@ -203,7 +203,7 @@ def test_the_drawing_of_a_conversation_stands_open(
     """That of a decision waits to be unfolded, as everywhere."""
     options = "" if open_ else ":ours:\n"
     page = f"\n:::{{{kind}}} returns\n{options}\nIt returns.\n:::\n\n{APP}"
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert built.page().find("details").has_attr("open") == open_
         assert [line for line in built.warnings if "WARNING" in line] == []
         assert isinstance(case(built)[0], nodes.paragraph)
@@ -213,5 +213,5 @@ def test_the_drawing_of_a_conversation_stands_open(
 def test_a_conversation_tells_its_way(tmp_path: Path) -> None:
     """Without it nobody could draw the tree."""
     page = decision().replace("{decision}", "{conversation}").replace(":ours:\n", "")
-    with trial(tmp_path, page) as built:
+    with sample(tmp_path, page) as built:
         assert "No program of the case 'leaves' prints its way." in "".join(built.warnings)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lifespec_docs.facts.known import facts
 from lifespec_docs.i18n.lint import Pair, sentences
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -26,7 +26,7 @@ ENGLISH = "Wait {fact}`default Lifespan.grace`."
 
 def test_a_fact_is_drawn(tmp_path: Path) -> None:
     """The page depends on the file that it was read from; examples are counted at the end."""
-    with Trial(tmp_path, {"index": PAGE}, "examples.directive", "facts") as built:
+    with SampleSite(tmp_path, {"index": PAGE}, "examples.directive", "facts") as built:
         assert built.warnings == []
         text = built.page().get_text()
         version = facts()["version uvicorn"].words[0]
@@ -40,17 +40,17 @@ def test_a_fact_is_drawn(tmp_path: Path) -> None:
 
 def test_a_fact_in_chinese(tmp_path: Path) -> None:
     """The text of the role is the same in both languages."""
-    trial = Trial(tmp_path, {"index": f"# A\n\n{ENGLISH}\n"}, "facts", language="zh_CN")
-    trial.translate("index", {ENGLISH: "等待 {fact}`default Lifespan.grace`。"})
-    trial.translate("lifespec", {"%s seconds": "%s 秒"})
-    with trial as built:
+    sample = SampleSite(tmp_path, {"index": f"# A\n\n{ENGLISH}\n"}, "facts", language="zh_CN")
+    sample.translate("index", {ENGLISH: "等待 {fact}`default Lifespan.grace`。"})
+    sample.translate("lifespec", {"%s seconds": "%s 秒"})
+    with sample as built:
         assert "等待 5 秒。" in built.page().get_text()
 
 
 def test_a_fact_that_is_not_known(tmp_path: Path) -> None:
     """The warning has file and line, and the names that are most like it."""
     page = "# A\n\n{fact}`default Lifespan.graze`\n\n{fact}`zzzzzzzzzzz`\n"
-    with Trial(tmp_path, {"index": page}, "facts") as built:
+    with SampleSite(tmp_path, {"index": page}, "facts") as built:
         first, second = built.warnings
         assert first.startswith(
             "docs/index.md:3: WARNING: There is no fact 'default Lifespan.graze': "

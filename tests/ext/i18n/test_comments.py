@@ -12,7 +12,7 @@ import pytest
 from docutils import nodes
 
 from lifespec_docs.i18n import comments
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -242,10 +242,10 @@ MESSAGES = ["# same", "# one", "# GET /", "# two", "# three"]
 
 def test_the_gettext_builder_extracts_the_comments_and_no_code(tmp_path: Path) -> None:
     """Each is a message, once, with its page and the line of its block."""
-    with Trial(
+    with SampleSite(
         tmp_path, {"index": PAGE}, "i18n.comments", builder="gettext", gettext_compact=False
-    ) as trial:
-        found = polib.pofile(str(trial.app.outdir / "index.pot"))
+    ) as sample:
+        found = polib.pofile(str(sample.app.outdir / "index.pot"))
         assert [entry.msgid for entry in found] == ["A page", *MESSAGES[:4], "item", "# three"]
         lines = {entry.msgid: int(entry.occurrences[0][1]) for entry in found}
         assert [lines[text] for text in MESSAGES] == [3, 3, 3, 14, 21]
@@ -253,10 +253,10 @@ def test_the_gettext_builder_extracts_the_comments_and_no_code(tmp_path: Path) -
 
 
 @pytest.fixture(scope="module")
-def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
+def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleSite]:
     """Build the page in Chinese."""
     pages = {"index": PAGE, "broken": "# B\n\n```python\nf(  # x\n```\n"}
-    with_comments = Trial(
+    with_comments = SampleSite(
         tmp_path_factory.mktemp("zh"),
         pages,
         "i18n.comments",
@@ -265,11 +265,11 @@ def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     )
     translated = {"# same": "# 同", "# one": "# 一", "# two": "make site", "# three": "# noqa"}
     with_comments.translate("index", {"A page": "一页", **translated, "# GET /": "# GET /"})
-    with with_comments as trial:
-        yield trial
+    with with_comments as sample:
+        yield sample
 
 
-def test_the_html_builder_shows_the_comments_translated(chinese: Trial) -> None:
+def test_the_html_builder_shows_the_comments_translated(chinese: SampleSite) -> None:
     """Also where the last comment of a block equals its translation; blocks are highlighted."""
     first, plain, second, third, last = (
         each.get_text() for each in chinese.page().select("div.highlight pre")
@@ -280,7 +280,7 @@ def test_the_html_builder_shows_the_comments_translated(chinese: Trial) -> None:
     assert chinese.page().select("div.highlight-python span.c1")
 
 
-def test_only_blocks_with_comments_become_another_node(chinese: Trial) -> None:
+def test_only_blocks_with_comments_become_another_node(chinese: SampleSite) -> None:
     """A block keeps its name, place and options."""
     doctree = chinese.app.env.get_doctree("index")
     ours = list(doctree.findall(comments.literal_block))
@@ -293,7 +293,9 @@ def test_only_blocks_with_comments_become_another_node(chinese: Trial) -> None:
     assert len(list(doctree.findall(nodes.literal_block))) == 5
 
 
-def test_a_refused_translation_is_a_warning_at_its_place_in_the_catalog(chinese: Trial) -> None:
+def test_a_refused_translation_is_a_warning_at_its_place_in_the_catalog(
+    chinese: SampleSite,
+) -> None:
     """It names file and line, what was there, and why it cannot be."""
     catalog = "locales/zh_CN/LC_MESSAGES/index.po"
     two = "it must begin with '# ', as the comment does"
@@ -306,7 +308,7 @@ def test_a_refused_translation_is_a_warning_at_its_place_in_the_catalog(chinese:
     )
 
 
-def test_a_block_that_does_not_parse_is_a_warning(chinese: Trial) -> None:
+def test_a_block_that_does_not_parse_is_a_warning(chinese: SampleSite) -> None:
     """It names page and line."""
     begin = "docs/broken.md:3: WARNING: the comments of this block cannot be read: it is no Python"
     assert [line for line in chinese.warnings if line.startswith(begin)]
@@ -315,29 +317,31 @@ def test_a_block_that_does_not_parse_is_a_warning(chinese: Trial) -> None:
 def test_types_are_no_messages(tmp_path: Path) -> None:
     """Neither are the names of their fields, which Sphinx translates; the docstring is one."""
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "trial_module.py").write_text(
+    (tmp_path / "docs" / "sample_module.py").write_text(
         'def f() -> "dict[str, int]":\n    """Return it."""\n'
     )
     conf = ["sphinx.ext.autodoc", "sphinx_autodoc_typehints", "i18n.comments"]
-    pages = {"index.rst": "Page\n====\n\n.. autofunction:: trial_module.f\n\n:field: body\n"}
+    pages = {"index.rst": "Page\n====\n\n.. autofunction:: sample_module.f\n\n:field: body\n"}
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         patch.syspath_prepend(tmp_path / "docs")
-        with Trial(tmp_path, pages, *conf, builder="gettext", gettext_compact=False) as trial:
-            found = polib.pofile(str(trial.app.outdir / "index.pot"))
+        with SampleSite(tmp_path, pages, *conf, builder="gettext", gettext_compact=False) as sample:
+            found = polib.pofile(str(sample.app.outdir / "index.pot"))
     assert [entry.msgid for entry in found] == ["Page", "Return it.", "field", "body"]
 
 
 def test_a_refusal_without_a_catalog_names_the_page(tmp_path: Path) -> None:
     """Where only the compiled catalog is there, the page is the place."""
-    trial = Trial(
+    sample = SampleSite(
         tmp_path, {"index": "```python\n1  # x\n```\n"}, "i18n.comments", language="zh_CN",
         gettext_compact=False, builder="dummy",
     )  # fmt: skip
-    trial.translate("index", {"# x": "x"})
+    sample.translate("index", {"# x": "x"})
     catalog = tmp_path / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
     polib.pofile(str(catalog)).save_as_mofile(str(catalog.with_suffix(".mo")))
     catalog.unlink()
-    with trial:
-        assert [line for line in trial.warnings if line.startswith("docs/index.md:1: WARNING: 'x'")]
+    with sample:
+        assert [
+            line for line in sample.warnings if line.startswith("docs/index.md:1: WARNING: 'x'")
+        ]

@@ -8,7 +8,7 @@ from docutils import nodes, utils
 
 from lifespec_docs.i18n import comments, doctrees
 from lifespec_docs.i18n.catalogs import Fault
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -148,14 +148,14 @@ def test_a_page_that_sphinx_translated_is_its_english_page(tmp_path: Path) -> No
         "an item": "一项",
     }
     for language in ("en", "zh_CN"):
-        trial = Trial(
+        sample = SampleSite(
             tmp_path, pages, *EXTENSIONS, builder="dummy", language=language, examples_run=False,
             gettext_compact=False, myst_heading_anchors=2,
         )  # fmt: skip
-        trial.translate("index", chinese)
-        trial.translate("two", {both: "[一](other.md#there)与[二](other.md#elsewhere)"})
-        with trial:
-            Path(trial.app.doctreedir).rename(tmp_path / language)
+        sample.translate("index", chinese)
+        sample.translate("two", {both: "[一](other.md#there)与[二](other.md#elsewhere)"})
+        with sample:
+            Path(sample.app.doctreedir).rename(tmp_path / language)
     found = list(doctrees.stored(tmp_path / "en", tmp_path / "zh_CN", tmp_path))
     assert {fault.file for fault in found} == {"docs/two.md"}
     assert "lacks the pending_xref doc myst other there" in found[0].sentence

@@ -7,7 +7,7 @@ import pytest
 
 from lifespec_docs.i18n import extraction, messages
 from lifespec_docs.i18n.catalogs import Message
-from trial import RULES, Trial, named
+from sample_site import RULES, SampleSite, named
 
 __all__: list[str] = []
 
@@ -53,24 +53,24 @@ EXTENSIONS = [
 
 
 @pytest.fixture
-def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
+def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleSite:
     """Three pages, not read yet."""
     (tmp_path / "file.py").write_text("# three\n")
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "trial_code.py").write_text('def f():\n    """Do it."""\n')
-    code = "Code\n====\n\n.. autofunction:: trial_code.f\n"
+    (tmp_path / "docs" / "sample_code.py").write_text('def f():\n    """Do it."""\n')
+    code = "Code\n====\n\n.. autofunction:: sample_code.f\n"
     pages = {"index": INDEX, "deeper/other": OTHER, "code.rst": code}
     monkeypatch.syspath_prepend(tmp_path / "docs")
-    return Trial(
+    return SampleSite(
         tmp_path, pages, *EXTENSIONS, builder="gettext", gettext_compact=False,
         examples_run=False, rules_file="rules.toml",
     )  # fmt: skip
 
 
-def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> None:
+def test_each_page_has_a_template_with_its_messages_in_order(sample: SampleSite) -> None:
     """Each with its line and its kind; a comment has the line it stands in, if that is here."""
-    with trial:
-        found = extraction.collected(trial.app.env)
+    with sample:
+        found = extraction.collected(sample.app.env)
     assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG]
     index = found.by_catalog["index"]
     assert index.file == "docs/index.md"
@@ -86,35 +86,35 @@ def test_each_page_has_a_template_with_its_messages_in_order(trial: Trial) -> No
     assert found.extensions == {"attrs_block", "colon_fence"}
 
 
-def test_a_cell_of_a_table_is_known(trial: Trial) -> None:
+def test_a_cell_of_a_table_is_known(sample: SampleSite) -> None:
     """It may show a term in the other language."""
-    with trial:
-        messages = extraction.collected(trial.app.env).by_catalog["deeper/other"].messages
+    with sample:
+        messages = extraction.collected(sample.app.env).by_catalog["deeper/other"].messages
     assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
 
 
-def test_a_docstring_has_the_line_of_the_section_that_shows_it(trial: Trial) -> None:
+def test_a_docstring_has_the_line_of_the_section_that_shows_it(sample: SampleSite) -> None:
     """Its own lines are those of another file."""
-    with trial:
-        code = extraction.collected(trial.app.env).by_catalog["code"]
+    with sample:
+        code = extraction.collected(sample.app.env).by_catalog["code"]
     assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
 
 
-def test_the_words_of_the_extensions_are_a_template_too(trial: Trial) -> None:
+def test_the_words_of_the_extensions_are_a_template_too(sample: SampleSite) -> None:
     """They stand in no page."""
-    with trial:
-        own = extraction.collected(trial.app.env).by_catalog[messages.CATALOG]
+    with sample:
+        own = extraction.collected(sample.app.env).by_catalog[messages.CATALOG]
     assert [message.text for message in own.messages] == list(messages.messages())
     assert {message.kind for message in own.messages} == {"word"}
     assert own.file.endswith("docs/_ext/lifespec_docs/i18n/messages.py")
 
 
-def test_the_messages_are_those_of_the_gettext_builder(trial: Trial) -> None:
+def test_the_messages_are_those_of_the_gettext_builder(sample: SampleSite) -> None:
     """All of them, and in its order."""
-    with trial:
-        found = extraction.collected(trial.app.env).by_catalog
+    with sample:
+        found = extraction.collected(sample.app.env).by_catalog
         for name in ("index", "deeper/other"):
-            written = polib.pofile(str(trial.app.outdir / f"{name}.pot"))
+            written = polib.pofile(str(sample.app.outdir / f"{name}.pot"))
             ours = [message.text for message in found[name].messages]
             assert ours == [entry.msgid for entry in written]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.i18n.glossary import TERMS
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -16,36 +16,36 @@ PAGE = f"# Words\n\n```{{terms}}{ENTRIES}```\n\nA {{term}}`scope`.\n"
 
 def test_each_term_has_its_counterpart(tmp_path: Path) -> None:
     """Chinese beside English, marked as Chinese; and the term can be linked to."""
-    with Trial(tmp_path, {"index": PAGE}, "i18n.glossary") as trial:
-        assert trial.warnings == []
-        found = trial.page().select("dl.glossary dt")
+    with SampleSite(tmp_path, {"index": PAGE}, "i18n.glossary") as sample:
+        assert sample.warnings == []
+        found = sample.page().select("dl.glossary dt")
         words = [each.find("span", class_="counterpart") for each in found]
         assert [word.text for word in words if word] == [term.chinese for term in TERMS]
         assert {word["lang"] for word in words if word} == {"zh-CN"}
-        (link,) = trial.page().select("p a.reference")
+        (link,) = sample.page().select("p a.reference")
         assert link["href"] == "#term-scope"
 
 
 def test_in_chinese_the_counterpart_is_english(tmp_path: Path) -> None:
     """The term itself is translated like any text, and the link still finds it."""
     page = "# Words\n\n```{terms}\nscope\n  What is handed over.\n```\n\nA {term}`scope`.\n"
-    trial = Trial(tmp_path, {"index": page}, "i18n.glossary", language="zh_CN")
+    sample = SampleSite(tmp_path, {"index": page}, "i18n.glossary", language="zh_CN")
     chinese = {"scope": "作用域", "A {term}`scope`.": "一个{term}`作用域 <scope>`。"}
-    trial.translate("index", chinese)
-    with trial:
-        (entry,) = trial.page().select("dl.glossary dt")
+    sample.translate("index", chinese)
+    with sample:
+        (entry,) = sample.page().select("dl.glossary dt")
         word = entry.find("span", class_="counterpart")
         assert (entry.contents[0], word.text, word["lang"]) == ("作用域", "scope", "en")
-        (link,) = trial.page().select("p a.reference")
+        (link,) = sample.page().select("p a.reference")
         assert (link.text, link["href"]) == ("作用域", "#term-scope")
 
 
 def test_an_ordinary_glossary_is_left_alone(tmp_path: Path) -> None:
     """It has terms of its own, and no counterparts."""
     page = "# Words\n\n```{glossary}\nscope\n  What is handed over.\n```\n"
-    with Trial(tmp_path, {"index": page}, "i18n.glossary") as trial:
-        assert trial.warnings == []
-        assert not trial.page().select(".counterpart")
+    with SampleSite(tmp_path, {"index": page}, "i18n.glossary") as sample:
+        assert sample.warnings == []
+        assert not sample.page().select(".counterpart")
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_an_ordinary_glossary_is_left_alone(tmp_path: Path) -> None:
 )
 def test_page_and_table_agree(tmp_path: Path, page: str, warning: str) -> None:
     """A term more or less is told, with the page and its line."""
-    with Trial(tmp_path, {"index": page}, "i18n.glossary") as trial:
-        told = [each for each in trial.warnings if warning in each]
+    with SampleSite(tmp_path, {"index": page}, "i18n.glossary") as sample:
+        told = [each for each in sample.warnings if warning in each]
         assert len(told) == 1
         assert told[0].startswith("docs/index.md:")
 

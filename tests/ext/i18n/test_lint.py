@@ -156,7 +156,7 @@ def test_a_word_of_ours_keeps_its_placeholders() -> None:
     ]
 
 
-def test_the_translated_entries_of_a_catalog_are_judged() -> None:
+def test_the_translated_entries_of_a_catalog_are_checked() -> None:
     """Each as what it is on its page; a fault has the catalog's file and the entry's line."""
     catalog = polib.POFile()
     for english, chinese in [("It must run.", "它应运行。"), ("# x y", "# 译"), ("No", "")]:

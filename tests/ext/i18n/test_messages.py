@@ -6,7 +6,7 @@ import pytest
 
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import MESSAGES, UnlistedWordError, messages, of_reports, words
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -22,33 +22,33 @@ def test_the_catalog_holds_our_words_and_the_diagrams(tmp_path: Path) -> None:
 
 def test_a_word_is_english_on_an_english_page(tmp_path: Path) -> None:
     """Where there is no catalog, a word stays what it is."""
-    with Trial(tmp_path, PAGES, builder="dummy") as trial:
-        assert words(trial.app.env)("must") == "must"
+    with SampleSite(tmp_path, PAGES, builder="dummy") as sample:
+        assert words(sample.app.env)("must") == "must"
 
 
 def test_a_word_is_chinese_on_a_chinese_page(tmp_path: Path) -> None:
     """The catalog is that of the page's language."""
-    trial = Trial(tmp_path, PAGES, builder="dummy", language="zh_CN")
-    trial.translate("lifespec", {"must": "必须", "may": ""})
-    with trial:
-        assert words(trial.app.env)("must") == "必须"
+    sample = SampleSite(tmp_path, PAGES, builder="dummy", language="zh_CN")
+    sample.translate("lifespec", {"must": "必须", "may": ""})
+    with sample:
+        assert words(sample.app.env)("must") == "必须"
 
 
 def test_a_word_without_a_translation_stays_english(tmp_path: Path) -> None:
     """The check of the catalogs reports it; the page is built."""
-    trial = Trial(tmp_path, PAGES, builder="dummy", language="zh_CN")
-    trial.translate("lifespec", {"must": "必须", "may": ""})
-    with trial:
-        assert words(trial.app.env)("may") == "may"
+    sample = SampleSite(tmp_path, PAGES, builder="dummy", language="zh_CN")
+    sample.translate("lifespec", {"must": "必须", "may": ""})
+    with sample:
+        assert words(sample.app.env)("may") == "may"
 
 
 def test_a_word_that_is_not_listed_is_refused(tmp_path: Path) -> None:
     """What is not listed could stand in no catalog."""
     with (
-        Trial(tmp_path, PAGES, builder="dummy") as trial,
+        SampleSite(tmp_path, PAGES, builder="dummy") as sample,
         pytest.raises(UnlistedWordError, match="'perhaps' is not listed"),
     ):
-        words(trial.app.env)("perhaps")
+        words(sample.app.env)("perhaps")
 
 
 def test_the_words_of_reports(tmp_path: Path) -> None:

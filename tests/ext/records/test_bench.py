@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -25,41 +25,41 @@ FOUND = {
 }
 
 
-def tried(folder: Path, page: str, **configuration: str) -> Trial:
+def tried(folder: Path, page: str, **configuration: str) -> SampleSite:
     """Make a page that shows what was measured."""
-    trial = Trial(folder, {"index": f"# A\n\n{page}\n"}, "records.bench", **configuration)
-    (trial.docs / "matrix").mkdir()
-    (trial.docs / "matrix" / "bench.json").write_text(json.dumps(FOUND))
-    return trial
+    sample = SampleSite(folder, {"index": f"# A\n\n{page}\n"}, "records.bench", **configuration)
+    (sample.docs / "matrix").mkdir()
+    (sample.docs / "matrix" / "bench.json").write_text(json.dumps(FOUND))
+    return sample
 
 
-def rows(trial: Trial) -> list[list[str]]:
+def rows(sample: SampleSite) -> list[list[str]]:
     """Return the texts of the page's table."""
-    found = trial.page().select("table tr")
+    found = sample.page().select("table tr")
     return [[cell.get_text(strip=True) for cell in row.find_all(["th", "td"])] for row in found]
 
 
 def test_a_measure_is_a_table(tmp_path: Path) -> None:
     """Each row has a time, and its ratio to the first."""
-    with tried(tmp_path, "```{measured} state\n```") as trial:
-        assert rows(trial) == [
+    with tried(tmp_path, "```{measured} state\n```") as sample:
+        assert rows(sample) == [
             ["What is measured", "Time", "Ratio"],
             ["inline", "0.2\N{NO-BREAK SPACE}µs", "1.00"],
             ["with_state()", "0.3\N{NO-BREAK SPACE}µs", "1.50"],
         ]
-        assert not trial.page().select("svg")
+        assert not sample.page().select("svg")
 
 
 def test_a_long_time_is_in_milliseconds(tmp_path: Path) -> None:
     """Nobody counts the microseconds of an import."""
-    with tried(tmp_path, "```{measured} import\n```") as trial:
-        assert rows(trial)[1] == ["import asyncio", "40\N{NO-BREAK SPACE}ms", "1.00"]
+    with tried(tmp_path, "```{measured} import\n```") as sample:
+        assert rows(sample)[1] == ["import asyncio", "40\N{NO-BREAK SPACE}ms", "1.00"]
 
 
 def test_memory_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
     """A row without it has an empty cell."""
-    with tried(tmp_path, "```{measured} at-once\n```") as trial:
-        assert rows(trial)[1:] == [
+    with tried(tmp_path, "```{measured} at-once\n```") as sample:
+        assert rows(sample)[1:] == [
             ["10,000 at once", "10\N{NO-BREAK SPACE}µs", "1.00", "2,500 bytes"],
             ["10,000 at once, with garbage collection", "20\N{NO-BREAK SPACE}µs", "2.00", ""],
         ]
@@ -67,8 +67,8 @@ def test_memory_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
 
 def test_a_chart_can_be_read_without_being_seen(tmp_path: Path) -> None:
     """It is one drawing, in the colour of the text, with a label and a description."""
-    with tried(tmp_path, "```{measured} lifespan\n:chart:\n```") as trial:
-        (drawing,) = trial.page().select("figure svg")
+    with tried(tmp_path, "```{measured} lifespan\n:chart:\n```") as sample:
+        (drawing,) = sample.page().select("figure svg")
         assert drawing["role"] == "img"
         assert drawing["aria-label"] == "Time of each as a multiple of the first"
         assert drawing.find("desc").get_text() == "floor: 1.00 ×; lifespec 0.1: 1.50 ×"
@@ -77,22 +77,24 @@ def test_a_chart_can_be_read_without_being_seen(tmp_path: Path) -> None:
 
 def test_its_words_are_translated(tmp_path: Path) -> None:
     """Names of packages are not; the marks between them are."""
-    trial = tried(tmp_path, "```{measured} lifespan\n:chart:\n```", language="zh_CN")
-    trial.translate("lifespec", {"Time": "时间", "floor": "下限", "%s: %s": "%s = %s", "; ": " + "})
-    with trial:
-        assert trial.page().find("desc").get_text() == "下限 = 1.00 × + lifespec 0.1 = 1.50 ×"
-        assert [row[0] for row in rows(trial)[1:]] == ["下限", "lifespec 0.1"]
-        assert rows(trial)[0][1] == "时间"
+    sample = tried(tmp_path, "```{measured} lifespan\n:chart:\n```", language="zh_CN")
+    sample.translate(
+        "lifespec", {"Time": "时间", "floor": "下限", "%s: %s": "%s = %s", "; ": " + "}
+    )
+    with sample:
+        assert sample.page().find("desc").get_text() == "下限 = 1.00 × + lifespec 0.1 = 1.50 ×"
+        assert [row[0] for row in rows(sample)[1:]] == ["下限", "lifespec 0.1"]
+        assert rows(sample)[0][1] == "时间"
 
 
 def test_what_was_not_measured_is_not_shown(tmp_path: Path) -> None:
     """A measure without rows leaves nothing on the page."""
-    with tried(tmp_path, "```{measured} validator\n:chart:\n```") as trial:
-        assert not trial.page().select("table, svg")
+    with tried(tmp_path, "```{measured} validator\n:chart:\n```") as sample:
+        assert not sample.page().select("table, svg")
 
 
 def test_a_sentence_says_when_and_where(tmp_path: Path) -> None:
     """Date, Python and machine."""
-    with tried(tmp_path, "```{measured-when}\n```") as trial:
+    with tried(tmp_path, "```{measured-when}\n```") as sample:
         sentence = "Measured on 2026-01-02: CPython 3.11.2; one that is quick."
-        assert sentence in trial.page().get_text()
+        assert sentence in sample.page().get_text()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.report.model import Verdict
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -25,14 +25,14 @@ def subject(name: str, *findings: dict[str, str]) -> dict[str, Any]:
     return {"name": name, "versions": {name: "1.0", "extra": "2.0"}, "findings": [*findings]}
 
 
-def tried(folder: Path, page: str, *subjects: dict[str, Any], text: str = "") -> Trial:
+def tried(folder: Path, page: str, *subjects: dict[str, Any], text: str = "") -> SampleSite:
     """Make a page that shows a record."""
-    trial = Trial(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS)
+    sample = SampleSite(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS)
     record = {"date": "2026-01-02", "python": "CPython 3.11.2", "system": "Linux"}
-    (trial.docs / "matrix").mkdir()
+    (sample.docs / "matrix").mkdir()
     row = json.dumps({**record, "text": text, "subjects": subjects})
-    (trial.docs / "matrix" / "them.json").write_text(row)
-    return trial
+    (sample.docs / "matrix" / "them.json").write_text(row)
+    return sample
 
 
 def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
     one = subject("quick", finding("pass"))
     two = subject("slow", finding("pass"), finding("fail"))
     page = "```{matrix} them\n```\n\n```{observed} them\n```"
-    with tried(tmp_path, page, one, two) as trial:
-        table = trial.page().select_one(".matrix-box table.matrix")
+    with tried(tmp_path, page, one, two) as sample:
+        table = sample.page().select_one(".matrix-box table.matrix")
         assert table
         heads = [cell.get_text().strip() for cell in table.select("thead th")]
         assert heads == ["Rule", "quick 1.0, extra 2.0", "slow 1.0, extra 2.0"]
@@ -51,7 +51,7 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         link = cells[2].find("a")
         assert link
         assert (link["title"], link["href"]) == ("FAIL", "#them-startup-sent")
-        assert trial.page().find(id="them-startup-sent")
+        assert sample.page().find(id="them-startup-sent")
         rule = cells[0].find("a")
         assert rule
         assert rule["href"] == "#startup-sent"
@@ -71,27 +71,27 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
 def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Path) -> None:
     """What was seen counts more than what was not."""
     row = subject("quick", *map(finding, verdicts))
-    with tried(tmp_path, "```{matrix} them\n```", row) as trial:
-        assert trial.page().select("tbody td")[1].get_text(strip=True) == sign
+    with tried(tmp_path, "```{matrix} them\n```", row) as sample:
+        assert sample.page().select("tbody td")[1].get_text(strip=True) == sign
 
 
 def test_a_subject_without_a_finding_is_not_yet_measured(tmp_path: Path) -> None:
     """Its cell is no hole."""
     rows = subject("quick", finding("pass")), subject("slow")
-    with tried(tmp_path, "```{matrix} them\n```", *rows) as trial:
-        assert trial.page().select("tbody td")[2].get_text(strip=True) == "?"
+    with tried(tmp_path, "```{matrix} them\n```", *rows) as sample:
+        assert sample.page().select("tbody td")[2].get_text(strip=True) == "?"
 
 
 def test_a_case_that_is_newer_than_the_record_has_a_row(tmp_path: Path) -> None:
     """It says that it was not yet measured, and the page says no more about it."""
     page = "```{matrix} them\n```\n\n```{observed} them\n:silent:\n```"
-    with tried(tmp_path, page, subject("quick", finding("pass")), text="asgi 2.0") as trial:
-        rows = {row.code.get_text(): row for row in trial.page().select("tbody tr") if row.code}
+    with tried(tmp_path, page, subject("quick", finding("pass")), text="asgi 2.0") as sample:
+        rows = {row.code.get_text(): row for row in sample.page().select("tbody tr") if row.code}
         assert rows["startup-sent"].select("td")[1].get_text(strip=True) == "✓"
         link = rows["wait-for-startup"].select("td")[1].find("a")
         assert link
         assert (link.get_text(), link["title"]) == ("?", "not yet measured")
-        assert trial.page().find(id="them-hangs-at-startup")
+        assert sample.page().find(id="them-hangs-at-startup")
 
 
 def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_those_who_did_the_same_are_named_together(tmp_path: Path) -> None:
         subject("late", finding("warn", actual="It came late.")),
         subject("sound", finding("pass")),
     )
-    with tried(tmp_path, "```{observed} them\n```", *rows) as trial:
-        lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
+    with tried(tmp_path, "```{observed} them\n```", *rows) as sample:
+        lines = [line.get_text().strip() for line in sample.page().select("dl.observed li")]
     assert lines == [
         "△ WARN: slow; late · plain It came late.",
         "✓ PASS: quick; sound",
@@ -115,18 +115,18 @@ def test_cases_on_which_the_text_is_silent_stand_apart(tmp_path: Path) -> None:
     odd = {**finding("info", case="odd", actual="It came twice."), "silent": True}
     page = "```{matrix} them\n:silent:\n```\n\n```{observed} them\n:silent:\n```"
     rows = subject("quick", finding("pass"), odd), subject("slow", finding("fail"))
-    with tried(tmp_path, page, *rows) as trial:
-        cells = [cell.get_text(strip=True) for cell in trial.page().select("tr > *")]
+    with tried(tmp_path, page, *rows) as sample:
+        cells = [cell.get_text(strip=True) for cell in sample.page().select("tr > *")]
         assert cells == ["Case", "quick1.0, extra 2.0", "slow1.0, extra 2.0", "odd", "○", "?"]
-        assert trial.page().find(id="them-odd")
-        lines = [line.get_text().strip() for line in trial.page().select("dl.observed li")]
+        assert sample.page().find(id="them-odd")
+        lines = [line.get_text().strip() for line in sample.page().select("dl.observed li")]
         assert lines == ["○ INFO: quick · odd It came twice."]
 
 
 def test_the_signs_are_explained(tmp_path: Path) -> None:
     """Each with the word of its verdict."""
-    with tried(tmp_path, "```{matrix-legend}\n```", subject("quick")) as trial:
-        legend = trial.page().select_one("p.matrix-legend")
+    with tried(tmp_path, "```{matrix-legend}\n```", subject("quick")) as sample:
+        legend = sample.page().select_one("p.matrix-legend")
         assert legend
         told = [part.get_text() for part in legend.select("span")]
         assert told == [f"{each.sign}\N{NO-BREAK SPACE}{each.word}" for each in Verdict] + [
@@ -136,6 +136,6 @@ def test_the_signs_are_explained(tmp_path: Path) -> None:
 
 def test_the_page_says_when(tmp_path: Path) -> None:
     """With which Python, and on what system."""
-    with tried(tmp_path, "```{recorded-when} them\n```", subject("quick")) as trial:
-        text = trial.page().get_text()
+    with tried(tmp_path, "```{recorded-when} them\n```", subject("quick")) as sample:
+        text = sample.page().get_text()
         assert "Measured on 2026-01-02: CPython 3.11.2; Linux." in text

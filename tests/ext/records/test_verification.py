@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -50,14 +50,14 @@ FOUND: dict[str, dict[str, Any]] = {
 }
 
 
-def tried(folder: Path, record: str, part: str, **found: Any) -> Trial:
+def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
     """Make a page that shows part of a record."""
-    trial = Trial(
+    sample = SampleSite(
         folder, {"index": f"# A\n\n```{{{record}}} {part}\n```\n"}, "records.verification"
     )
-    (trial.docs / "matrix").mkdir()
-    (trial.docs / "matrix" / f"{record}.json").write_text(json.dumps(FOUND[record] | found))
-    return trial
+    (sample.docs / "matrix").mkdir()
+    (sample.docs / "matrix" / f"{record}.json").write_text(json.dumps(FOUND[record] | found))
+    return sample
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> Trial:
 )
 def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_path: Path) -> None:
     """With the numbers of the record."""
-    with tried(tmp_path, record, part) as trial:
-        found = trial.page().select("table tr")
+    with tried(tmp_path, record, part) as sample:
+        found = sample.page().select("table tr")
         assert [[cell.get_text().strip() for cell in row.select("th, td")] for row in found] == rows
 
 
@@ -127,8 +127,8 @@ def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_pa
 )
 def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -> None:
     """Or it is said that there are none."""
-    with tried(tmp_path, "drift", "survivors", survivors=survivors) as trial:
-        assert shown in trial.page().find(class_="body").get_text()
+    with tried(tmp_path, "drift", "survivors", survivors=survivors) as sample:
+        assert shown in sample.page().find(class_="body").get_text()
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -
 )
 def test_the_versions_are_named(record: str, text: str, tmp_path: Path) -> None:
     """Those of the record, whichever run now."""
-    with tried(tmp_path, record, "when") as trial:
-        assert text in trial.page().get_text()
+    with tried(tmp_path, record, "when") as sample:
+        assert text in sample.page().get_text()
 
 
 def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     """It is a fault of the page, with its line."""
-    with tried(tmp_path, "drift", "luck") as trial:
-        (first, *_) = trial.warnings
+    with tried(tmp_path, "drift", "luck") as sample:
+        (first, *_) = sample.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
         assert "There is no part 'luck', only code, listed, survivors, when." in first
 

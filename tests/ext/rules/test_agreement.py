@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.rules.agreement import faults
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -131,8 +131,10 @@ source = [{ specs = ["asgi 2.0"], level = "must", section = "S" }]
 
 def test_the_build_tells_it_with_file_and_line(tmp_path: Path) -> None:
     """It is a warning, and a warning ends the build of the site."""
-    trial = Trial(tmp_path, {"index": PAGE}, "examples.directive", "rules.agreement", rules=ROWS)
-    with trial as built:
+    sample = SampleSite(
+        tmp_path, {"index": PAGE}, "examples.directive", "rules.agreement", rules=ROWS
+    )
+    with sample as built:
         sentence = "says something else in rules.toml: there the literals are a, in its text b."
         assert built.warnings[0] == f"docs/index.md:3: WARNING: The rule 'sent' {sentence}"
 
@@ -141,8 +143,8 @@ def test_the_build_of_the_translation_tells_it_too(tmp_path: Path) -> None:
     """The Chinese is held against the English of the file."""
     page = PAGE.replace("`b`", "`a`")
     extensions = "examples.directive", "rules.agreement"
-    trial = Trial(tmp_path, {"index": page}, *extensions, rules=ROWS, language="zh_CN")
-    trial.translate("index", {"The server must send `a`.": "应用程序必须发送 `a`。"})
-    with trial as built:
+    sample = SampleSite(tmp_path, {"index": page}, *extensions, rules=ROWS, language="zh_CN")
+    sample.translate("index", {"The server must send `a`.": "应用程序必须发送 `a`。"})
+    with sample as built:
         sentence = "there the roles are server, in its text application."
         assert [line for line in built.warnings if line.endswith(sentence)]

@@ -8,7 +8,7 @@ import pytest
 
 from lifespec_docs.rules import domain
 from lifespec_docs.rules.rulebook import RulebookError
-from trial import RULES, Trial
+from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
 
@@ -27,14 +27,14 @@ def rule(rule_id: str, text: str = "") -> str:
 PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
 
 
-def trial(folder: Path, pages: dict[str, str], **options: Any) -> Trial:
+def sample(folder: Path, pages: dict[str, str], **options: Any) -> SampleSite:
     """Return pages with rules."""
-    return Trial(folder, pages, "examples.directive", "rules.domain", **options)
+    return SampleSite(folder, pages, "examples.directive", "rules.domain", **options)
 
 
 def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
     """Rule ID, role and level stand above the text, the source below it."""
-    with trial(tmp_path, {"index": PAGE}) as built:
+    with sample(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="startup-sent")
         lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
         assert lines == [
@@ -48,13 +48,13 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
 
 def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
     """It is a literal that links to its own rule."""
-    with trial(tmp_path, {"index": PAGE}) as built:
+    with sample(tmp_path, {"index": PAGE}) as built:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
 
 
 def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
     """It says whose it is, and which specification does not say it."""
-    with trial(tmp_path, {"index": PAGE}) as built:
+    with sample(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="answered-once")
         assert box.find(class_="rule-level").string == "lifespec's behaviour"
         assert box.find(class_="rule-role").get_text() == ""
@@ -64,7 +64,7 @@ def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
 
 def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
     """The body comes from the page's catalog, the rest from ours; the anchor stays."""
-    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built = sample(tmp_path, {"index": PAGE}, language="zh_CN")
     built.translate("index", {"It must be sent.": "必须发送。"})
     built.translate("lifespec", {"must": "必须", "server": "服务器"})
     with built:
@@ -75,7 +75,7 @@ def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
 
 def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
     """Its text is the rule ID."""
-    with trial(tmp_path, {"index": "# Home\n\n{rule}`startup-sent`\n", "startup": PAGE}) as built:
+    with sample(tmp_path, {"index": "# Home\n\n{rule}`startup-sent`\n", "startup": PAGE}) as built:
         link = built.page().find("a", href="startup.html#startup-sent")
         assert link.code.get_text() == "startup-sent"
 
@@ -84,20 +84,20 @@ def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{any}`startup-sent`", "[](#startup-sent)"])
 def test_a_link_without_a_role_finds_a_rule(tmp_path: Path, text: str) -> None:
     """A reference of any kind that names a rule ID leads to the rule."""
-    with trial(tmp_path, {"index": f"# Home\n\n{text}\n", "startup": PAGE}) as built:
+    with sample(tmp_path, {"index": f"# Home\n\n{text}\n", "startup": PAGE}) as built:
         assert built.page().find("a", href="startup.html#startup-sent")
 
 
 def test_a_link_to_no_rule_is_a_warning(tmp_path: Path) -> None:
     """It names page and line."""
     pages = {"index": "# Home\n\n{rule}`no-such`, {any}`nor-such`\n", "startup": PAGE}
-    with trial(tmp_path, pages, nitpicky=True) as built:
+    with sample(tmp_path, pages, nitpicky=True) as built:
         assert [line[:23] for line in built.warnings] == ["docs/index.md:3: WARNIN"] * 2
 
 
 def test_a_rule_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
     """It names page and line, and nothing is shown."""
-    with trial(tmp_path, {"index": PAGE + rule("no-such") + EXAMPLE}) as built:
+    with sample(tmp_path, {"index": PAGE + rule("no-such") + EXAMPLE}) as built:
         assert built.warnings == ["docs/index.md:19: WARNING: rules.toml has no rule 'no-such'."]
         assert not built.page().find(id="no-such")
 
@@ -105,7 +105,7 @@ def test_a_rule_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None
 def test_a_rule_described_twice_is_a_warning(tmp_path: Path) -> None:
     """It names the second place and the first page."""
     pages = {"index": PAGE, "other": "# Other\n" + rule("startup-sent") + EXAMPLE}
-    with trial(tmp_path, pages) as built:
+    with sample(tmp_path, pages) as built:
         assert built.warnings == [
             "docs/other.md:3: WARNING: The rule 'startup-sent' stands on page 'index' already."
         ]
@@ -113,7 +113,7 @@ def test_a_rule_described_twice_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_rule_without_a_page_is_a_warning(tmp_path: Path) -> None:
     """It names the rule's line in the file."""
-    with trial(tmp_path, {"index": "# A\n" + rule("startup-sent") + EXAMPLE}) as built:
+    with sample(tmp_path, {"index": "# A\n" + rule("startup-sent") + EXAMPLE}) as built:
         assert built.warnings == [
             "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
         ]
@@ -128,7 +128,7 @@ def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: st
     page = (
         f"# A\n\n## One\n{rule('startup-sent')}{between}\n## Two\n{rule('answered-once')}{EXAMPLE}"
     )
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         assert built.warnings == [
             "docs/index.md:5: WARNING: No example follows the rule 'startup-sent'."
         ]
@@ -147,7 +147,7 @@ def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, t
     """The level of the file and the words of the box are one; what may be besides is allowed."""
     others = "# A\n" + rule("answered-once") + EXAMPLE
     page = others + rule("startup-sent", text) + EXAMPLE
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         sentence = "The rule 'startup-sent' is a “must” by rules.toml; what its text says is"
         assert built.warnings == [f"docs/index.md:11: WARNING: {sentence}: {told}."]
 
@@ -156,7 +156,7 @@ def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
     """Who owes it is whose rule it is, where the text names anybody."""
     text = "Where the server may, the application must."
     page = "# A\n" + rule("answered-once") + EXAMPLE + rule("startup-sent", text) + EXAMPLE
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         sentence = "is one of the server by rules.toml; its text lays a duty on the application."
         assert built.warnings == [
             f"docs/index.md:11: WARNING: The rule 'startup-sent' {sentence}",
@@ -165,7 +165,7 @@ def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> None:
     """The Chinese is held against the file, too."""
-    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built = sample(tmp_path, {"index": PAGE}, language="zh_CN")
     built.translate("index", dict.fromkeys(TEXTS.values(), "应发送。"))
     with built:
         told = [line.partition("rule ")[2] for line in built.warnings if "by rules" in line]
@@ -178,20 +178,20 @@ def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> No
 def test_two_rules_do_not_share_an_example(tmp_path: Path) -> None:
     """The first of two rules on end has none."""
     page = "# A\n" + rule("startup-sent") + rule("answered-once") + EXAMPLE
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         assert "No example follows the rule 'startup-sent'" in built.warnings[0]
 
 
 def test_a_page_without_a_title_may_hold_a_rule(tmp_path: Path) -> None:
     """The document is its section."""
     page = rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         assert not [line for line in built.warnings if "No example" in line]
 
 
 def test_the_search_knows_each_rule(tmp_path: Path) -> None:
     """A rule is an object of the index, its type named in the page's language."""
-    built = trial(tmp_path, {"index": PAGE}, language="zh_CN")
+    built = sample(tmp_path, {"index": PAGE}, language="zh_CN")
     built.translate("lifespec", {"rule": "规则"})
     with built:
         text = Path(built.app.outdir, "searchindex.js").read_text()
@@ -202,7 +202,7 @@ def test_the_search_knows_each_rule(tmp_path: Path) -> None:
 def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
     """A rule that was taken off a page is missing, one that stayed is no duplicate."""
     pages = {"index": PAGE, "other": "# Other\n"}
-    with trial(tmp_path, pages, builder="dummy") as built:
+    with sample(tmp_path, pages, builder="dummy") as built:
         (built.docs / "index.md").write_text("# A\n" + rule("startup-sent") + EXAMPLE)
         built.app.build()
         assert built.warnings == [
@@ -212,7 +212,7 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
 
 def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     """Only the pages it read are taken over."""
-    with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
+    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
         domain = built.app.env.domains["lifespec"]
         boxes = {("a", ()): "far", ("b", ()): "near"}
         domain.merge_domaindata({"far"}, {"rules": {"a": "far", "b": "near"}, "boxes": boxes})
@@ -223,7 +223,7 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
 
 def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
     """Sphinx stores what it read."""
-    with trial(tmp_path, {"index": PAGE}, builder="dummy") as built:
+    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
         again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))
         assert [node["rule_id"] for node in again.findall(domain.rule_node)] == [
             "startup-sent",
@@ -235,7 +235,7 @@ def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> N
     """The sentence names the file."""
     with (
         pytest.raises(RulebookError, match=r"rules\.toml"),
-        trial(tmp_path, {"index": PAGE}, rules=RULES + "["),
+        sample(tmp_path, {"index": PAGE}, rules=RULES + "["),
     ):
         pass
 
@@ -264,7 +264,7 @@ BOXES = {
 def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
     """One example follows them all; each has a name, and says for whom it is."""
     page = "# A\n\n" + "\n".join(BOXES.values()) + EXAMPLE
-    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+    with sample(tmp_path, {"index": page}, rules=WORDED) as built:
         assert not built.warnings
         boxes = built.page().select("div.rule")
         assert [box["id"] for box in boxes] == list(BOXES)
@@ -292,7 +292,7 @@ def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
 def test_a_box_that_no_page_has_is_a_warning(tmp_path: Path, missing: str, told: str) -> None:
     """It names the rule's line in the file, and for whom the box is."""
     page = "# A\n\n" + "\n".join(text for name, text in BOXES.items() if name != missing) + EXAMPLE
-    with trial(tmp_path, {"index": page}, rules=WORDED) as built:
+    with sample(tmp_path, {"index": page}, rules=WORDED) as built:
         assert built.warnings == [
             f"docs/rules.toml:2: WARNING: No page has the box of the rule 'sent' for: {told}."
         ]
@@ -302,7 +302,7 @@ def test_a_box_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
     """It says which there are; a rule without a behaviour has no such box."""
     page = PAGE + "\n:::{rule} startup-sent\n:in: pagi 0.3\n\nIt must.\n:::\n"
     page += "\n:::{behaviour} startup-sent\nIt is.\n:::\n"
-    with trial(tmp_path, {"index": page}) as built:
+    with sample(tmp_path, {"index": page}) as built:
         text = "rules.toml has no such box of the rule 'startup-sent': there are the main one."
         assert built.warnings == [f"docs/index.md:{line}: WARNING: {text}" for line in (19, 25)]
 
@@ -311,6 +311,6 @@ def test_the_boxes_of_a_rule_stand_on_one_page(tmp_path: Path) -> None:
     """Its links lead to one place."""
     first, *others = BOXES.values()
     pages = {"index": "# A\n\n" + first + EXAMPLE, "other": "# B\n\n" + "\n".join(others) + EXAMPLE}
-    with trial(tmp_path, pages, rules=WORDED) as built:
+    with sample(tmp_path, pages, rules=WORDED) as built:
         text = "WARNING: The rule 'sent' has a box on page 'index', and belongs there."
         assert built.warnings == [f"docs/other.md:3: {text}"]

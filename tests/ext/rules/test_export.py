@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from lifespec_docs.rules.export import as_json, explained
-from trial import RULES, Trial
+from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
 
@@ -38,7 +38,7 @@ ORDER = ["answered-once", "no-page", "startup-sent"]
 def test_a_rule_of_a_page(tmp_path: Path) -> None:
     """Role, level, text with its literals, the five texts, the page's title and the address."""
     pages = {"index": "# Home\n", "deep/start": PAGE}
-    with Trial(tmp_path, pages, "examples.directive", "rules.domain") as built:
+    with SampleSite(tmp_path, pages, "examples.directive", "rules.domain") as built:
         found = explained(Path(built.app.doctreedir), ORDER)
         assert list(found) == ["answered-once", "startup-sent"]
         assert found["startup-sent"] == {
@@ -61,7 +61,9 @@ def test_a_rule_of_a_page(tmp_path: Path) -> None:
 
 def test_a_rule_in_chinese(tmp_path: Path) -> None:
     """What a translation says is what is found; a character of its own stands for itself."""
-    built = Trial(tmp_path, {"index": PAGE}, "examples.directive", "rules.domain", language="zh_CN")
+    built = SampleSite(
+        tmp_path, {"index": PAGE}, "examples.directive", "rules.domain", language="zh_CN"
+    )
     built.translate("index", {"Once.": "一次。"})
     built.translate("lifespec", {"lifespec's behaviour": "lifespec 的做法"})
     with built:
@@ -74,7 +76,7 @@ def test_a_rule_in_chinese(tmp_path: Path) -> None:
 def test_a_page_without_a_title(tmp_path: Path) -> None:
     """Its title is empty."""
     page = "```{behaviour} answered-once\nOnce.\n```\n\n```python\n1\n```\n"
-    with Trial(
+    with SampleSite(
         tmp_path, {"index": page}, "examples.directive", "rules.domain", rules=RULES
     ) as built:
         (rule,) = explained(Path(built.app.doctreedir), ORDER).values()

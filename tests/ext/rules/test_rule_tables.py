@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -21,16 +21,20 @@ A sentence.
 
 def test_the_state_diagram_is_drawn_from_the_transitions(tmp_path: Path) -> None:
     """It is one drawing with a text alternative."""
-    with Trial(tmp_path, {"index": "# A\n\n```{states}\n```\n"}, "rules.rule_tables") as trial:
-        (drawing,) = trial.page().select("figure.states svg")
+    with SampleSite(
+        tmp_path, {"index": "# A\n\n```{states}\n```\n"}, "rules.rule_tables"
+    ) as sample:
+        (drawing,) = sample.page().select("figure.states svg")
         assert drawing["role"] == "img"
 
 
 def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
     """Rule ID, role, level and source, page: only rules that a page has can be linked."""
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    with Trial(tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables") as trial:
-        head, row = trial.page().select("table.rules tr")
+    with SampleSite(
+        tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables"
+    ) as sample:
+        head, row = sample.page().select("table.rules tr")
         assert [cell.get_text(" ", strip=True) for cell in head.find_all("th")] == [
             "Rule",
             "Role",
@@ -55,13 +59,13 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
 def test_the_table_is_translated(tmp_path: Path) -> None:
     """Headings and levels come from our catalog, titles from the pages'."""
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    trial = Trial(
+    sample = SampleSite(
         tmp_path, pages, "examples.directive", "rules.domain", "rules.rule_tables", language="zh_CN"
     )
-    trial.translate("lifespec", {"Rule": "规则", "must": "必须"})
-    trial.translate("startup", {"Startup": "启动"})
-    with trial:
-        text = trial.page().select_one("table.rules").get_text(" ", strip=True)
+    sample.translate("lifespec", {"Rule": "规则", "must": "必须"})
+    sample.translate("startup", {"Startup": "启动"})
+    with sample:
+        text = sample.page().select_one("table.rules").get_text(" ", strip=True)
         assert text.startswith("规则")
         assert "必须" in text
         assert text.endswith("启动")
@@ -69,12 +73,12 @@ def test_the_table_is_translated(tmp_path: Path) -> None:
 
 def test_other_builders_pass_over_the_place(tmp_path: Path) -> None:
     """A builder without pages has no table and no fault."""
-    with Trial(
+    with SampleSite(
         tmp_path,
         {"index": "# A\n\n```{rules}\n```\n"},
         "examples.directive",
         "rules.domain",
         "rules.rule_tables",
         builder="gettext",
-    ) as trial:
-        assert not [line for line in trial.warnings if "unknown node" in line]
+    ) as sample:
+        assert not [line for line in sample.warnings if "unknown node" in line]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.rules.rulebook import Rule, RulebookError, Source, read
-from trial import RULES
+from sample_site import RULES
 
 __all__: list[str] = []
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -87,7 +87,7 @@ It must not.
 """
 
 
-def trial(folder: Path, page: str, **options: Any) -> Trial:
+def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return a page, and the one that has the rules."""
     pages = {"index": f"# Home\n\n{page}", "startup": STARTUP}
     extensions = (
@@ -96,7 +96,7 @@ def trial(folder: Path, page: str, **options: Any) -> Trial:
         "rules.spec_tables",
         "rules.rules_of_spec",
     )
-    return Trial(folder, pages, *extensions, rules=RULES, **options)
+    return SampleSite(folder, pages, *extensions, rules=RULES, **options)
 
 
 def holds(specs: str, role: str = "server") -> str:
@@ -112,14 +112,14 @@ def held(page: BeautifulSoup) -> list[list[str]]:
     ]
 
 
-def unexpected(built: Trial) -> list[str]:
+def unexpected(built: SampleSite) -> list[str]:
     """Return the warnings, but for the rule that no page has."""
     return [line for line in built.warnings if "homeless" not in line]
 
 
 def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
     """The word that lays the duty is that of the text; no other word changes, and no code."""
-    with trial(tmp_path, holds("pagi 0.3")) as built:
+    with sample(tmp_path, holds("pagi 0.3")) as built:
         assert not unexpected(built)
         assert held(built.page()) == [
             [
@@ -151,7 +151,7 @@ def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
 )
 def test_each_text_has_its_own_word(tmp_path: Path, spec: str, head: str, text: str) -> None:
     """A rule of ours says so, and one that is taken over from ASGI names its text."""
-    with trial(tmp_path, holds(spec)) as built:
+    with sample(tmp_path, holds(spec)) as built:
         first, *_ = held(built.page())
         assert first[0] == head
         assert first[1].startswith(text)
@@ -161,7 +161,7 @@ def test_each_text_has_its_own_word(tmp_path: Path, spec: str, head: str, text: 
 
 def test_a_rule_that_a_text_has_not_is_not_drawn(tmp_path: Path) -> None:
     """Where nothing holds for a role, nothing stands."""
-    with trial(tmp_path, holds("amgi 2.0", "application")) as built:
+    with sample(tmp_path, holds("amgi 2.0", "application")) as built:
         assert held(built.page()) == []
         assert not unexpected(built)
 
@@ -169,7 +169,7 @@ def test_a_rule_that_a_text_has_not_is_not_drawn(tmp_path: Path) -> None:
 def test_a_rule_links_to_its_box_and_to_its_example(tmp_path: Path) -> None:
     """Links in its text work from where it stands now; its ids stay with the box."""
     both = holds("asgi 2.0") + "\n" + holds("asgi 2.0", "application")
-    with trial(tmp_path, both) as built:
+    with sample(tmp_path, both) as built:
         (*_, rule) = built.page().select("div.held")
         assert [link["href"] for link in rule.find_all("a")] == [
             "startup.html#answered",
@@ -185,14 +185,14 @@ def test_a_rule_links_to_its_box_and_to_its_example(tmp_path: Path) -> None:
 
 def test_links_in_a_rule_lead_on(tmp_path: Path) -> None:
     """A reference is resolved for the page on which the copy stands."""
-    with trial(tmp_path, holds("pagi 0.3")) as built:
+    with sample(tmp_path, holds("pagi 0.3")) as built:
         rule = built.page().select_one("div.held")
         assert [link["href"] for link in rule.select("p + p a")] == ["#", "startup.html#same"]
 
 
 def test_a_translated_rule_is_copied_translated(tmp_path: Path) -> None:
     """It is no message of this page, and its word of duty is the text's in Chinese, too."""
-    page = trial(tmp_path, holds("pagi 0.3"), language="zh_CN")
+    page = sample(tmp_path, holds("pagi 0.3"), language="zh_CN")
     english = STARTUP.split("\n")[3]
     page.translate(
         "startup", {english: "服务器应做。`should` 这么说。{doc}`index` 也是。{rule}`same` 可以。"}
@@ -203,20 +203,20 @@ def test_a_translated_rule_is_copied_translated(tmp_path: Path) -> None:
         assert first[0] == "once 必须 “Model”; the core text of PAGI, “Loop” 示例"
         assert first[1].startswith("服务器必须做")
         assert "可以" in first[1]
-    with trial(tmp_path, holds("pagi 0.3"), builder="gettext") as built:
+    with sample(tmp_path, holds("pagi 0.3"), builder="gettext") as built:
         assert "should do it" not in Path(built.app.outdir, "index.pot").read_text()
 
 
 def test_a_search_leads_to_the_rule_itself(tmp_path: Path) -> None:
     """What is drawn is not indexed a second time."""
-    with trial(tmp_path, holds("asgi 2.0")) as built:
+    with sample(tmp_path, holds("asgi 2.0")) as built:
         index = Path(built.app.outdir, "searchindex.js").read_text()
         assert '"sentenc":1' in index.replace(" ", "")  # only startup, the second page
 
 
 def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
     """Where a page names two of them, that is a warning with its line."""
-    with trial(tmp_path, holds("asgi 2.0, pagi 0.3")) as built:
+    with sample(tmp_path, holds("asgi 2.0, pagi 0.3")) as built:
         (warning,) = unexpected(built)
         assert warning.startswith("docs/index.md:3: WARNING: ")
         assert "asgi 2.0 and pagi 0.3 differ in the rule 'once'" in warning
@@ -224,7 +224,7 @@ def test_texts_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
 
 def test_rules_are_drawn_once(tmp_path: Path) -> None:
     """Those of a role that a page draws twice are those of the other, left out."""
-    with trial(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
+    with sample(tmp_path, holds("pagi 0.3") * 2 + holds("pagi 0.3", "application")) as built:
         (warning,) = unexpected(built)
         assert warning.startswith("docs/index.md:6: ")
         assert warning.endswith("{holds} of pagi 0.3 server stands on page 'index' already.")
@@ -232,13 +232,13 @@ def test_rules_are_drawn_once(tmp_path: Path) -> None:
 
 def test_a_role_is_one_of_two(tmp_path: Path) -> None:
     """Anything else is told."""
-    with trial(tmp_path, holds("asgi 2.0", "proxy")) as built:
+    with sample(tmp_path, holds("asgi 2.0", "proxy")) as built:
         assert any("Whose rules?" in line for line in unexpected(built))
 
 
 def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> None:
     """Those that say the same share a column; a rule on which all agree has no row."""
-    with trial(tmp_path, "```{levels}\n```\n") as built:
+    with sample(tmp_path, "```{levels}\n```\n") as built:
         rows = [
             [
                 " ".join(cell.get_text(" ", strip=True).split())
@@ -263,5 +263,5 @@ def test_the_rules_on_which_texts_differ_stand_in_a_table(tmp_path: Path) -> Non
 
 def test_other_builders_pass_over_the_place(tmp_path: Path) -> None:
     """A builder without pages draws nothing, and has no fault."""
-    with trial(tmp_path, holds("asgi 2.0"), builder="gettext") as built:
+    with sample(tmp_path, holds("asgi 2.0"), builder="gettext") as built:
         assert not [line for line in built.warnings if "unknown node" in line]

@@ -1,4 +1,4 @@
-"""What a spec's page draws from the tables of the judge."""
+"""What a specification's page draws from the tables of the validator."""
 
 from pathlib import Path
 
@@ -6,18 +6,20 @@ import pytest
 
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.rules import spec_tables
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
 
 def drawn(folder: Path, directive: str) -> list[list[str]]:
     """Return the cells of the table that a directive draws, row by row."""
-    with Trial(folder, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
-        assert not trial.warnings
+    with SampleSite(
+        folder, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables"
+    ) as sample:
+        assert not sample.warnings
         return [
             [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
-            for row in trial.page().select("table.drawn tr")
+            for row in sample.page().select("table.drawn tr")
         ]
 
 
@@ -101,8 +103,10 @@ def test_every_fact_of_a_scope_has_a_row() -> None:
 @pytest.mark.parametrize("directive", ["{keys} pagi 0.4", "{events} amgi 1.0, asgi"])
 def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
     """With file and line, and those that are known."""
-    with Trial(tmp_path, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables") as trial:
-        (warning,) = [line for line in trial.warnings if "There is no spec" in line]
+    with SampleSite(
+        tmp_path, {"index": f"# A\n\n```{directive}\n```\n"}, "rules.spec_tables"
+    ) as sample:
+        (warning,) = [line for line in sample.warnings if "There is no spec" in line]
         assert warning.startswith("docs/index.md:3: ")
         assert "asgi 1.0, asgi 2.0, amgi 1.0" in warning
 
@@ -110,35 +114,35 @@ def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
 def test_a_text_that_is_named_twice_is_told(tmp_path: Path) -> None:
     """Another one was meant."""
     page = "# A\n\n```{events} amgi 1.0, amgi 1.0\n```\n"
-    with Trial(tmp_path, {"index": page}, "rules.spec_tables") as trial:
-        assert any("named twice: amgi 1.0, amgi 1.0" in line for line in trial.warnings)
+    with SampleSite(tmp_path, {"index": page}, "rules.spec_tables") as sample:
+        assert any("named twice: amgi 1.0, amgi 1.0" in line for line in sample.warnings)
 
 
 def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
     """One of them draws that of another text; a page that is read again has it still."""
     pages = dict.fromkeys(("index", "other"), "# A\n\n```{keys} pagi 0.3\n```\n")
-    with Trial(tmp_path, pages, "rules.spec_tables", builder="dummy") as trial:
-        (warning,) = [line for line in trial.warnings if "already" in line]
+    with SampleSite(tmp_path, pages, "rules.spec_tables", builder="dummy") as sample:
+        (warning,) = [line for line in sample.warnings if "already" in line]
         assert warning.startswith("docs/other.md:3: ")
         assert "{keys} of pagi 0.3 stands on page 'index' already." in warning
-        (trial.docs / "other.md").write_text("# A\n")
-        trial.app.warning.truncate(0)
-        (trial.docs / "index.md").write_text(f"{pages['index']}\nMore.\n")
-        trial.app.build()
-        assert not [line for line in trial.warnings if "already" in line]
+        (sample.docs / "other.md").write_text("# A\n")
+        sample.app.warning.truncate(0)
+        (sample.docs / "index.md").write_text(f"{pages['index']}\nMore.\n")
+        sample.app.build()
+        assert not [line for line in sample.warnings if "already" in line]
 
 
 def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
     """Their words come from our own catalog, and the page's has none of them."""
     page = {"index": "# A\n\n```{events} pagi 0.3\n```\n"}
-    trial = Trial(tmp_path, page, "rules.spec_tables", language="zh_CN")
+    sample = SampleSite(tmp_path, page, "rules.spec_tables", language="zh_CN")
     chinese = {"Event": "事件", "server": "服务器", "%s, by default %s": "%s 默认为 %s"}
-    trial.translate("lifespec", chinese)
-    with trial:
-        text = trial.page().select_one("table.drawn").get_text(" ", strip=True)
+    sample.translate("lifespec", chinese)
+    with sample:
+        text = sample.page().select_one("table.drawn").get_text(" ", strip=True)
         assert "事件" in text
         assert "服务器" in text
         assert 'message 默认为 ""' in text
-    with Trial(tmp_path, page, "rules.spec_tables", builder="gettext") as built:
+    with SampleSite(tmp_path, page, "rules.spec_tables", builder="gettext") as built:
         catalog = Path(built.app.outdir, "index.pot").read_text()
         assert catalog.count("msgid") == 2  # its head, and the title

@@ -6,7 +6,7 @@ import pytest
 from sphinx.locale import init
 
 from lifespec_docs.theme.navigation import alternates, translated_chrome
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -24,12 +24,12 @@ TEMPLATE = """\
 PAGES = {"index": "# Home\n", "deep/page": "# Deep\n\n```python\n1\n```\n"}
 
 
-def trial(folder: Path, **configuration: object) -> Trial:
+def sample(folder: Path, **configuration: object) -> SampleSite:
     """Return pages whose template shows what it is given."""
     templates = folder / "docs" / "templates"
     templates.mkdir(parents=True)
     (templates / "page.html").write_text(TEMPLATE)
-    return Trial(
+    return SampleSite(
         folder,
         PAGES,
         "examples.directive",
@@ -39,35 +39,35 @@ def trial(folder: Path, **configuration: object) -> Trial:
     )
 
 
-def links(built: Trial, name: str, kind: str) -> list[str]:
+def links(built: SampleSite, name: str, kind: str) -> list[str]:
     """Return the addresses of the links of a class."""
     return [link["href"] for link in built.page(name).find_all("a", class_=kind)]
 
 
 def test_each_page_leads_to_itself_in_the_other_language(tmp_path: Path) -> None:
     """The way is relative, from any depth, so that the site works below any prefix."""
-    with trial(tmp_path) as built:
+    with sample(tmp_path) as built:
         assert links(built, "index", "other") == ["../zh-cn/index.html"]
         assert links(built, "deep/page", "other") == ["../../zh-cn/deep/page.html"]
 
 
 def test_a_chinese_page_leads_to_the_english_one(tmp_path: Path) -> None:
     """The language of the page itself is no way out."""
-    with trial(tmp_path, language="zh_CN") as built:
+    with sample(tmp_path, language="zh_CN") as built:
         assert links(built, "index", "other") == ["../en/index.html"]
 
 
 @pytest.mark.parametrize("base", ["https://example.org/spec", "https://example.org/spec/"])
 def test_alternates_are_absolute_where_the_site_has_an_address(tmp_path: Path, base: str) -> None:
     """Search engines ask for it."""
-    with trial(tmp_path, site_base_url=base) as built:
+    with sample(tmp_path, site_base_url=base) as built:
         assert links(built, "index", "en") == ["https://example.org/spec/en/index.html"]
         assert links(built, "index", "root") == ["https://example.org/spec/"]
 
 
 def test_alternates_are_relative_elsewhere(tmp_path: Path) -> None:
     """They work from the file system."""
-    with trial(tmp_path) as built:
+    with sample(tmp_path) as built:
         assert links(built, "deep/page", "zh-CN") == ["../../zh-cn/deep/page.html"]
         assert links(built, "deep/page", "root") == ["../../index.html"]
         assert [page["language"] for page in alternates(built.app.builder, "x")] == ["en", "zh_CN"]
@@ -75,7 +75,7 @@ def test_alternates_are_relative_elsewhere(tmp_path: Path) -> None:
 
 def test_only_a_page_with_programs_offers_its_program(tmp_path: Path) -> None:
     """The link goes to the file that the site holds."""
-    with trial(tmp_path) as built:
+    with sample(tmp_path) as built:
         assert links(built, "deep/page", "program") == ["../_programs/deep/page.py"]
         assert links(built, "index", "program") == [""]
         assert Path(built.app.outdir, "_programs", "deep", "page.py").exists()
@@ -96,7 +96,7 @@ def test_the_themes_own_labels_are_translated() -> None:
 
 def test_templates_have_the_filter_and_our_words(tmp_path: Path) -> None:
     """A Chinese page shows Chinese labels."""
-    built = trial(tmp_path, language="zh_CN")
+    built = sample(tmp_path, language="zh_CN")
     built.translate("lifespec", {"rule": "规则"})
     with built:
         assert built.page().find("a", class_="other").string == "规则"
@@ -105,5 +105,7 @@ def test_templates_have_the_filter_and_our_words(tmp_path: Path) -> None:
 
 def test_a_builder_without_templates_is_left_alone(tmp_path: Path) -> None:
     """There is nothing to surround."""
-    with Trial(tmp_path, PAGES, "examples.directive", "theme.navigation", builder="dummy") as built:
+    with SampleSite(
+        tmp_path, PAGES, "examples.directive", "theme.navigation", builder="dummy"
+    ) as built:
         assert not built.warnings

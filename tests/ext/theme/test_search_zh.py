@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.theme.search_zh import HAN, RUN, Bigrams
-from trial import Trial
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -51,7 +51,7 @@ def test_the_javascript_reads_the_same_patterns() -> None:
 @pytest.mark.parametrize("query", QUERIES)
 def test_each_part_of_a_query_is_in_the_index(tmp_path: Path, query: str) -> None:
     """What the reader's side asks for, the builder's side has written."""
-    with Trial(tmp_path, PAGES, "theme.search_zh", language="zh_CN") as trial:
-        text = Path(trial.app.outdir, "searchindex.js").read_text()
+    with SampleSite(tmp_path, PAGES, "theme.search_zh", language="zh_CN") as sample:
+        text = Path(sample.app.outdir, "searchindex.js").read_text()
         index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
         assert not set(asked(query)) - (index["terms"].keys() | index["titleterms"].keys())

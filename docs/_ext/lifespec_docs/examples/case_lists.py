@@ -37,7 +37,7 @@ WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
 
 
 class CasesDirective(SphinxDirective):
-    """All cases with that role on trial: what happens, the script, what is expected."""
+    """All cases that check that role: what happens, the script, what is expected."""
 
     required_arguments = 1
 

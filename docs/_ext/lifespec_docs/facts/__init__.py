@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("role",)
+EXTENSIONS = ("checks", "role")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -1,7 +1,7 @@
 """Holds a page's two doctrees side by side: their shape, ids, links, examples and code.
 
-This is the published text, with its translations in place: what the catalogs' check judged as
-single messages is judged here as pages.
+This is the published text, with its translations in place: what the catalogs' check saw as
+single messages is checked here as pages.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Sphinx warns of none of this: a lost literal, a lost Markdown link, a number that became another.
 How a sentence is built is the translator's; the words of a rule box alone are compared.
-Everything here takes plain texts and returns sentences, so that it can judge any page.
+Everything here takes plain texts and returns sentences, so that it can check any page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Judges what was seen of an application in a case: one function for each phrase."""
+"""Checks what was seen of an application in a case: one function for each phrase."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lifespec.conformance.report.model import Report
 
 __all__ = [
+    "ASSERTIONS",
     "DECLINED",
-    "JUDGES",
     "How",
     "Matter",
     "Told",
@@ -148,7 +148,7 @@ def findings(
     """
     conversation = "\n\n".join(sequence(each.spoken.entries) for each in seen)
     for each in expected(case, spec):
-        told = JUDGES[each.phrase](Matter(each.rule, spec, seen, usual))
+        told = ASSERTIONS[each.phrase](Matter(each.rule, spec, seen, usual))
         found = finding(case, spec, each, told, conversation)
         theirs = whose(seen[-1], own) if found.verdict == Verdict.WARN else ""
         yield replace(found, whose=theirs)
@@ -241,7 +241,7 @@ _NO_OCCASION: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 
 
 def _kept(matter: Matter) -> Told:
-    """Hear the judge of `lifespec.validate`; see the state's keys at the end as well."""
+    """Ask the validator of `lifespec.validate`; see the state's keys at the end as well."""
     seen = matter.last
     violations, remarks = (
         [each for each in found if (each.role, each.rule) == ("application", matter.rule)]
@@ -320,7 +320,7 @@ def _no_raise(matter: Matter) -> Told:
     return Told("held" if seen.startup in _ANSWERED else "skip", course(seen))
 
 
-JUDGES: Mapping[str, Callable[[Matter], Told]] = {
+ASSERTIONS: Mapping[str, Callable[[Matter], Told]] = {
     "kept": _kept,
     "answered": _answered,
     "answers too": _answers_too,

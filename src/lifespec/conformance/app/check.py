@@ -1,4 +1,4 @@
-"""Puts a target on trial case by case, each in a process of its own.
+"""Checks a target case by case, each in a process of its own.
 
 So no case spoils the next, and nothing that a target does to its process does harm here: it may
 exit, hang, print, crash.  That process plays the case, and writes a line of JSON for each of two
@@ -22,7 +22,7 @@ from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import Usual
 from lifespec.conformance.app.isolation import Ended, Isolation, Pool
 from lifespec.conformance.app.pipe import Pipe
-from lifespec.conformance.app.run import Trial
+from lifespec.conformance.app.run import CaseResult
 from lifespec.conformance.report.model import Finding, Report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ LITTLE = 0.5  # seconds of the processor
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is put on trial: see the options of `lifespec check app`.
+    """What is checked: see the options of `lifespec check app`.
 
     Where there is a `pipe`, that command is the application, and `target` no more than its name.
     """
@@ -55,31 +55,31 @@ class Job:
     isolation: Isolation = "auto"
 
     def cases(self) -> list[Case]:
-        """Return the cases of the trial, the one that says what is usual before the others."""
-        trials = app_run.trials if self.role == "application" else middleware.trials
-        return trials(self.spec)
+        """Return the cases to play, the one that says what is usual before the others."""
+        cases_for = app_run.cases_for if self.role == "application" else middleware.cases_for
+        return cases_for(self.spec)
 
 
 def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
-    """Put a target on trial; raise Unchecked where it cannot be.  `tell` is called after a case."""
+    """Check a target; raise Unchecked where it cannot be.  `tell` is called after a case."""
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
         bench = Bench(job, pool)
         first, *others = job.cases()
         usual = bench.first(first)
         tell()
 
-        def tried(case: Case) -> Trial:
+        def tried(case: Case) -> CaseResult:
             found = bench.tried(case)
             tell()
             return found
 
         threads = ThreadPoolExecutor(MOST)
         try:
-            trials = [usual, *threads.map(tried, others)]
+            results = [usual, *threads.map(tried, others)]
         finally:  # where one cannot be checked, or who asked has gone, none goes on
             pool.break_off()
             threads.shutdown(cancel_futures=True)
-    findings = tuple(finding for each in trials for finding in each.findings)
+    findings = tuple(finding for each in results for finding in each.findings)
     note = app_run.note_on(findings)
     found = Report(job.target, job.spec, findings, note, isolation=pool.way)
     return assertions.concluded(found, bench.usual) if bench.usual else found
@@ -99,7 +99,7 @@ class Bench:
         self.usual: Usual | None = None
         self.cost = 0.0
 
-    def first(self, case: Case) -> Trial:
+    def first(self, case: Case) -> CaseResult:
         """Try the case that says what is usual, and which clock the others need."""
         found = self._apart(case, real=self.real)
         if found.doubt and not self.real:
@@ -108,10 +108,12 @@ class Bench:
         self.usual = found.usual if self.job.role == "application" else None
         return found
 
-    def tried(self, case: Case) -> Trial:
+    def tried(self, case: Case) -> CaseResult:
         """Try a case, again in real time where the virtual clock left a doubt."""
         if reason := app_run.left_out(case, self.usual):
-            return Trial(tuple(assertions.without(case, self.job.spec, *reason)), Usual("", ""))
+            return CaseResult(
+                tuple(assertions.without(case, self.job.spec, *reason)), Usual("", "")
+            )
         if not self.real:
             with self.places:
                 found = self._apart(case, real=False)
@@ -120,14 +122,14 @@ class Bench:
         with self.places if self.cost > LITTLE else nullcontext():
             return self._apart(case, real=True)
 
-    def _apart(self, case: Case, *, real: bool) -> Trial:
+    def _apart(self, case: Case, *, real: bool) -> CaseResult:
         work = {"case": case.name, "usual": self.usual, "real": real}
         limit = self.job.limit * 6 + SPARE
         steps, how = self.pool.run(work, limit)
         end = f"the process ended {how}" if how else f"the process had not ended after {limit:g} s"
         return self._read(case, Ended(steps, end))
 
-    def _read(self, case: Case, ended: Ended) -> Trial:
+    def _read(self, case: Case, ended: Ended) -> CaseResult:
         """Read what a process wrote about a case, or what its end says about it."""
         job = self.job
         if not ended.lines:
@@ -141,8 +143,8 @@ class Bench:
         if "findings" in last:
             self.cost = max(self.cost, last["cost"])
             found = tuple(map(Finding.read, last["findings"]))
-            return Trial(found, Usual(*last["usual"]), last["doubt"])
-        return Trial(tuple(_after(case, job.spec, ended.how)), Usual("exited", ""))
+            return CaseResult(found, Usual(*last["usual"]), last["doubt"])
+        return CaseResult(tuple(_after(case, job.spec, ended.how)), Usual("exited", ""))
 
 
 def _after(case: Case, spec: str, end: str) -> Iterator[Finding]:
@@ -192,13 +194,13 @@ def _work(found: Any, told: str, work: str) -> None:
         try:
             with _subject(found, job) as subject:
                 tell(found=True)
-                trial = _played(subject, job)
+                result = _played(subject, job)
         except cases.Unchecked as error:
             tell(unchecked=str(error))
         else:
-            findings = [asdict(finding) for finding in trial.findings]
+            findings = [asdict(finding) for finding in result.findings]
             cost = sum(os.times()[:4]) - began
-            tell(findings=findings, usual=trial.usual, doubt=trial.doubt, cost=cost)
+            tell(findings=findings, usual=result.usual, doubt=result.doubt, cost=cost)
 
 
 @contextmanager
@@ -213,14 +215,14 @@ def _subject(found: Any, job: dict[str, Any]) -> Iterator[Any]:
             raise cases.Unchecked(app.fault)
 
 
-def _played(subject: Any, job: dict[str, Any]) -> Trial:
+def _played(subject: Any, job: dict[str, Any]) -> CaseResult:
     case = next(case for case in cases.load() if case.name == job["case"])
     spec, limits = job["spec"], {"limit": job["limit"], "real": job["real"]}
     try:
         if case.role == "middleware":
-            return middleware.trial(subject, case, spec, **limits)
+            return middleware.run_case(subject, case, spec, **limits)
         usual = Usual(*job["usual"]) if job["usual"] else None
         own = job["target"].partition(":")[0].partition(".")[0]
-        return app_run.trial(subject, case, spec, usual, own=own, **limits)
+        return app_run.run_case(subject, case, spec, usual, own=own, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

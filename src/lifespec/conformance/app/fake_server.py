@@ -83,8 +83,8 @@ class Call:
 
     def __init__(self, app: Application) -> None:
         self.app, self.seen = app, Seen()
-        self.judge = validate.validator(self._checked)
-        self.seen.violations, self.seen.remarks = self.judge.violations, self.judge.remarks
+        self.validator = validate.validator(self._checked)
+        self.seen.violations, self.seen.remarks = self.validator.violations, self.validator.remarks
         self.inbox: list[dict[str, Any]] = []
         self._waiters: list[asyncio.Future[None]] = []
 
@@ -157,7 +157,7 @@ class Call:
 
     async def _called(self, scope: dict[str, Any]) -> None:
         try:
-            await self.judge(scope, self._receive, self._send)
+            await self.validator(scope, self._receive, self._send)
         except limits.LimitPassed:
             raise
         except asyncio.CancelledError as error:

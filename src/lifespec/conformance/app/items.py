@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lifespec.conformance.app.run import Trial
+    from lifespec.conformance.app.run import CaseResult
     from lifespec.conformance.cases import Case
 
 __all__ = ["Application", "Applications", "CaseFailed", "CaseItem", "Settings"]
@@ -108,7 +108,7 @@ class Application(pytest.Collector):
         except cases.Unchecked as error:
             self.obstacle = str(error)
 
-    def tried(self, case: Case) -> Trial:
+    def tried(self, case: Case) -> CaseResult:
         """Play a case."""
         return self.usual if case.name == self.first.name else self.bench.tried(case)
 

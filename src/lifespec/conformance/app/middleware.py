@@ -1,4 +1,4 @@
-"""Puts middleware on trial: an application is played to the suite's server with and without it.
+"""Checks middleware: an application is played to the suite's server with and without it.
 
 Whatever the two see of each other is to be the same.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions, fake_server, player
 from lifespec.conformance.app.assertions import Told, Usual
-from lifespec.conformance.app.run import LIMIT, Trial
+from lifespec.conformance.app.run import LIMIT, CaseResult
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.texts import said, shown
 from lifespec.testing.ladder import sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Middleware = Callable[[Application], Application]
 
-__all__ = ["Probe", "ProbeError", "check", "trial", "trials"]
+__all__ = ["Probe", "ProbeError", "cases_for", "check", "run_case"]
 
 
 class ProbeError(Exception):
@@ -94,7 +94,7 @@ class _Sides:
 
 
 def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Put middleware on trial, here and now, and return what was found.
+    """Check middleware, here and now, and return the report.
 
     `middleware` is called with an application of the suite, and returns an application; what goes
     through is compared with what there is without it.  `spec`, `limit` and errors are those of
@@ -102,23 +102,23 @@ def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) 
     """
     spec = cases.text(spec)
     found: list[Finding] = []
-    for case in trials(spec):
-        tried = trial(middleware, case, spec, limit=limit)
+    for case in cases_for(spec):
+        tried = run_case(middleware, case, spec, limit=limit)
         if tried.doubt:
-            tried = trial(middleware, case, spec, limit=limit, real=True)
+            tried = run_case(middleware, case, spec, limit=limit, real=True)
         found += tried.findings
     name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
     return Report(name, spec, tuple(found))
 
 
-def trials(spec: str) -> list[Case]:
+def cases_for(spec: str) -> list[Case]:
     """Return the cases of middleware for a text."""
     return [c for c in cases.load() if c.role == "middleware" and spec in c.specs]
 
 
-def trial(
+def run_case(
     middleware: Middleware, case: Case, spec: str, *, limit: float = LIMIT, real: bool = False
-) -> Trial:
+) -> CaseResult:
     """Play one case with and without the middleware, and compare; raise Unchecked."""
     bare = _played(lambda app: app, case, spec, limit, real=False)
     wrapped = _played(middleware, case, spec, limit, real=real)
@@ -127,7 +127,7 @@ def trial(
         assertions.finding(case, spec, expected, _same(expected, bare, wrapped), conversation)
         for expected in assertions.expected(case, spec)
     )
-    return Trial(found, Usual("", ""), wrapped.seen.doubt)
+    return CaseResult(found, Usual("", ""), wrapped.seen.doubt)
 
 
 def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real: bool) -> _Sides:

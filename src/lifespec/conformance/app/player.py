@@ -45,7 +45,7 @@ def _outside() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise RuntimeError("a trial has event loops of its own: start it outside, or in a thread")
+    raise RuntimeError("a check has event loops of its own: start it outside, or in a thread")
 
 
 def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,7 +236,7 @@ class _Player:
         note("called", scope["type"])
         try:
             async with asyncio.timeout(self.limit):
-                await call.judge(scope, _hears(scope), _says(note))
+                await call.validator(scope, _hears(scope), _says(note))
         except Exception as error:
             note("raised", type(error).__name__, said(error))
         else:

@@ -1,4 +1,4 @@
-"""Puts an application on trial: plays the cases to it, and collects what is found."""
+"""Checks an application: plays the cases to it, and collects what is found."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-__all__ = ["LIMIT", "USUAL", "Trial", "check", "left_out", "note_on", "trial", "trials"]
+__all__ = ["LIMIT", "USUAL", "CaseResult", "cases_for", "check", "left_out", "note_on", "run_case"]
 
 LIMIT = 30.0  # seconds for an answer
 USUAL = "start-and-stop"  # the case that says how an application answers in general
 
 
-class Trial(NamedTuple):
+class CaseResult(NamedTuple):
     """What came of one case; `doubt` says why it is to be tried again in real time, or ""."""
 
     findings: tuple[Finding, ...]
@@ -34,10 +34,10 @@ class Trial(NamedTuple):
 
 
 def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Put an application on trial, here and now, and return what was found.
+    """Check an application, here and now, and return the report.
 
     `app` is called with scope, receive and send; the same one goes through all cases, one after the
-    other, each in event loops of its own.  `spec` names the text that judges, such as "amgi 2.0"
+    other, each in event loops of its own.  `spec` names the specification, such as "amgi 2.0"
     or "amgi" for the newest of AMGI.  `limit` is the seconds that an answer has; the clock is
     virtual until the application needs the real one.  Raises Unchecked where there is no such text
     or `app` is no application, and RuntimeError inside of an event loop.
@@ -46,14 +46,14 @@ def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Rep
     usual: Usual | None = None
     found: list[Finding] = []
     real = False
-    for case in trials(spec):
+    for case in cases_for(spec):
         if reason := left_out(case, usual):
             found += assertions.without(case, spec, *reason)
             continue
-        tried = trial(app, case, spec, usual, limit=limit, real=real)
+        tried = run_case(app, case, spec, usual, limit=limit, real=real)
         if tried.doubt:
             real = True
-            tried = trial(app, case, spec, usual, limit=limit, real=real)
+            tried = run_case(app, case, spec, usual, limit=limit, real=real)
         usual = usual or tried.usual
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
@@ -67,7 +67,7 @@ def note_on(findings: Sequence[Finding]) -> str:
     return next((each.actual for each in usual), "")
 
 
-def trials(spec: str) -> list[Case]:
+def cases_for(spec: str) -> list[Case]:
     """Return the cases of applications for a text, start-and-stop before the others."""
     chosen = [c for c in cases.load() if c.role == "application" and spec in c.specs]
     return sorted(chosen, key=lambda case: case.name != USUAL)
@@ -84,7 +84,7 @@ def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
     return None
 
 
-def trial(
+def run_case(
     app: Application,
     case: Case,
     spec: str,
@@ -93,8 +93,8 @@ def trial(
     limit: float = LIMIT,
     real: bool = False,
     own: str = "",
-) -> Trial:
-    """Play one case to an application, and judge it; raise Unchecked where it is none.
+) -> CaseResult:
+    """Play one case to an application, and check it; raise Unchecked where it is none.
 
     `own` is the package that is checked: what others do is theirs.
     """
@@ -106,7 +106,7 @@ def trial(
     now = assertions.usual_of(seen[-1], own)
     found = tuple(assertions.findings(case, spec, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]
-    return Trial(found, now, doubts[0] if doubts else "")
+    return CaseResult(found, now, doubts[0] if doubts else "")
 
 
 def _look(app: Application) -> None:

@@ -122,9 +122,13 @@ class Report:
             findings.sort(key=lambda finding: order.index(finding.verdict))
         return found
 
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict on each rule: "fail", "warn", "pass", "info" or "skip"."""
+        return {rule_id: findings[0].verdict for rule_id, findings in self.by_rule().items()}
+
     def counts(self) -> Counter[Verdict]:
-        """Count the rules by the verdict that counts."""
-        return Counter(findings[0].verdict for findings in self.by_rule().values())
+        """Count the rules by verdict."""
+        return Counter(self.verdicts().values())
 
     def without(self, rules: Collection[str]) -> Report:
         """Return the report without these rules."""
@@ -139,6 +143,11 @@ class Report:
             return self.obstacle
         reasons = dict.fromkeys(each.actual for each in self.findings)
         return next(iter(reasons), "There is no case for it.")
+
+    @property
+    def ok(self) -> bool:
+        """Whether every must was kept: the exit status is 0."""
+        return self.status() == 0
 
     def status(self, *, strict: bool = False) -> int:
         """Return the exit status: 0 every must was kept, 1 one was not, 2 it could not be checked.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lifespec.conformance.server.observation import (
     FOLDERS,
     Beside,
-    Judged,
+    Result,
     Unspecified,
     among,
     clock,
@@ -33,21 +33,21 @@ __all__ = ["PHRASES"]
 # ---- startup -----------------------------------------------------------------------------------
 
 
-def _startup_first(seen: Seen, _: str) -> Judged:
+def _startup_first(seen: Seen, _: str) -> Result:
     for call in seen.lifespans:
         types = [line["type"] for line in own(seen.all("received"), call)]
         if types[:1] != ["lifespan.startup"] or types.count("lifespan.startup") > 1:
-            return Judged(held=False, actual=f"The events were: {', '.join(types) or 'none'}.")
-    return Judged(held=True, actual="Startup came first, and once.")
+            return Result(held=False, actual=f"The events were: {', '.join(types) or 'none'}.")
+    return Result(held=True, actual="Startup came first, and once.")
 
 
-def _startup_before_requests(seen: Seen, _: str) -> Judged:
+def _startup_before_requests(seen: Seen, _: str) -> Result:
     startup = clock(seen.first("received", "lifespan.startup"))
     early = sum(clock(line) < startup for line in seen.requests)
-    return Judged(not early, f"{count(early, 'request')} came before startup.")
+    return Result(not early, f"{count(early, 'request')} came before startup.")
 
 
-def _no_request_before(seen: Seen, _: str) -> Judged:
+def _no_request_before(seen: Seen, _: str) -> Result:
     seen.first("received", "lifespan.startup")
     early = 0
     for call in seen.lifespans:
@@ -57,7 +57,7 @@ def _no_request_before(seen: Seen, _: str) -> Judged:
         complete = min(map(clock, answers), default=float("inf"))
         here = [line for line in seen.requests if line["pid"] == call["pid"]]
         early += sum(startup < clock(line) < complete for line in here)
-    return Judged(not early, f"{count(early, 'request')} came before startup was answered.")
+    return Result(not early, f"{count(early, 'request')} came before startup was answered.")
 
 
 def _ready(seen: Seen) -> None:
@@ -73,23 +73,23 @@ def _verbs(seen: Seen) -> list[str]:
     return [action.verb for action in seen.case.script]
 
 
-def _served(seen: Seen, _: str) -> Judged:
+def _served(seen: Seen, _: str) -> Result:
     _ready(seen)
     wanted = sum(doing.verb == "request" for doing in seen.case.meanwhile)
     missed = [answer for answer in seen.answers if answer.body is None]
     if missed or len(seen.answers) < wanted:
         if seen.to_caller:
             raise Unspecified(f"It raised to the caller: {short(seen.to_caller.strip())}")
-        return Judged(held=False, actual=f"It was not served; {seen.end}.")
-    return Judged(held=True, actual="It was served.")
+        return Result(held=False, actual=f"It was not served; {seen.end}.")
+    return Result(held=True, actual="It was served.")
 
 
-def _not_blocked(seen: Seen, _: str) -> Judged:
-    judged = _served(seen, "")
-    return Judged(judged.held or seen.ended is not None, judged.actual)
+def _not_blocked(seen: Seen, _: str) -> Result:
+    result = _served(seen, "")
+    return Result(result.held or seen.ended is not None, result.actual)
 
 
-def _survives(seen: Seen, _: str) -> Judged:
+def _survives(seen: Seen, _: str) -> Result:
     line = _tried(seen)
     if line["kind"] != "refused":
         raise Beside(_sending(seen, line))
@@ -100,29 +100,29 @@ def _failed(seen: Seen) -> Line:
     return seen.first("sends", "lifespan.startup.failed")
 
 
-def _not_served(seen: Seen, _: str) -> Judged:
+def _not_served(seen: Seen, _: str) -> Result:
     failed = clock(_failed(seen))
     late = sum(clock(line) > failed for line in seen.requests)
-    return Judged(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
+    return Result(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
 
 
-def _exits(seen: Seen, _: str) -> Judged:
+def _exits(seen: Seen, _: str) -> Result:
     _failed(seen)
-    return Judged(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
+    return Result(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
 
 
-def _shows(seen: Seen, text: str) -> Judged:
+def _shows(seen: Seen, text: str) -> Result:
     steps = enumerate(seen.case.script)
     said = (step for step, it in steps if text in (it.text, it.keys.get("message")))
     seen.reached(next(said))
     found = _line_with(seen, text)
-    return Judged(bool(found), _saying(found))
+    return Result(bool(found), _saying(found))
 
 
-def _hides(seen: Seen, text: str) -> Judged:
-    judged = _process_ends(seen, "")
+def _hides(seen: Seen, text: str) -> Result:
+    result = _process_ends(seen, "")
     found = _line_with(seen, text)
-    return Judged(held=False, actual=_saying(found)) if found else judged
+    return Result(held=False, actual=_saying(found)) if found else result
 
 
 def _line_with(seen: Seen, text: str) -> str:
@@ -133,13 +133,13 @@ def _saying(line: str) -> str:
     return f"The output says: {short(line.strip())}" if line else "The output does not have it."
 
 
-def _tells(seen: Seen, _: str) -> Judged:
+def _tells(seen: Seen, _: str) -> Result:
     _ready(seen)
     if seen.ended is not None and seen.stopped is None:  # what it says then is of its own end
         raise Beside(f"The application was not served; {seen.end}.")
     text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
     found = next((line for line in seen.words if _names(text, line)), "")
-    return Judged(bool(found), _saying(found))
+    return Result(bool(found), _saying(found))
 
 
 def _names(text: str, line: str) -> bool:
@@ -150,12 +150,12 @@ def _names(text: str, line: str) -> bool:
 _NO_MESSAGE = re.compile(r"[\s|]*KeyError: 'message'\s*")
 
 
-def _as_empty(seen: Seen, _: str) -> Judged:
+def _as_empty(seen: Seen, _: str) -> Result:
     seen.finished()
     refused = any(line["error"] == "KeyError" for line in seen.all("refused"))
     if refused or any(map(_NO_MESSAGE.fullmatch, seen.words)):
-        return Judged(held=False, actual="KeyError: it looks for the message.")
-    return Judged(held=True, actual=f"It did not look for a message; {seen.end}.")
+        return Result(held=False, actual="KeyError: it looks for the message.")
+    return Result(held=True, actual=f"It did not look for a message; {seen.end}.")
 
 
 # ---- what is sent ------------------------------------------------------------------------------
@@ -176,22 +176,22 @@ def _sending(seen: Seen, line: Line) -> str:
     return f"send has raised {line['error']}: {short(line['text'])}"
 
 
-def _taken(seen: Seen, _: str) -> Judged:
+def _taken(seen: Seen, _: str) -> Result:
     line = _tried(seen)
-    return Judged(line["kind"] == "sent", _sending(seen, line))
+    return Result(line["kind"] == "sent", _sending(seen, line))
 
 
-def _refused(seen: Seen, _: str) -> Judged:
+def _refused(seen: Seen, _: str) -> Result:
     line = _tried(seen)
     if line["kind"] == "sent" and seen.to_caller:
         raise Unspecified(_sending(seen, line))
-    return Judged(line["kind"] == "refused", _sending(seen, line))
+    return Result(line["kind"] == "refused", _sending(seen, line))
 
 
-def _does_nothing(seen: Seen, _: str) -> Judged:
+def _does_nothing(seen: Seen, _: str) -> Result:
     lines = seen.all("sent", by="child") + seen.all("refused", by="child")
     line = (lines or seen.beside())[0]
-    return Judged(line["kind"] == "sent", _sending(seen, line))
+    return Result(line["kind"] == "sent", _sending(seen, line))
 
 
 # ---- the end -----------------------------------------------------------------------------------
@@ -203,13 +203,13 @@ def _over(seen: Seen) -> Line:
     return min(ends or seen.beside(), key=clock)
 
 
-def _quiet(seen: Seen, _: str) -> Judged:
+def _quiet(seen: Seen, _: str) -> Result:
     over = clock(_over(seen))
     late = [line for line in seen.all("received", by="child") if clock(line) > over]
     if late:
         what = f"A task that the application had left behind received {late[0]['type']}."
-        return Judged(held=False, actual=what)
-    return Judged(held=True, actual="No event came afterwards.")
+        return Result(held=False, actual=what)
+    return Result(held=True, actual="No event came afterwards.")
 
 
 def _stopped(seen: Seen) -> None:
@@ -217,7 +217,7 @@ def _stopped(seen: Seen) -> None:
         raise Beside(f"It could not be told to stop; {seen.end}.")
 
 
-def _shutdown_once(seen: Seen, _: str) -> Judged:
+def _shutdown_once(seen: Seen, _: str) -> Result:
     occupied = seen.case.meanwhile[0].verb == "occupy"
     if occupied and not seen.all("called", "lifespan"):
         raise Beside("It noticed before it called the application.")
@@ -232,25 +232,25 @@ def _shutdown_once(seen: Seen, _: str) -> Judged:
                 raise Beside("The call was broken off before.")
             if len(shutdowns) != 1:
                 times = count(len(shutdowns), "time")
-                return Judged(held=False, actual=f"Shutdown came {times}; {seen.end}.")
-    return Judged(held=True, actual=f"Shutdown came once; {seen.end}.")
+                return Result(held=False, actual=f"Shutdown came {times}; {seen.end}.")
+    return Result(held=True, actual=f"Shutdown came once; {seen.end}.")
 
 
-def _no_request_after(seen: Seen, _: str) -> Judged:
+def _no_request_after(seen: Seen, _: str) -> Result:
     seen.first("received", "lifespan.shutdown")
     for shutdown in seen.all("received", "lifespan.shutdown"):
         time = clock(shutdown)
         for call in (line for line in seen.requests if line["pid"] == shutdown["pid"]):
             ends = [line for kind in ("returned", "cancelled", "raised") for line in seen.all(kind)]
             if clock(call) > time:
-                return Judged(held=False, actual="A request came after shutdown.")
+                return Result(held=False, actual="A request came after shutdown.")
             if not any(clock(line) < time for line in own(ends, call)):
                 actual = f"Shutdown came while a request to {call['path']} was being answered."
-                return Judged(held=False, actual=actual)
-    return Judged(held=True, actual="No request was there, and none came.")
+                return Result(held=False, actual=actual)
+    return Result(held=True, actual="No request was there, and none came.")
 
 
-def _no_connection_after(seen: Seen, _: str) -> Judged:
+def _no_connection_after(seen: Seen, _: str) -> Result:
     """Hold that no connection was served while the application handled shutdown.
 
     The system completes a connection to a socket that listens, also if the server accepts it no
@@ -260,22 +260,22 @@ def _no_connection_after(seen: Seen, _: str) -> Judged:
     if not seen.knocks:
         raise Beside("It has no port of its own.")
     if "answered" in seen.knocks:
-        return Judged(held=False, actual="A request was answered after shutdown had come.")
+        return Result(held=False, actual="A request was answered after shutdown had come.")
     if "unanswered" in seen.knocks:
         raise Unspecified(
             "After shutdown had come, clients could connect, as the socket still listened; a"
             " request was not answered."
         )
-    return Judged(held=True, actual="A connection was refused after shutdown had come.")
+    return Result(held=True, actual="A connection was refused after shutdown had come.")
 
 
-def _gone(seen: Seen, _: str) -> Judged:
+def _gone(seen: Seen, _: str) -> Result:
     """Hold that the process is gone: by itself, or when it was told to stop."""
     seen.finished()
-    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+    return Result(seen.ended is not None, f"{seen.end.capitalize()}.")
 
 
-def _waits(seen: Seen, _: str) -> Judged:
+def _waits(seen: Seen, _: str) -> Result:
     seen.first("received", "lifespan.shutdown")
     if "hang" in _verbs(seen):
         return _waits_on(seen)
@@ -284,30 +284,30 @@ def _waits(seen: Seen, _: str) -> Judged:
     }
     stopping = seen.all("received", "lifespan.shutdown")
     if any(among(line, "pid", "call") not in answers for line in stopping):
-        return Judged(held=False, actual=f"It did not wait; {seen.end}.")
-    return Judged(held=True, actual=f"It waited; {seen.end}.")
+        return Result(held=False, actual=f"It did not wait; {seen.end}.")
+    return Result(held=True, actual=f"It waited; {seen.end}.")
 
 
-def _waits_on(seen: Seen) -> Judged:
+def _waits_on(seen: Seen) -> Result:
     since = clock(seen.first("received", "lifespan.shutdown"))
     if seen.ended is None:
-        return Judged(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
-    return Judged(held=False, actual=f"It waited for {seen.ended - since:.0f} s; {seen.end}.")
+        return Result(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
+    return Result(held=False, actual=f"It waited for {seen.ended - since:.0f} s; {seen.end}.")
 
 
-def _process_ends(seen: Seen, _: str) -> Judged:
+def _process_ends(seen: Seen, _: str) -> Result:
     """Hold that the process ends where it was told to stop, and has said all that it has to."""
     _stopped(seen)
     seen.finished()
-    return Judged(seen.ended is not None, f"{seen.end.capitalize()}.")
+    return Result(seen.ended is not None, f"{seen.end.capitalize()}.")
 
 
-def _finishes(seen: Seen, _: str) -> Judged:
+def _finishes(seen: Seen, _: str) -> Result:
     seen.first("sent", "lifespan.shutdown.complete")
-    return Judged(bool(seen.all("returned", "lifespan")), f"{seen.end.capitalize()}.")
+    return Result(bool(seen.all("returned", "lifespan")), f"{seen.end.capitalize()}.")
 
 
-PHRASES: Mapping[str, Callable[[Seen, str], Judged]] = {
+PHRASES: Mapping[str, Callable[[Seen, str], Result]] = {
     **OFFERED,
     "startup first": _startup_first,
     "startup before requests": _startup_before_requests,

@@ -131,7 +131,7 @@ class Brokered(Delivered):
 def job(
     command: Sequence[str], broker: str, spec: str, workers: str = "", limit: float = PATIENCE
 ) -> Job:
-    """Return what puts a server of messages on trial; raise Unchecked where that cannot be."""
+    """Return what checks a server of messages; raise Unchecked where that cannot be."""
     if spec != "amgi 2.0":
         raise Unchecked(f"messages come from a broker by amgi 2.0, not by {spec}: give --spec amgi")
     if not any("{topic}" in word for word in command):

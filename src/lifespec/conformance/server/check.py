@@ -1,4 +1,4 @@
-"""Puts a server on trial: case by case, several at a time, each in a process of its own."""
+"""Checks a server case by case, several at a time, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lifespec.conformance.server.observation import (
     clock,
 )
 from lifespec.conformance.server.process import Subject
-from lifespec.conformance.server.run import START, Trial
+from lifespec.conformance.server.run import START, CaseRun
 from lifespec.conformance.texts import unknown
 from lifespec.testing.ladder import sequence
 from lifespec.testing.trace import Entry
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
 
-AT_ONCE = 2 * (os.cpu_count() or 1)  # trials in which something happens
+AT_ONCE = 2 * (os.cpu_count() or 1)  # cases in which something happens
 MOST = 6 * AT_ONCE  # with those that do nothing but wait
 _PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
 WITHOUT = "The server calls the application with no lifespan scope: no lifespan took place."
@@ -62,9 +62,9 @@ class _NoPlace(Unchecked):
 
 @dataclass(frozen=True)
 class Job:
-    """What is put on trial: see the options of `lifespec check server`.
+    """What is checked: see the options of `lifespec check server`.
 
-    `begins` makes the process of a trial.  `beside` has the names of cases and rules that say
+    `begins` makes the process of a case.  `beside` has the names of cases and rules that say
     nothing of this one, each with the sentence that says why.  `client` is True of a test client or
     an adapter, whose exceptions go to the code that uses it.
     """
@@ -94,7 +94,7 @@ class Job:
 
 
 def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: None) -> Report:
-    """Put a server on trial; raise Unchecked where it cannot be.  `tell` is called after a case.
+    """Check a server; raise Unchecked where it cannot be.  `tell` is called after a case.
 
     The first of all cases shows whether it can be, and is played even if it is not among `only`.
     """
@@ -127,7 +127,7 @@ def _waits(case: Case) -> bool:
 
 
 class _Bench:
-    """Plays cases, and judges what was seen."""
+    """Plays cases, and checks what was seen."""
 
     def __init__(self, job: Job, tell: Callable[[], object]) -> None:
         self.job, self.spec, self.tell = job, job.spec, tell
@@ -145,28 +145,28 @@ class _Bench:
         place.callback(self.places.release)
         return pool.submit(play, case, place)
 
-    def trial(self, case: Case, place: ExitStack) -> Seen:
+    def run_case(self, case: Case, place: ExitStack) -> Seen:
         """Play a case."""
         job, command = self.job, self.job.arguments(case)
         off, begins = self.broken_off, job.begins
-        seen = Trial(command, case, job.limit, off, begins=begins, rests=place.close).run()
+        seen = CaseRun(command, case, job.limit, off, begins=begins, rests=place.close).run()
         seen.spec, seen.client = self.spec, job.client
         return seen
 
     def first(self, case: Case, place: ExitStack) -> list[Finding]:
-        """Play the first case; raise Unchecked where it shows that nothing can be judged."""
+        """Play the first case; raise Unchecked where it shows that nothing can be checked."""
         with place:
-            seen = self.trial(case, place)
+            seen = self.run_case(case, place)
         if not any(line["kind"] == "called" for line in seen.lines):
             raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.obstacle = WITHOUT * self.without
         self.known.set()
         self.tell()
-        return self.judged(case, seen)
+        return self.findings_of(case, seen)
 
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
-        """Play a case, and judge it; where it cannot be, say why."""
+        """Play a case, and check it; where it cannot be, say why."""
         try:
             return self.played(case, place)
         except _NoPlace as reason:
@@ -184,14 +184,14 @@ class _Bench:
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
             return [*app_assertions.without(case, self.spec, "skip", why)]
-        seen = None if self.without else self.trial(case, place)
+        seen = None if self.without else self.run_case(case, place)
         place.close()
         self.known.wait()
         if seen is None or self.without:
             return [*app_assertions.without(case, self.spec, "skip", WITHOUT)]
-        return self.judged(case, seen)
+        return self.findings_of(case, seen)
 
-    def judged(self, case: Case, seen: Seen) -> list[Finding]:
+    def findings_of(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         return [
             app_assertions.finding(case, self.spec, each, self.told(each, seen), drawn)
@@ -216,7 +216,7 @@ class _Bench:
 
 
 def _obstacle(seen: Seen, name: str) -> str:
-    """Say why the application was never called: by this nothing can be judged."""
+    """Say why the application was never called: then nothing can be checked."""
     if seen.left and seen.status is not None:
         what = f"{name!r} ended and left other processes behind: start it in the foreground"
     elif seen.status is not None:

@@ -1,4 +1,4 @@
-"""A program that puts a driver behind a port, so that it can be put on trial like a server.
+"""A program that puts a driver behind a port, so that it can be checked like a server.
 
     python -m lifespec.conformance.server.client_host NAME MODULE:ATTRIBUTE PORT
 

@@ -1,4 +1,4 @@
-"""Drivers on trial: what starts an application within a test or a function, without a server."""
+"""Checks drivers: what starts an application within a test or a function, without a server."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _OF_EACH: Mapping[str, Mapping[str, str]] = {
 
 
 def job(name: str, spec: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
-    """Return what puts a driver on trial, run by a Python that has it; raise Unchecked.
+    """Return what checks a driver, run by a Python that has it; raise Unchecked.
 
     The text is the newest of its protocol where none is named.
     """

@@ -1,4 +1,4 @@
-"""What was seen of a server in one trial."""
+"""What was seen of a server in one case."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = [
     "REQUESTS",
     "Answer",
     "Beside",
-    "Judged",
     "Knock",
     "Line",
+    "Result",
     "Seen",
     "Unspecified",
     "among",
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
     body: Mapping[str, Any] | None
 
 
-class Judged(NamedTuple):
+class Result(NamedTuple):
     """Whether a phrase holds, and what was seen."""
 
     held: bool
@@ -64,7 +64,7 @@ class Judged(NamedTuple):
 
 
 class Beside(Exception):
-    """A phrase says nothing of this trial; `str()` says why."""
+    """A phrase says nothing of this case; `str()` says why."""
 
 
 class Unspecified(Exception):
@@ -73,7 +73,7 @@ class Unspecified(Exception):
 
 @dataclass
 class Seen:
-    """All that was seen in one trial; times are seconds on the clock that counts monotonically.
+    """All that was seen in one case; times are seconds on the clock that counts monotonically.
 
     `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is
     when the signal came, `told` when the suite last did something, `ended` when the process did,

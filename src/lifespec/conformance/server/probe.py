@@ -1,6 +1,6 @@
 """An application that plays a script and writes down what it sees.  It stands alone.
 
-A copy of this file lies in a folder of its own, where the server on trial imports it.  Beside
+A copy of this file lies in a folder of its own, where the server under test imports it.  Beside
 it lie `script.json`, a list of steps that its lifespan plays, and `log.jsonl`, to which it adds
 a line for each thing that happens.  Where it waits for a word it waits for a file there: `go1`,
 `go2`, … at each pause, and `release` where it holds a request.

@@ -1,4 +1,4 @@
-"""A server's process on trial: started with a probe, asked, told to stop, and ended for certain.
+"""The server under test, as a process: started with a probe, asked, told to stop, and ended.
 
 What it says is read as it comes and kept up to a limit.  Whatever it started is found again by
 a mark in its environment, and by what the probe wrote, and ended by process id; its folder goes.
@@ -196,7 +196,7 @@ class Subject:
 
         One that was started with another environment is known if it has imported the probe.
         """
-        with contextlib.suppress(Unchecked):  # who judges by the log reads it, too
+        with contextlib.suppress(Unchecked):  # who reads the log hears of it, too
             self.lines()
         noted: dict[int, float] = {}
         for line in self._lines:

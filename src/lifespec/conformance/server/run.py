@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Action, Case
 from lifespec.conformance.server.observation import Answer
 
-__all__ = ["START", "Trial"]
+__all__ = ["START", "CaseRun"]
 
 START = 40.0  # seconds that a server has to call or import the application in
 HOLD = 60.0  # seconds for a request that is held
-REST = 1.0  # seconds without anything new after which another trial can begin beside this one
+REST = 1.0  # seconds without anything new after which another case can begin beside this one
 POLL = 0.02  # seconds between two looks
 TRAFFIC = 1.0
 
 
-class Trial:
+class CaseRun:
     """One case, played with a server; `limit` is in seconds, `broken_off` ends all waiting.
 
     `rests` is called when there is nothing to do but wait, perhaps often.
@@ -58,7 +58,7 @@ class Trial:
         self.in_vain = False
 
     def run(self) -> Seen:
-        """Play the case to its end; raise Unchecked where it cannot be judged."""
+        """Play the case to its end; raise Unchecked where it cannot be checked."""
         with ExitStack() as stack:
             if self.case.meanwhile[0].verb == "occupy":
                 stack.enter_context(socket.create_server(("127.0.0.1", self.subject.port)))
@@ -185,19 +185,19 @@ def _knock(port: int) -> Knock:
     return end
 
 
-_DOINGS: dict[str, Callable[[Trial, Action], object]] = {
-    "request": Trial.request,
-    "traffic": Trial.traffic,
-    "open": Trial.open,
-    "knock": Trial.knock,
-    "release": lambda trial, _: trial.subject.release(),
-    "until": lambda trial, doing: trial.patiently(lambda: trial.noted(doing.text)),
-    "go": lambda trial, _: trial.subject.go(),
-    "wait": lambda trial, doing: trial.outlives(doing.seconds),
-    "stop": lambda trial, _: trial.tell(signal.SIGTERM),
-    "interrupt": lambda trial, _: trial.tell(signal.SIGINT),
+_DOINGS: dict[str, Callable[[CaseRun, Action], object]] = {
+    "request": CaseRun.request,
+    "traffic": CaseRun.traffic,
+    "open": CaseRun.open,
+    "knock": CaseRun.knock,
+    "release": lambda run, _: run.subject.release(),
+    "until": lambda run, doing: run.patiently(lambda: run.noted(doing.text)),
+    "go": lambda run, _: run.subject.go(),
+    "wait": lambda run, doing: run.outlives(doing.seconds),
+    "stop": lambda run, _: run.tell(signal.SIGTERM),
+    "interrupt": lambda run, _: run.tell(signal.SIGINT),
     "occupy": lambda _, __: None,
-    "workers": Trial.workers,
+    "workers": CaseRun.workers,
 }
 
 

@@ -1,6 +1,6 @@
 """What phrases mean about that which a server offers: scope, event loop, state.
 
-As in `phrases.py`, a function says whether its phrase holds, and what was seen.
+As in `assertions.py`, a function says whether its phrase holds, and what was seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance.server.observation import (
     REQUESTS,
     Beside,
-    Judged,
+    Result,
     among,
     clock,
     count,
@@ -30,26 +30,26 @@ __all__ = ["OFFERED"]
 # ---- the scope, and where it comes -------------------------------------------------------------
 
 
-def _lifespan_scope(seen: Seen, _: str) -> Judged:
+def _lifespan_scope(seen: Seen, _: str) -> Result:
     known = ("lifespan", *REQUESTS)
     others = [line for line in seen.all("called") if line["type"] not in known]
     if others:
-        return Judged(held=False, actual=f"A scope had the type {others[0]['type']!r}.")
-    return Judged(held=True, actual=f"{count(len(seen.lifespans), 'lifespan')}.")
+        return Result(held=False, actual=f"A scope had the type {others[0]['type']!r}.")
+    return Result(held=True, actual=f"{count(len(seen.lifespans), 'lifespan')}.")
 
 
-def _versions(seen: Seen, _: str) -> Judged:
+def _versions(seen: Seen, _: str) -> Result:
     scope = seen.lifespans[0]["scope"]
     text = SPECS[seen.spec]
     box = scope.get(text.envelope)
     if not isinstance(box, dict) or "!" in box:
-        return Judged(held=False, actual=f"The scope has the {text.envelope} {box!r}.")
+        return Result(held=False, actual=f"The scope has the {text.envelope} {box!r}.")
     default = dict.fromkeys(text.optional, "")
     held = all(isinstance((default | box).get(key), str) for key in text.versions)
-    return Judged(held, f"{text.envelope} is {box}.")
+    return Result(held, f"{text.envelope} is {box}.")
 
 
-def _worker_numbers(seen: Seen, _: str) -> Judged:
+def _worker_numbers(seen: Seen, _: str) -> Result:
     boxes = [call["scope"].get("pagi") for call in seen.lifespans]
     if not all(isinstance(box, dict) for box in boxes):
         raise Beside("The scope is none of PAGI.")
@@ -57,7 +57,7 @@ def _worker_numbers(seen: Seen, _: str) -> Judged:
     numbers = [number for _, number in told if number is not None]
     right = all(_of_worker(*each) or _of_nobody(*each, seen.case.workers) for each in told)
     actual = "; ".join(sorted(f"is_worker {worker}, worker_num {n}" for worker, n in told))
-    return Judged(right and len({*numbers}) == len(numbers), f"{actual}.")
+    return Result(right and len({*numbers}) == len(numbers), f"{actual}.")
 
 
 def _of_worker(worker: object, number: object) -> bool:
@@ -77,39 +77,39 @@ def _offered(seen: Seen) -> Any:
     return scope["state"]
 
 
-def _name_space(seen: Seen, _: str) -> Judged:
+def _name_space(seen: Seen, _: str) -> Result:
     state = _offered(seen)
     held = isinstance(state, dict) and bool(state.get("mutable", "!" not in state))
-    return Judged(held, f"The state was {state}.")
+    return Result(held, f"The state was {state}.")
 
 
-def _empty_state(seen: Seen, _: str) -> Judged:
+def _empty_state(seen: Seen, _: str) -> Result:
     state = _offered(seen)
     if not isinstance(state, dict):
         raise Beside(f"The state was {state}, no namespace.")
-    return Judged(not state.get("holds", state), f"The state was {state}.")
+    return Result(not state.get("holds", state), f"The state was {state}.")
 
 
-def _one_call(seen: Seen, _: str) -> Judged:
+def _one_call(seen: Seen, _: str) -> Result:
     """Hold that no loop has two calls, and no process serves without one; see "same loop"."""
     calls = [loop(line) for line in seen.all("called") if line["type"] not in REQUESTS]
     serving = {line["pid"] for line in seen.requests}
     enough = serving <= {pid for pid, *_ in calls} and len(calls) >= seen.case.workers
     lifespans, served = count(len(calls), "lifespan"), count(len(serving), "process", "processes")
     if enough and len(set(calls)) == len(calls):
-        return Judged(held=True, actual=f"{lifespans}; each process that served had its own.")
-    return Judged(held=False, actual=f"{lifespans}, {served} that served.")
+        return Result(held=True, actual=f"{lifespans}; each process that served had its own.")
+    return Result(held=False, actual=f"{lifespans}, {served} that served.")
 
 
-def _same_loop(seen: Seen, _: str) -> Judged:
+def _same_loop(seen: Seen, _: str) -> Result:
     loops = {loop(line) for line in seen.lifespans}
     elsewhere = [line for line in seen.requests if loop(line) not in loops]
     if not seen.requests:
         raise Beside("No request reached the application.")
     if elsewhere:
         what = _differs(elsewhere[0], seen.lifespans[0])
-        return Judged(held=False, actual=f"A request came in another {what}.")
-    return Judged(held=True, actual="All requests came in an event loop that has a lifespan.")
+        return Result(held=False, actual=f"A request came in another {what}.")
+    return Result(held=True, actual="All requests came in an event loop that has a lifespan.")
 
 
 def _differs(one: Line, other: Line) -> str:
@@ -117,13 +117,13 @@ def _differs(one: Line, other: Line) -> str:
     return next(word for key, word in keys.items() if one[key] != other[key])
 
 
-def _lasts(seen: Seen, _: str) -> Judged:
+def _lasts(seen: Seen, _: str) -> Result:
     """Hold that the server breaks no call off before it is told to stop."""
     told = seen.stopped or float("inf")
     seen.first("called", "lifespan")
     if any(clock(end) < told for end in seen.all("cancelled", "lifespan")):
-        return Judged(held=False, actual="The call was broken off while the server served.")
-    return Judged(held=True, actual="The call was not broken off.")
+        return Result(held=False, actual="The call was broken off while the server served.")
+    return Result(held=True, actual="The call was not broken off.")
 
 
 # ---- state -------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def _namespace(seen: Seen) -> Line:
     return own(seen.all("kept"), seen.first("kept"))[-1]
 
 
-def _copies(seen: Seen, _: str) -> Judged:
+def _copies(seen: Seen, _: str) -> Result:
     _namespace(seen)
     begun = clock(seen.first("sends", "lifespan.startup.complete"))
     bodies = [each.body for each in seen.answers if each.asked > begun and each.body is not None]
@@ -145,7 +145,7 @@ def _copies(seen: Seen, _: str) -> Judged:
     changed = any(each.path.startswith("/append") for each in seen.answers if each.body)
     if changed and not faults and bodies[-1]["state"].get("visitors") != ["Ada"]:
         faults = ["A change of a value did not reach the next request."]
-    return Judged(not faults, faults[0] if faults else "Each request had a shallow copy.")
+    return Result(not faults, faults[0] if faults else "Each request had a shallow copy.")
 
 
 def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
@@ -162,17 +162,17 @@ def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
     return ["The values of a request are not those of a lifespan."]
 
 
-def _late_key(seen: Seen, _: str) -> Judged:
+def _late_key(seen: Seen, _: str) -> Result:
     if "late" not in _namespace(seen)["state"]:
         seen.beside()
     bodies = [answer.body for answer in seen.answers if answer.path == "/late" and answer.body]
     if not bodies:
         raise Beside("No request was answered afterwards.")
     held = "late" in bodies[-1].get("state", {})
-    return Judged(held, "It came with later requests." if held else "It did not come.")
+    return Result(held, "It came with later requests." if held else "It did not come.")
 
 
-def _untouched(seen: Seen, _: str) -> Judged:
+def _untouched(seen: Seen, _: str) -> Result:
     kept = _namespace(seen)
     found = own(seen.all("received", "lifespan.shutdown"), kept)
     if not found:
@@ -180,10 +180,10 @@ def _untouched(seen: Seen, _: str) -> Judged:
     if any(each.body and each.body.get("state_id") == kept["state_id"] for each in seen.answers):
         raise Beside("Requests had the state itself, and have changed it.")
     same = among(found[0], "ids", "state_id") == among(kept, "ids", "state_id")
-    return Judged(same, f"At shutdown the state was {found[0]['state']}.")
+    return Result(same, f"At shutdown the state was {found[0]['state']}.")
 
 
-OFFERED: Mapping[str, Callable[[Seen, str], Judged]] = {
+OFFERED: Mapping[str, Callable[[Seen, str], Result]] = {
     "lifespan scope": _lifespan_scope,
     "versions": _versions,
     "worker numbers": _worker_numbers,

@@ -12,7 +12,7 @@ from sphinx.testing.util import SphinxTestApp
 
 import lifespec_docs
 
-__all__ = ["RULES", "Trial", "named"]
+__all__ = ["RULES", "SampleSite", "named"]
 
 RULES = """\
 [startup-sent]
@@ -41,7 +41,7 @@ def named(extension: str) -> str:
     return f"{lifespec_docs.__name__}.{extension}" if ours else extension
 
 
-class Trial:
+class SampleSite:
     """Pages by name, built on entering; `warnings` are lines, their paths relative to it."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The judge works under servers and drivers that know nothing of it."""
+"""The validator works under servers and drivers that know nothing of it."""
 
 import asyncio
 import warnings
@@ -39,11 +39,11 @@ async def rude(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.mark.parametrize(("app", "rule_ids"), [(polite, []), (rude, ["shutdown-answered"])])
 def test_under_uvicorn(app: App, rule_ids: list[str]) -> None:
-    """Under uvicorn, which takes the judge for the application, the judge finds who is at fault."""
-    judge = validator(app)
+    """Under uvicorn, which takes it for the application, the validator finds who is at fault."""
+    validated = validator(app)
 
     async def main() -> None:
-        config = uvicorn.Config(judge, lifespan="on", log_config=None)
+        config = uvicorn.Config(validated, lifespan="on", log_config=None)
         config.load()
         assert config.loaded_app
         lifespan = LifespanOn(config)
@@ -51,7 +51,7 @@ def test_under_uvicorn(app: App, rule_ids: list[str]) -> None:
         await lifespan.shutdown()
 
     asyncio.run(main())
-    assert ([found.rule for found in judge.violations], judge.remarks) == (rule_ids, [])
+    assert ([found.rule for found in validated.violations], validated.remarks) == (rule_ids, [])
 
 
 def test_under_starlettes_test_client() -> None:
@@ -65,8 +65,8 @@ def test_under_starlettes_test_client() -> None:
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body"})
 
-    judge = validator(app)
-    with TestClient(judge) as client:
+    validated = validator(app)
+    with TestClient(validated) as client:
         assert client.get("/").status_code == 204
     assert seen == [{"pool": "open"}]
-    assert (judge.violations, judge.remarks) == ([], [])
+    assert (validated.violations, validated.remarks) == ([], [])

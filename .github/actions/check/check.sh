@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Calls `lifespec check` with the inputs of the action, which are in the environment.
+set -euo pipefail
+
+options=(--spec "$LIFESPEC_SPEC")
+case $LIFESPEC_STRICT in
+true) options+=(--strict) ;;
+false) ;;
+*)
+    echo "strict is '$LIFESPEC_STRICT': give true or false." >&2
+    exit 2
+    ;;
+esac
+read -r -a rules <<<"$LIFESPEC_IGNORE"
+for rule in "${rules[@]}"; do options+=(--ignore "$rule"); done
+[ -z "$LIFESPEC_JUNIT" ] || options+=(--junit "$LIFESPEC_JUNIT")
+[ -z "$LIFESPEC_SARIF" ] || options+=(--sarif "$LIFESPEC_SARIF")
+
+case $LIFESPEC_SUBJECT in
+app | middleware) target=("$LIFESPEC_TARGET") ;;
+server)
+    read -r -a command <<<"$LIFESPEC_TARGET"
+    target=(-- "${command[@]}")
+    ;;
+*)
+    echo "subject is '$LIFESPEC_SUBJECT': give app, middleware or server." >&2
+    exit 2
+    ;;
+esac
+exec "$LIFESPEC_PYTHON" -m lifespec check "$LIFESPEC_SUBJECT" "${options[@]}" "${target[@]}"

@@ -1,0 +1,98 @@
+"""The suite as functions: check an application, middleware or a server from a program."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import middleware
+from lifespec.conformance.app import run as app_run
+from lifespec.conformance.server import brokers
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.server.process import OfPerl, Subject
+from lifespec.conformance.texts import Unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from typing import Any
+
+    from lifespec.conformance.report.model import Report
+
+    Application = Callable[[Any, Any, Any], Awaitable[Any]]
+    Middleware = Callable[[Application], Application]
+
+__all__ = ["check_app", "check_middleware", "check_server", "server_job"]
+
+
+def check_app(
+    app: Application | str, spec: str = "asgi 2.0", *, limit: float = app_run.LIMIT
+) -> Report:
+    """Check an application, and return the report.
+
+    `app` is called with scope, receive and send.  An application that is handed in goes through all
+    cases here, one after the other, each in an event loop of its own.  One that is named, as in
+    "shop.main:app", is imported in another process, and each case has a process of its own, as for
+    `lifespec check app`.  `spec` names the specification, such as "amgi 2.0", or "amgi" for the
+    newest of AMGI.  `limit` is the seconds that an answer may take.  The clock is virtual until the
+    application needs the real one.  Raises Unchecked for an unknown specification and for what is
+    no application, and RuntimeError for an application that is handed in within an event loop.
+    """
+    if isinstance(app, str):
+        return app_check.check(app_check.Job("application", app, cases.text(spec), limit=limit))
+    return app_run.check(app, spec, limit)
+
+
+def check_middleware(
+    wrap: Middleware | str, spec: str = "asgi 2.0", *, limit: float = app_run.LIMIT
+) -> Report:
+    """Check middleware, and return the report.
+
+    `wrap` is called with an application of the suite, and returns an application; or it is the name
+    of such a function, as in "shop.main:wrap".  What the application and the server see of each
+    other is compared with what they see without the middleware.  `spec`, `limit` and errors are
+    those of `check_app`.
+    """
+    if isinstance(wrap, str):
+        return app_check.check(app_check.Job("middleware", wrap, cases.text(spec), limit=limit))
+    return middleware.check(wrap, spec, limit)
+
+
+def check_server(
+    command: Sequence[str] | str,
+    spec: str = "asgi 2.0",
+    *,
+    only: Collection[str] = (),
+    workers: str = "",
+    broker: str = "",
+    limit: float = PATIENCE,
+) -> Report:
+    """Check a server that a command starts, and return the report.
+
+    `command` is a list of words, or one string as a shell would read it.  Its places `{app}` and
+    `{port}` are filled in, such as in "uvicorn {app} --port {port}".  `only` names the cases to
+    play, all of them by default.  `workers` is added to the command for two workers.  `broker` is
+    "redis" or "mosquitto" for a server of AMGI 2.0.  `limit` is the seconds for which the server
+    may do nothing.  Raises Unchecked where the server cannot be checked, and ValueError for a
+    string that no shell can read.
+    """
+    words = shlex.split(command) if isinstance(command, str) else command
+    job = server_job(words, cases.text(spec), workers, broker, limit)
+    return server_check.check(job, server_check.chosen([*only]))
+
+
+def server_job(
+    command: Sequence[str], spec: str, workers: str, broker: str, limit: float
+) -> server_check.Job:
+    """Return what checks a server of a specification; raise Unchecked where nothing can."""
+    known = " or ".join(brokers.BROKERS)
+    if broker and broker not in brokers.BROKERS:
+        raise Unchecked(f"there is no broker {broker!r}: give {known}")
+    if broker:
+        return brokers.job(command, broker, spec, workers, limit)
+    if spec.startswith("amgi "):
+        raise Unchecked(f"by AMGI messages come from a broker: give --broker {known}")
+    begins = OfPerl if spec.startswith("pagi ") else Subject
+    return server_check.Job(tuple(command), spec, workers, limit, begins=begins)

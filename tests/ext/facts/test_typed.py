@@ -1,0 +1,77 @@
+"""Facts that are typed into prose: each pattern, what it tells, and what it leaves alone."""
+
+import pytest
+
+from lifespec_docs.facts.known import facts
+from lifespec_docs.facts.typed import Typed, typed
+
+__all__: list[str] = []
+
+RULES = facts()["count rules"].words[0]
+UVICORN = facts()["version uvicorn"].words[0]
+STRICT, RAISES = "`strict` defaults to `True`", "`raises` is `False` by default"
+DATE = facts()["date servers"].words[0]
+
+
+@pytest.mark.parametrize(
+    ("prose", "what", "role", "true"),
+    [
+        ("The server waits 5 seconds by default.", "5 seconds", "default Lifespan.grace", True),
+        ("`grace` is 5 s.", "5 s", "default Lifespan.grace", True),
+        ("The default grace period is 7 seconds.", "7 seconds", "default Lifespan.grace", False),
+        ("The fixture waits ten seconds.", "ten seconds", "seconds testing.plugin.TIMEOUT", True),
+        ("`--limit` is 30 s.", "30 s", 'option "check app" --limit', True),
+        (f"All {RULES} rules hold.", f"{RULES} rules", "count rules", True),
+        ("All 999 rules hold.", "999 rules", "count rules", False),
+        ("The five specifications agree.", "five specifications", "count specifications", True),
+        ("There are 300 examples.", "300 examples", "count examples", False),
+        (STRICT, STRICT, "default Lifespan.strict", False),
+        (RAISES, RAISES, "default validator.raises", True),
+        (f"With uvicorn {UVICORN}, it is so.", f"uvicorn {UVICORN}", "version uvicorn", True),
+        (f"Measured on {DATE}.", DATE, "date servers", True),
+        ("It needs Python 3.11 or newer.", "Python 3.11 or newer", "python oldest", True),
+        ("It needs Python 3.9 or later.", "Python 3.9 or later", "python oldest", False),
+    ],
+)  # fmt: skip
+def test_a_fact_is_reported(prose: str, what: str, role: str, true: bool) -> None:
+    """With the role to write, and whether it is true."""
+    found = typed(prose)
+    assert (found[0].what, found[0].true) == (what, true)
+    assert role in found[0].roles
+
+
+def test_both_ends_of_a_range() -> None:
+    """The oldest and the newest Python are two facts."""
+    found = typed("On Python 3.11 to 3.99.")
+    assert [(each.roles, each.true) for each in found] == [
+        (("python oldest",), True),
+        (("python newest",), False),
+    ]
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Wait 5 seconds and try again.",
+        "`grace` and a pause of 7 seconds.",
+        "By default nothing happens. Then wait 7 seconds.",
+        "By default it waits 7654 seconds.",
+        "Two rules and 3 servers.",
+        "These 2 examples differ.",
+        "uvicorn 0.1.0 did not have it.",
+        "nonesuch 0.1.0 did not have it.",
+        "On 2018-10-15 it changed.",
+        "Python 3.11 has task groups.",
+        "`color` defaults to `red`.",
+        "lifespan 2.0 (ASGI)",
+    ],
+)
+def test_other_numbers_are_free(prose: str) -> None:
+    """A number is a fact only beside what it is a fact of."""
+    assert typed(prose) == []
+
+
+def test_what_is_said() -> None:
+    """A false one is told as such."""
+    assert str(Typed("a", ("b", "c"), true=True)) == "'a' is typed: write {fact}`b` or {fact}`c`."
+    assert ", and is not what that says" in str(Typed("a", ("b",), true=False))

@@ -1,0 +1,77 @@
+"""What differs between two records is told, and what does not differ is not."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+__all__: list[str] = []
+
+PROGRAM = Path(__file__).with_name("differences.py")
+RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
+
+
+def compared(before: Path, after: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, str(PROGRAM), str(before), str(after)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(RECORDS, tmp_path / "matrix"))
+
+
+def test_the_same_records_differ_in_nothing(copy: Path) -> None:
+    found = compared(RECORDS, copy)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+
+
+def test_a_verdict_that_differs_is_a_row(copy: Path) -> None:
+    file = copy / "servers.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    subject = record["subjects"][0]
+    finding = subject["findings"][0]
+    before = finding["verdict"]
+    finding["verdict"], finding["actual"] = "fail", "a | b\nc"
+    subject["versions"] = {"uvicorn": "99"}
+    file.write_text(json.dumps(record), encoding="utf-8")
+    found = compared(RECORDS, copy)
+    row = f"| uvicorn 99 | {finding['rule']} | {finding['case']} | {before} | fail | a \\| b c |"
+    assert found.returncode == 1
+    assert found.stdout.splitlines()[2:] == [row]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_new_case_was_not_measured_before_and_one_that_is_gone_is_not_after(
+    copy: Path, *, turned: bool
+) -> None:
+    file = copy / "servers.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    gone = record["subjects"][0]["findings"].pop(0)
+    file.write_text(json.dumps(record), encoding="utf-8")
+    found = compared(RECORDS, copy) if turned else compared(copy, RECORDS)
+    verdicts = [gone["verdict"], "not measured"] if turned else ["not measured", gone["verdict"]]
+    assert found.returncode == 1
+    assert found.stdout.splitlines()[2].split(" | ")[3:5] == verdicts
+
+
+def test_a_folder_without_records_is_told(tmp_path: Path) -> None:
+    found = compared(tmp_path, RECORDS)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert str(tmp_path) in found.stderr
+
+
+def test_a_record_that_only_one_folder_has_is_all_different(copy: Path) -> None:
+    spec = importlib.util.spec_from_file_location("differences", PROGRAM)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (copy / "pagi.json").unlink()
+    found = list(module.changes(copy, RECORDS))
+    assert found
+    assert {change.before for change in found} == {"not measured"}
