@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate matrix mutation drift lock clean
+.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -74,6 +74,12 @@ release: .venv/complete  ## name the entries that wait for a translation: a rele
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
+
+review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
+	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(TEXTS),--texts $(TEXTS))
+
+approve: .venv/complete  ## show a rule with its source and both languages, and approve it: RULE=startup-sent
+	@$(RUN) docs/review.py --approve $(RULE) $(if $(TEXTS),--texts $(TEXTS))
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers drivers amgi pagi; do \

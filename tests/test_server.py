@@ -1187,6 +1187,57 @@ async def test_eager_tasks() -> None:
     assert loop.time() == 0
 
 
+class Eager(Lifespan):
+    """Takes the way of Python 3.12 and newer, on any Python."""
+
+    eager = Lifespan.eager or {"name": "application"}
+
+
+class Late(Lifespan):
+    """Takes the way of Python 3.11, on any Python."""
+
+    eager = {}  # noqa: RUF012
+
+
+@pytest.mark.parametrize("kind", [Eager, Late])
+async def test_both_ways_to_start(kind: type[Lifespan]) -> None:
+    """The application runs in the task that is the lifespan's; outcomes are the same."""
+    tasks: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        tasks.extend([asyncio.current_task(), lifespan.task])
+        await correct(scope, receive, send)
+
+    lifespan = kind(app, startup_timeout=1)
+    async with lifespan:
+        assert tasks == [lifespan.task, lifespan.task]
+    assert lifespan.outcome == "complete"
+    lifespan = kind(says(60), startup_timeout=1)
+    with pytest.raises(StartupTimeout):
+        await lifespan.startup()
+    assert (lifespan.outcome, asyncio.get_running_loop().time()) == ("timed_out", 1)
+
+
+@pytest.mark.parametrize("kind", [Eager, Late])
+async def test_cancelled_by_its_first_step(kind: type[Lifespan]) -> None:
+    """If the application cancels the task of startup() at once, startup() stops it and raises."""
+    heard: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        heard.append((await receive())["type"])
+        server.cancel()
+        await send(STARTED)
+        heard.append((await receive())["type"])
+        await send(STOPPED)
+
+    lifespan = kind(app)
+    server = asyncio.create_task(lifespan.startup())
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert heard == ["lifespan.startup", "lifespan.shutdown"]
+    assert (lifespan.outcome, lifespan.phase) == ("complete", "ended")
+
+
 async def test_own_task_and_context() -> None:
     """From its first line the call runs in a task of its own, in a copy of the context."""
     place = contextvars.ContextVar("place", default="nowhere")

@@ -28,6 +28,7 @@ This file is self-contained: copy it into your project.
 import asyncio
 import inspect
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
@@ -394,6 +395,7 @@ class Lifespan(StateMachine[State]):
 
     task: asyncio.Task[Any]
     waiters: list[asyncio.Future[None]]
+    eager: Any = {"eager_start": True} if sys.version_info >= (3, 12) else {}  # options of Task
     cancel_errors: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
@@ -401,8 +403,11 @@ class Lifespan(StateMachine[State]):
         if self.last_event:
             raise RuntimeError("startup() was already called: create a new Lifespan")
         self.queue_event("lifespan.startup")
-        self._start_app()
         try:
+            if self.eager:
+                await self._start_eagerly()
+            else:
+                self._start_app()
             while self.phase in {"waiting", "answered", "cancelling"}:  # [wait-for-startup]
                 timeout = self.startup_timeout if self.phase == "waiting" else self.grace
                 await self._wait_for_change(timeout)
@@ -458,10 +463,25 @@ class Lifespan(StateMachine[State]):
 
     def _start_app(self) -> None:
         self.waiters = []
-        self.task = asyncio.Task(self._run_app())  # never an eager one: it needs its name
+        self.task = asyncio.Task(self._run_app())
         self.task.add_done_callback(self._on_task_done)
 
+    async def _start_eagerly(self) -> None:
+        """Run the application up to its first wait at once, which saves a turn of the loop."""
+        loop, server = asyncio.get_running_loop(), asyncio.current_task()
+        self.waiters = []
+        if self.startup_timeout is not None:  # now, as the application may block the event loop
+            self.phase_deadline(loop.time(), self.startup_timeout)
+        try:
+            self.task = asyncio.Task(self._run_app(), loop=loop, **self.eager)
+        finally:  # an eager task raises SystemExit and KeyboardInterrupt right here
+            self.task.add_done_callback(self._on_task_done)
+        if server and server.cancelling():  # the application may have cancelled it: raise that here
+            await asyncio.sleep(0)
+
     async def _run_app(self) -> None:
+        if self.eager:  # this runs before `_start_eagerly` has the task
+            self.task = asyncio.current_task()  # type: ignore[assignment]
         try:
             await self._call_app()
         except BaseException as error:

@@ -52,6 +52,7 @@ class Lifespan(server.Lifespan[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
     cancel_errors = (trio.Cancelled, KeyboardInterrupt)
+    eager = {}  # noqa: RUF012  an option of asyncio's tasks
 
     async def __aenter__(self) -> Self:
         await self.startup()

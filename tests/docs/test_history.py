@@ -19,7 +19,7 @@ def test_the_newest_change_is_that_of_this_version() -> None:
 
 def test_each_history_goes_forward() -> None:
     """The dates of a table are in order, and there are three tables."""
-    parts = (ROOT / "docs" / "history.md").read_text().split("{.timeline}")[1:]
+    parts = (ROOT / "docs" / "specifications.md").read_text().split("{.timeline}")[1:]
     assert len(parts) == 3
     for dates in map(DATED.findall, parts):
         assert len(dates) > 1

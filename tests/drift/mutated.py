@@ -42,14 +42,13 @@ LANGUAGES = ("en", "zh")
 # The pages that tell most of each file; the others follow by their names.
 FIRST = {
     "server": (
-        "edge-cases conversations server applications-without-lifespan startup shutdown state "
-        "timeouts scope"
+        "edge-cases server applications-without-lifespan startup shutdown state timeouts scope"
     ),
     "application": (
         "application quickstart-application startup shutdown state mount-applications "
         "migrate-from-on-event"
     ),
-    "validate": "rules validate conversations asgi-2 specifications scope write-middleware",
+    "validate": "rules validate edge-cases asgi-2 specifications scope write-middleware",
 }
 GENERATOR = ROOT / "tests" / "mutation" / "mutants.py"
 GENERATED = Path(__file__).with_name("generated.py")

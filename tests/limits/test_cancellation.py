@@ -297,14 +297,20 @@ def test_everything_cancelled(case: Case, body: Body) -> None:
 
 
 def awaits() -> set[tuple[str, int]]:
-    """Find function and line of each place where the driver can wait."""
+    """Find function and line of each place where the driver can wait.
+
+    Requests (`app`) are another matter.  `_start_eagerly` waits only if the application has
+    cancelled its server, which no case here does: tests/test_server.py has one that does.
+    """
     tree = ast.parse(Path(driver.__file__).read_text())
     return {
         (function.name, node.lineno)
         for function in ast.walk(tree)
-        if isinstance(function, ast.AsyncFunctionDef) and function.name != "app"  # for requests
+        if isinstance(function, ast.AsyncFunctionDef)
+        if function.name not in {"app", "_start_eagerly"}
         for node in ast.walk(function)
         if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith))
+        if "_start_eagerly" not in ast.unparse(node)
     }
 
 

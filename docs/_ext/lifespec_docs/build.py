@@ -41,6 +41,7 @@ import polib
 
 from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
+from lifespec_docs.facts import approval
 from lifespec_docs.facts.checks import TYPED
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
@@ -330,7 +331,7 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    wrong = list(_catalog_faults(english))
+    wrong = [*_catalog_faults(english), *approval.faults(ROOT)]
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
 
+from lifespec_docs.facts import approval
 from lifespec_docs.i18n import (
     catalogs,
     doctrees,
@@ -155,7 +156,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         count = sum(len(template.messages) for template in pages.by_catalog.values())
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
-            return _say(*map(str, faults(root, pages)), end=end, wrong=True)
+            found = [*map(str, faults(root, pages)), *approval.faults(root)]
+            return _say(*found, end=end, wrong=True)
         lines = renew(root, pages)
         return _say(*lines, end=f"{end}, {len(waiting(root))} waiting for a translation")
     except (SphinxError, CatalogError, OSError) as error:

@@ -29,13 +29,11 @@ STARTUP = """\
 It must be answered.
 :::
 
-```python
-1
-```
-
 :::{rule} shutdown-answered
 It must be answered.
 :::
+
+{rule}`startup-answered`, {rule}`shutdown-answered`
 
 ```python
 1

@@ -10,40 +10,32 @@ from sample_site import SampleSite
 __all__: list[str] = []
 
 
-def case(kind: str, name: str, *printed: str, options: str = ":ours:") -> str:
-    """Write a case: a decision is ours, a conversation nobody's."""
-    options = options if kind == "decision" else ""
+def case(name: str, *printed: str, options: str = ":lifespec:") -> str:
+    """Write a case: it is lifespec's choice unless it names a rule."""
     text = f"The `app` {name}.\n\nThe server does {name}."
     shown = "\n".join(printed)
     program = f"```python\nprint({shown!r})\n```\n```{{output}}\n{shown}\n```\n"
-    return f"\n:::{{{kind}}} {name}\n{options}\n\n{text}\n:::\n\n{program}"
+    return f"\n:::{{decision}} {name}\n{options}\n\n{text}\n:::\n\n{program}"
 
 
 DECISIONS = (
     "\n## At first\n",
     case(
-        "decision",
         "declines",
         "INFO: a",
         "ERROR: b (with a traceback)",
         "served: yes, outcome: unsupported",
     ),
-    case("decision", "fails", "raises: StartupFailed no", "served: no, outcome: failed"),
+    case("fails", "raises: StartupFailed no", "served: no, outcome: failed"),
     "\n## Later\n",
-    case("decision", "runs", "served: yes, outcome: None", options=":rules: startup-sent"),
+    case("runs", "served: yes, outcome: None", options=":rules: startup-sent"),
 )
-WAYS = {
-    "raises": ("raise", "yes, outcome: unsupported"),
-    "fails": ("startup, startup.failed, return", "no, outcome: failed"),
-    "crashes": ("startup, startup.complete, raise", "yes, outcome: crashed"),
-    "leaves": ("startup, startup.complete, return", "yes, outcome: returned"),
-}
 
 
 def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
-        f"\n:::{{{box}\n{text}\n:::\n\n```python\n1\n```\n"
+        f"\n:::{{{box}\n{text}\n:::\n\n{{rule}}`{box.split()[1]}`\n\n```python\n1\n```\n"
         for box, text in {
             "rule} startup-sent": "One must.",
             "behaviour} answered-once": "One does.",
@@ -73,21 +65,21 @@ def test_decisions_stand_in_a_table_by_section(tmp_path: Path) -> None:
         assert not built.warnings
         table = built.page().find("table")
         assert rows(table) == [
-            ["What happens", "Outcome", "What the server does", "Log", "Source"],
+            ["What happens", "Outcome", "What Lifespan does", "Log", "Decided by"],
             ["At first"],
             [
                 "The app declines.",
                 "unsupported served",
                 "The server does declines.",
                 "INFO ERROR with traceback",
-                "ours",
+                "lifespec’s choice",
             ],
             [
                 "The app fails.",
                 "failed not served raises StartupFailed",
                 "The server does fails.",
                 NOTHING,
-                "ours",
+                "lifespec’s choice",
             ],
             ["Later"],
             [
@@ -109,40 +101,6 @@ def test_each_row_leads_to_its_example_and_its_rules(tmp_path: Path) -> None:
         assert all(built.page().find(id=link[1:]) for link in cases)
         assert built.page().select_one("table .phase td")["colspan"] == "5"
         assert built.page().select_one("table a code").string == "app"
-
-
-def test_conversations_are_a_tree(tmp_path: Path) -> None:
-    """Each step stands once below the steps before it, with an arrow to who hears it."""
-    cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
-    with sample(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
-        assert not built.warnings
-        lines = [each.get_text() for each in built.page().select("ul.ways p")]
-        assert lines == [
-            "← raise The app raises. unsupported",
-            "→ lifespan.startup",
-            "← lifespan.startup.failed",
-            "← return The app fails. failed",
-            "← lifespan.startup.complete",
-            "← raise The app crashes. crashed",
-            "← return The app leaves. returned",
-        ]
-        depths = [len(each.find_parents("ul")) for each in built.page().select("ul.ways p")]
-        assert depths == [1, 1, 2, 3, 2, 3, 3]
-
-
-def test_conversations_are_a_table_too(tmp_path: Path) -> None:
-    """It has the outcome, and whether anything was served."""
-    cases = (case("conversation", n, f"way: {w}", f"served: {s}") for n, (w, s) in WAYS.items())
-    with sample(tmp_path, "\n```{conversations}\n```\n\n## B\n", *cases) as built:
-        table = built.page().find("table")
-        assert rows(table) == [
-            ["Conversation", "Outcome", "Served"],
-            ["The app raises.", "unsupported", "served"],
-            ["The app fails.", "failed", "not served"],
-            ["The app crashes.", "crashed", "served"],
-            ["The app leaves.", "returned", "served"],
-        ]
-        assert table.find("a")["href"] == "#raises"
 
 
 def test_the_words_of_a_table_are_translated(tmp_path: Path) -> None:

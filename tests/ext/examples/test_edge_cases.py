@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docutils import nodes
 
 from lifespec_docs.examples import edge_cases
 from lifespec_docs.rules.rulebook import Rule, Source
@@ -13,12 +12,12 @@ from sample_site import SampleSite
 
 __all__: list[str] = []
 
-RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n```python\n1\n```\n"
-RULES += "\n:::{behaviour} answered-once\nTwo.\n:::\n\n```python\n1\n```\n"
+RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n:::{behaviour} answered-once\nTwo.\n:::\n"
+RULES += "\n{rule}`startup-sent`, {rule}`answered-once`\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: returned"
 
 
-def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":ours:") -> str:
+def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":lifespec:") -> str:
     """Write a decision and a program that prints its facts."""
     program = f"```python\nprint({PRINTED!r})\n```\n```{{output}}\n{PRINTED}\n```\n"
     return f"\n:::{{decision}} leaves\n{options}\n\n{text}\n:::\n\n{program}"
@@ -45,7 +44,7 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
         assert box["class"] == ["case", "decision"]
         assert box.find("a", href="#leaves").string == "leaves"
         texts = [each.get_text().strip() for each in box.find_all("p")]
-        assert texts == ["It leaves.", "The body goes on.", "ours"]
+        assert texts == ["It leaves.", "The body goes on.", "lifespec’s choice"]
         assert not built.warnings
 
 
@@ -62,17 +61,20 @@ def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
     ("options", "source"),
     [
         (":rules: startup-sent", "lifespan 2.0 (ASGI) startup-sent"),
-        (":rules: startup-sent\n:ours: too", "lifespan 2.0 (ASGI) ours startup-sent"),
-        (":rules: startup-sent\n:ours:", "ours startup-sent"),
-        (":rules: answered-once", "ours answered-once"),
+        (
+            ":rules: startup-sent\n:lifespec: too",
+            "lifespan 2.0 (ASGI) lifespec’s choice startup-sent",
+        ),
+        (":rules: startup-sent\n:lifespec:", "lifespec’s choice startup-sent"),
+        (":rules: answered-once", "lifespec’s choice answered-once"),
         (
             ":rules: startup-sent answered-once",
-            "lifespan 2.0 (ASGI) ours startup-sent answered-once",
+            "lifespan 2.0 (ASGI) lifespec’s choice startup-sent answered-once",
         ),
     ],
 )
 def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
-    """Each authority once; `:ours:` says that none of the rules decides it, or not alone."""
+    """Each authority once; `:lifespec:` says that none of the rules decides it, or not alone."""
     with sample(tmp_path, decision(options=options)) as built:
         foot = built.page().find(id="leaves").find(class_="case-foot")
         assert foot.get_text().strip() == source
@@ -91,11 +93,11 @@ def source(spec: str, section: str = "Scope", text: str = "") -> Source:
     ("sources", "said"),
     [
         ([source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
-        ([source("asgi 2.0", text="core")], "the core text of ASGI"),
+        ([source("asgi 2.0", text="core")], "the main specification of ASGI"),
         ([source("pagi 0.3"), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
         ([source("asgi 2.0", ""), source("pagi 0.3")], "PAGI 0.3, adopted"),
-        ([source("pagi 0.3", text="core")], "the core text of PAGI, adopted"),
-        ([source("asgi 2.0", ""), source("amgi 1.0")], "ours"),
+        ([source("pagi 0.3", text="core")], "the main specification of PAGI, adopted"),
+        ([source("asgi 2.0", ""), source("amgi 1.0")], "lifespec's choice"),
         ([source("asgi 2.0", ""), source("asgi 2.0")], "lifespan 2.0 (ASGI)"),
     ],
 )
@@ -108,7 +110,7 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
     """The text comes from the page's catalog, who decided it from ours; the anchor stays."""
     built = sample(tmp_path, decision(), language="zh_CN")
     built.translate("index", {"It leaves.": "它离开。"})
-    built.translate("lifespec", {"ours": "我们的"})
+    built.translate("lifespec", {"lifespec's choice": "我们的"})
     with built:
         box = built.page().find(id="leaves")
         texts = [each.get_text().strip() for each in box.find_all("p")]
@@ -119,18 +121,24 @@ def test_text_and_words_are_translated(tmp_path: Path) -> None:
     ("page", "warning"),
     [
         (decision(options=":rules: no-such"), "rules.toml has no rule 'no-such'."),
-        (decision(options=""), "The case 'leaves' names no rule, and is not ours either."),
+        (
+            decision(options=""),
+            "The case 'leaves' names no rule, and is not lifespec's choice either.",
+        ),
         (decision() + decision(), "This page has the name 'leaves' already."),
         (decision().partition("```")[0], "No program of the case 'leaves' prints its outcome."),
-        (decision(options=":ours: x"), "Invalid option value for 'ours'"),
-        (decision(options=":ours: too"), "The case 'leaves' is ours alone: not “too”."),
+        (decision(options=":lifespec: x"), "Invalid option value for 'lifespec'"),
         (
-            decision(options=":rules: answered-once\n:ours: too"),
-            "The rules of the case 'leaves' are ours: delete its option.",
+            decision(options=":lifespec: too"),
+            "The case 'leaves' is lifespec's choice alone: not “too”.",
         ),
         (
-            decision(options=":rules: answered-once\n:ours:"),
-            "The rules of the case 'leaves' are ours: delete its option.",
+            decision(options=":rules: answered-once\n:lifespec: too"),
+            "The rules of the case 'leaves' are lifespec's choice: delete its option.",
+        ),
+        (
+            decision(options=":rules: answered-once\n:lifespec:"),
+            "The rules of the case 'leaves' are lifespec's choice: delete its option.",
         ),
     ],
 )
@@ -144,7 +152,7 @@ def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warnin
 
 def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
     """Nobody would know what happens."""
-    with sample(tmp_path, "\n:::{decision} empty\n:ours:\n:::\n") as built:
+    with sample(tmp_path, "\n:::{decision} empty\n:lifespec:\n:::\n") as built:
         assert "Content block expected" in "".join(built.warnings)
 
 
@@ -152,12 +160,11 @@ def test_facts_are_what_the_programs_print() -> None:
     """Each once, in order; other lines are none, and no outcome is a fact, too."""
     printed = "INFO: a\nERROR: b: c (with a traceback)\nserved: no, outcome: timed_out\nouch: 1"
     again = "ERROR: d (with a traceback)\nraises: OSError no such\nserved: yes\noutcome: None"
-    assert edge_cases.facts_of([printed, again, "way: startup, raise"]) == {
+    assert edge_cases.facts_of([printed, again]) == {
         "outcome": ["timed_out", "None"],
         "served": ["no", "yes"],
         "raises": ["OSError"],
         "log": [("INFO", ""), ("ERROR", " (with a traceback)")],
-        "way": ["startup, raise"],
     }
 
 
@@ -169,49 +176,3 @@ def test_the_facts_of_a_case_end_with_it(tmp_path: Path) -> None:
     nested = f"\n## B\n{decision()}\n### C\n```python\nprint('raises: X')\n```\n"
     with sample(tmp_path, nested + "```{output}\nraises: X\n```\n") as built:
         assert case(built)["facts"]["raises"] == []
-
-
-APP = """\
-```python
-import asyncio
-from lifespec.server import Lifespan
-
-
-async def app(scope, receive, send):
-    await receive()
-
-
-async def main():
-    async with Lifespan(app) as lifespan:
-        print("way: startup, return")
-        print("served: yes, outcome:", lifespan.outcome)
-
-
-asyncio.run(main())
-```
-```{output}
-way: startup, return
-served: yes, outcome: unsupported
-```
-"""
-
-
-@pytest.mark.parametrize(("kind", "open_"), [("conversation", True), ("decision", False)])
-def test_the_drawing_of_a_conversation_stands_open(
-    tmp_path: Path, kind: str, *, open_: bool
-) -> None:
-    """That of a decision waits to be unfolded, as everywhere."""
-    options = "" if open_ else ":ours:\n"
-    page = f"\n:::{{{kind}}} returns\n{options}\nIt returns.\n:::\n\n{APP}"
-    with sample(tmp_path, page) as built:
-        assert built.page().find("details").has_attr("open") == open_
-        assert [line for line in built.warnings if "WARNING" in line] == []
-        assert isinstance(case(built)[0], nodes.paragraph)
-        assert case(built)["facts"]["way"] == ["startup, return"]
-
-
-def test_a_conversation_tells_its_way(tmp_path: Path) -> None:
-    """Without it nobody could draw the tree."""
-    page = decision().replace("{decision}", "{conversation}").replace(":ours:\n", "")
-    with sample(tmp_path, page) as built:
-        assert "No program of the case 'leaves' prints its way." in "".join(built.warnings)

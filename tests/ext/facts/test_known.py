@@ -107,6 +107,20 @@ def test_what_was_measured_follows_its_record(root: Path) -> None:
     assert found["count servers"].words == (str(len(record["subjects"])),)
 
 
+def test_the_servers_that_got_a_verdict(root: Path) -> None:
+    """A server that was measured in two ways is named with the way."""
+    path = root / "docs/matrix/servers.json"
+    finding = {"case": "slow-start", "rule": "wait-for-startup", "verdict": "pass"}
+    subjects = [
+        {"name": name, "versions": {}, "findings": [{**finding, "verdict": verdict}]}
+        for name, verdict in (("a", "pass"), ("b, asyncio", "fail"), ("b, trio", "pass"))
+    ]
+    path.write_text(json.dumps({"subjects": subjects}))
+    found = known.known(root)
+    assert found["seen slow-start wait-for-startup pass"].words == ("a", "b (trio)")
+    assert found["seen slow-start wait-for-startup fail"].words == ("b (asyncio)",)
+
+
 def test_what_the_project_says(root: Path) -> None:
     """Its version, and the versions of Python."""
     path = root / "pyproject.toml"

@@ -96,8 +96,8 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
                 [
                     "Actions",
                     "Applications",
-                    "Told apart",
-                    "Stop points of one, at most",
+                    "With behaviour of their own",
+                    "Points to stop at, at most",
                     "Runs",
                     "Differences",
                 ],
@@ -108,7 +108,7 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
             "exhaustive",
             "drivers",
             [
-                ["Driver", "As the texts say", "Not specified", "Otherwise", "Waits for ever"],
+                ["Implementation", "As specified", "Not specified", "Differs", "Does not end"],
                 ["lifespec", "1", "2", "3", "4"],
                 ["uvicorn 0.54", "1", "2", "3", "4"],
             ],

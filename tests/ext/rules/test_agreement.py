@@ -120,7 +120,9 @@ def test_what_is_compared_in_chinese() -> None:
         assert list(faults(says, equal.replace(old, new), chinese=True)), new
 
 
-PAGE = "# A\n\n```{rule} sent\nThe server must send `b`.\n```\n\n```python\n1\n```\n"
+PAGE = (
+    "# A\n\n```{rule} sent\nThe server must send `b`.\n```\n\n{rule}`sent`\n\n```python\n1\n```\n"
+)
 ROWS = """
 [sent]
 role = "server"

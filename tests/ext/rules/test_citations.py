@@ -1,11 +1,12 @@
 """What is said of a rule's sources."""
 
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from lifespec_docs.rules.citations import by_text, level_line, names, source_lines
+from lifespec_docs.rules.citations import address, by_text, level_line, names, source_lines
 from lifespec_docs.rules.rulebook import Rule, read
 
 __all__: list[str] = []
@@ -13,7 +14,7 @@ __all__: list[str] = []
 FIVE = "asgi 1.0", "asgi 2.0", "amgi 1.0", "amgi 2.0", "pagi 0.3"
 ALL = ", ".join(f'"{name}"' for name in FIVE)
 CHINESE = {
-    "all five texts": "五份协议文本",
+    "all five specifications": "五份规范",
     " and ": " 和 ",
     ", ": "、",
     "lifespan %s (ASGI)": "生命周期 %s",
@@ -43,9 +44,9 @@ def test_names_of_texts() -> None:
     assert (
         names(["asgi 1.0", "asgi 2.0", "amgi 1.0"], str) == "lifespan 1.0 and 2.0 (ASGI), AMGI 1.0"
     )
-    assert names(FIVE, str) == "all five texts"
+    assert names(FIVE, str) == "all five specifications"
     assert names(FIVE[:3], chinese) == "生命周期 1.0 和 2.0、AMGI 1.0"
-    assert names(FIVE, chinese) == "五份协议文本"
+    assert names(FIVE, chinese) == "五份规范"
 
 
 @pytest.mark.parametrize(
@@ -61,15 +62,15 @@ def test_names_of_texts() -> None:
             "must",
             [
                 (
-                    "In all five texts: lifespan 1.0 and 2.0 (ASGI), PAGI 0.3, “S”; "
-                    "AMGI 1.0 and 2.0, “Lifespan”; the core text of ASGI, “B”, “C”"
+                    "In all five specifications: lifespan 1.0 and 2.0 (ASGI), PAGI 0.3, “S”; "
+                    "AMGI 1.0 and 2.0, “Lifespan”; the main specification of ASGI, “B”, “C”"
                 )
             ],
         ),
         (  # nobody says so
             (f"specs = [{ALL}]",),
             "lifespec's behaviour",
-            ["Not specified by all five texts"],
+            ["Not specified by all five specifications"],
         ),
         (  # one says so, another follows, for one it is ours, the last does not have it
             (
@@ -107,17 +108,17 @@ def test_names_of_texts() -> None:
             ),
             "may · must",
             [
-                "must: the core text of PAGI, “Events”",
-                "may: the core text of ASGI, “E”",
+                "must: the main specification of PAGI, “Events”",
+                "may: the main specification of ASGI, “E”",
                 "Not specified by AMGI 1.0",
                 "Not in AMGI 2.0",
             ],
         ),
-        (  # a core text that two families share is named for both
+        (  # a main specification that two families share is named for both
             ('specs = ["asgi 2.0", "pagi 0.3"], level = "may", text = "core", section = "E"',),
             "may",
             [
-                "Source: the core text of ASGI and PAGI, “E”",
+                "Source: the main specification of ASGI and PAGI, “E”",
                 "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0",
             ],
         ),
@@ -133,7 +134,7 @@ def test_the_texts_that_say_so(
 
 
 def test_each_text_by_itself(tmp_path: Path) -> None:
-    """Name, level and sections; a core text, or one that is followed, is told beside them."""
+    """Name, level and sections; a main specification, or one that is followed, is named."""
     found = rule(
         tmp_path,
         'specs = ["asgi 2.0", "pagi 0.3"], level = "must", section = "Scope"',
@@ -147,5 +148,17 @@ def test_each_text_by_itself(tmp_path: Path) -> None:
         ("lifespan 2.0 (ASGI)", "must", "“Scope”"),
         ("AMGI 1.0", "must", "lifespan 2.0 (ASGI), “Scope”"),
         ("AMGI 2.0", "", "not specified"),
-        ("PAGI 0.3", "must", "“Scope”, “Startup”; should: core text, “Events”"),
+        ("PAGI 0.3", "must", "“Scope”, “Startup”; should: main specification, “Events”"),
     ]
+
+
+def test_each_section_that_a_rule_cites_has_an_address() -> None:
+    """The file is at a fixed commit, so the line stays that of the title."""
+    data = Path(__file__).parents[3] / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
+    cited = {
+        (spec, source.text, source.section)
+        for rule in read(data).values()
+        for source in rule.sources
+        for spec in source.specs
+    }
+    assert [each for each in cited if not re.search(r"/blob/[0-9a-f]{40}/", address(*each))] == []

@@ -12,9 +12,6 @@ from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
 
-EXAMPLE = "\n```python\n1\n```\n"
-
-
 TEXTS = {"startup-sent": "It must be sent.", "answered-once": "A second answer is refused."}
 
 
@@ -24,7 +21,18 @@ def rule(rule_id: str, text: str = "") -> str:
     return f"\n:::{{{kind}}} {rule_id}\n{text or TEXTS.get(rule_id, 'A sentence.')}\n:::\n"
 
 
-PAGE = "# Startup\n" + rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
+def example(*rule_ids: str) -> str:
+    """Write an example that shows these rules."""
+    links = ", ".join(f"{{rule}}`{each}`" for each in rule_ids)
+    return f"\n{links}\n\n```python\n1\n```\n"
+
+
+def shown(rule_id: str, text: str = "") -> str:
+    """Write a rule and its example."""
+    return rule(rule_id, text) + example(rule_id)
+
+
+PAGE = "# Startup\n" + shown("startup-sent") + shown("answered-once")
 
 
 def sample(folder: Path, pages: dict[str, str], **options: Any) -> SampleSite:
@@ -38,7 +46,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         box = built.page().find(id="startup-sent")
         lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
         assert lines == [
-            "startup-sent server must",
+            "startup-sent server must Example",
             "It must be sent.",
             "Source: lifespan 2.0 (ASGI), “Startup”",
             "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
@@ -50,6 +58,8 @@ def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
     """It is a literal that links to its own rule."""
     with sample(tmp_path, {"index": PAGE}) as built:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
+        box = built.page().find(id="startup-sent")
+        assert box.find(class_="rule-example")["href"] == "#example-startup-sent"
 
 
 def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
@@ -69,7 +79,7 @@ def test_text_and_words_of_a_rule_are_translated(tmp_path: Path) -> None:
     built.translate("lifespec", {"must": "必须", "server": "服务器"})
     with built:
         box = built.page().find(id="startup-sent")
-        assert box.find(class_="rule-duty").get_text() == "服务器 必须"
+        assert box.find(class_="rule-duty").get_text() == "服务器 必须 Example"
         assert "必须发送。" in box.get_text()
 
 
@@ -97,14 +107,14 @@ def test_a_link_to_no_rule_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_rule_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
     """It names page and line, and nothing is shown."""
-    with sample(tmp_path, {"index": PAGE + rule("no-such") + EXAMPLE}) as built:
-        assert built.warnings == ["docs/index.md:19: WARNING: rules.toml has no rule 'no-such'."]
+    with sample(tmp_path, {"index": PAGE + rule("no-such")}) as built:
+        assert built.warnings == ["docs/index.md:23: WARNING: rules.toml has no rule 'no-such'."]
         assert not built.page().find(id="no-such")
 
 
 def test_a_rule_described_twice_is_a_warning(tmp_path: Path) -> None:
     """It names the second place and the first page."""
-    pages = {"index": PAGE, "other": "# Other\n" + rule("startup-sent") + EXAMPLE}
+    pages = {"index": PAGE, "other": "# Other\n" + shown("startup-sent")}
     with sample(tmp_path, pages) as built:
         assert built.warnings == [
             "docs/other.md:3: WARNING: The rule 'startup-sent' stands on page 'index' already."
@@ -113,25 +123,39 @@ def test_a_rule_described_twice_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_rule_without_a_page_is_a_warning(tmp_path: Path) -> None:
     """It names the rule's line in the file."""
-    with sample(tmp_path, {"index": "# A\n" + rule("startup-sent") + EXAMPLE}) as built:
+    with sample(tmp_path, {"index": "# A\n" + shown("startup-sent")}) as built:
         assert built.warnings == [
             "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
         ]
 
 
 @pytest.mark.parametrize(
-    "between",
-    ["", "\n{.not-run}\n```python\n1\n```\n", "\n```sh\nls\n```\n", "\n## Next\n" + EXAMPLE],
+    "below",
+    [
+        "",
+        "{rule}`startup-sent`\n\n{.not-run}\n```python\n1\n```\n",
+        "{rule}`startup-sent`\n\n```sh\nls\n```\n",
+        "{rule}`startup-sent`\n\n- a list\n\n```python\n1\n```\n",
+        "{doc}`index`\n\n```python\n1\n```\n",
+    ],
 )
-def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: str) -> None:
-    """Neither a block that does not run counts, nor one of the next section."""
-    page = (
-        f"# A\n\n## One\n{rule('startup-sent')}{between}\n## Two\n{rule('answered-once')}{EXAMPLE}"
-    )
+def test_a_rule_that_no_example_shows_is_a_warning(tmp_path: Path, below: str) -> None:
+    """Only a block that runs counts, and only a link in the paragraphs directly above it."""
+    page = f"# A\n{rule('startup-sent')}\n{below}\n{shown('answered-once')}"
     with sample(tmp_path, {"index": page}) as built:
-        assert built.warnings == [
-            "docs/index.md:5: WARNING: No example follows the rule 'startup-sent'."
-        ]
+        (warning,) = built.warnings
+        assert warning.startswith("docs/index.md:3: WARNING: No example shows the rule 'startup-s")
+
+
+def test_an_example_shows_all_rules_that_the_paragraphs_above_it_name(tmp_path: Path) -> None:
+    """The first example of a rule gets its anchor; boxes and examples stand in any order."""
+    page = "# A\n" + example("answered-once") + rule("startup-sent") + rule("answered-once")
+    page += "\n{rule}`startup-sent`\n" + example("answered-once")
+    with sample(tmp_path, {"index": page}) as built:
+        assert not built.warnings
+        blocks = built.page().select("div.highlight-python")
+        assert "example-answered-once" in str(blocks[0].parent)
+        assert [bool(built.page().find(id=f"example-{each}")) for each in TEXTS] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -145,21 +169,21 @@ def test_a_rule_that_no_example_follows_is_a_warning(tmp_path: Path, between: st
 )
 def test_a_text_that_lays_another_duty_is_a_warning(tmp_path: Path, text: str, told: str) -> None:
     """The level of the file and the words of the box are one; what may be besides is allowed."""
-    others = "# A\n" + rule("answered-once") + EXAMPLE
-    page = others + rule("startup-sent", text) + EXAMPLE
+    others = "# A\n" + shown("answered-once")
+    page = others + shown("startup-sent", text)
     with sample(tmp_path, {"index": page}) as built:
         sentence = "The rule 'startup-sent' is a “must” by rules.toml; what its text says is"
-        assert built.warnings == [f"docs/index.md:11: WARNING: {sentence}: {told}."]
+        assert built.warnings == [f"docs/index.md:13: WARNING: {sentence}: {told}."]
 
 
 def test_a_duty_of_somebody_else_is_a_warning(tmp_path: Path) -> None:
     """Who owes it is whose rule it is, where the text names anybody."""
     text = "Where the server may, the application must."
-    page = "# A\n" + rule("answered-once") + EXAMPLE + rule("startup-sent", text) + EXAMPLE
+    page = "# A\n" + shown("answered-once") + shown("startup-sent", text)
     with sample(tmp_path, {"index": page}) as built:
         sentence = "is one of the server by rules.toml; its text lays a duty on the application."
         assert built.warnings == [
-            f"docs/index.md:11: WARNING: The rule 'startup-sent' {sentence}",
+            f"docs/index.md:13: WARNING: The rule 'startup-sent' {sentence}",
         ]
 
 
@@ -173,20 +197,6 @@ def test_a_translation_that_lays_another_duty_is_a_warning(tmp_path: Path) -> No
             "'startup-sent' is a “must” by rules.toml; what its text says is: should.",
             "'answered-once' has no level by rules.toml; what its text says is: should.",
         ]
-
-
-def test_two_rules_do_not_share_an_example(tmp_path: Path) -> None:
-    """The first of two rules on end has none."""
-    page = "# A\n" + rule("startup-sent") + rule("answered-once") + EXAMPLE
-    with sample(tmp_path, {"index": page}) as built:
-        assert "No example follows the rule 'startup-sent'" in built.warnings[0]
-
-
-def test_a_page_without_a_title_may_hold_a_rule(tmp_path: Path) -> None:
-    """The document is its section."""
-    page = rule("startup-sent") + EXAMPLE + rule("answered-once") + EXAMPLE
-    with sample(tmp_path, {"index": page}) as built:
-        assert not [line for line in built.warnings if "No example" in line]
 
 
 def test_the_search_knows_each_rule(tmp_path: Path) -> None:
@@ -203,7 +213,7 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
     """A rule that was taken off a page is missing, one that stayed is no duplicate."""
     pages = {"index": PAGE, "other": "# Other\n"}
     with sample(tmp_path, pages, builder="dummy") as built:
-        (built.docs / "index.md").write_text("# A\n" + rule("startup-sent") + EXAMPLE)
+        (built.docs / "index.md").write_text("# A\n" + shown("startup-sent"))
         built.app.build()
         assert built.warnings == [
             "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
@@ -263,15 +273,15 @@ BOXES = {
 
 def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
     """One example follows them all; each has a name, and says for whom it is."""
-    page = "# A\n\n" + "\n".join(BOXES.values()) + EXAMPLE
+    page = "# A\n\n" + "\n".join(BOXES.values()) + example("sent")
     with sample(tmp_path, {"index": page}, rules=WORDED) as built:
         assert not built.warnings
         boxes = built.page().select("div.rule")
         assert [box["id"] for box in boxes] == list(BOXES)
         assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
-            "server must",
-            "server must · AMGI 1.0",
-            "lifespec's behaviour",
+            "server must Example",
+            "server must · AMGI 1.0 Example",
+            "lifespec's behaviour Example",
         ]
         sources = [[line.get_text() for line in box.select(".rule-source")] for box in boxes]
         assert sources == [
@@ -291,7 +301,11 @@ def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
 )
 def test_a_box_that_no_page_has_is_a_warning(tmp_path: Path, missing: str, told: str) -> None:
     """It names the rule's line in the file, and for whom the box is."""
-    page = "# A\n\n" + "\n".join(text for name, text in BOXES.items() if name != missing) + EXAMPLE
+    page = (
+        "# A\n\n"
+        + "\n".join(text for name, text in BOXES.items() if name != missing)
+        + example("sent")
+    )
     with sample(tmp_path, {"index": page}, rules=WORDED) as built:
         assert built.warnings == [
             f"docs/rules.toml:2: WARNING: No page has the box of the rule 'sent' for: {told}."
@@ -304,13 +318,13 @@ def test_a_box_that_the_file_does_not_have_is_a_warning(tmp_path: Path) -> None:
     page += "\n:::{behaviour} startup-sent\nIt is.\n:::\n"
     with sample(tmp_path, {"index": page}) as built:
         text = "rules.toml has no such box of the rule 'startup-sent': there are the main one."
-        assert built.warnings == [f"docs/index.md:{line}: WARNING: {text}" for line in (19, 25)]
+        assert built.warnings == [f"docs/index.md:{line}: WARNING: {text}" for line in (23, 29)]
 
 
 def test_the_boxes_of_a_rule_stand_on_one_page(tmp_path: Path) -> None:
     """Its links lead to one place."""
     first, *others = BOXES.values()
-    pages = {"index": "# A\n\n" + first + EXAMPLE, "other": "# B\n\n" + "\n".join(others) + EXAMPLE}
+    pages = {"index": "# A\n\n" + first + example("sent"), "other": "# B\n\n" + "\n".join(others)}
     with sample(tmp_path, pages, rules=WORDED) as built:
         text = "WARNING: The rule 'sent' has a box on page 'index', and belongs there."
         assert built.warnings == [f"docs/other.md:3: {text}"]

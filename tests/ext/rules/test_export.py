@@ -18,13 +18,11 @@ sends `"a b"`.
 It waits.
 ```
 
-```python
-1
-```
-
 ```{behaviour} answered-once
 Once.
 ```
+
+{rule}`startup-sent`, {rule}`answered-once`
 
 ```python
 1
@@ -75,7 +73,7 @@ def test_a_rule_in_chinese(tmp_path: Path) -> None:
 
 def test_a_page_without_a_title(tmp_path: Path) -> None:
     """Its title is empty."""
-    page = "```{behaviour} answered-once\nOnce.\n```\n\n```python\n1\n```\n"
+    page = "```{behaviour} answered-once\nOnce.\n```\n"
     with SampleSite(
         tmp_path, {"index": page}, "examples.directive", "rules.domain", rules=RULES
     ) as built:

@@ -62,7 +62,7 @@ def test_what_no_specification_says_is_lifespecs(tmp_path: Path) -> None:
 
 
 def test_the_level_of_a_spec_is_the_strongest_that_it_has(tmp_path: Path) -> None:
-    """A core text may say less than the text that leans on it; where nothing is said, it is ""."""
+    """A main specification may say less than lifespan's; where nothing is said, it is ""."""
     rule = read(written(tmp_path, DIFFERENT))["a"]
     specs = "asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3"
     assert [rule.level(spec) for spec in specs] == ["", "should", "", "must"]
@@ -104,3 +104,11 @@ def test_what_a_rule_lacks_is_told_with_file_and_line(
     """A table that lacks something is named with its line."""
     with pytest.raises(RulebookError, match=rf"rules\.toml:2: a lacks .*{lacking}"):
         read(written(tmp_path, text))
+
+
+def test_a_stage_is_one_of_those_that_have_a_title(tmp_path: Path) -> None:
+    """Another one would leave the rule out of the checklists."""
+    text = '[a]\nrole = "server"\nstage = "%s"\nsays = "It must."\nsource = []\n'
+    assert read(written(tmp_path, text % "startup"))["a"].stage == "startup"
+    with pytest.raises(RulebookError, match=r"rules\.toml:1: a has a stage other than loop, "):
+        read(written(tmp_path, text % "start-up"))

@@ -7,6 +7,7 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
+    {.fragment}                     no whole application: tests do not serve and check it
     {.file-shop}                    real blocks after it find it as shop.py (shop.toml, …)
     {.real .pytest}                 run by pytest; the output is errors and summary, without times
     {.real .uvicorn}                `app` is started by uvicorn and stopped; the output is its log

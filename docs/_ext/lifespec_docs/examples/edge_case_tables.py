@@ -1,7 +1,7 @@
 """Tables of a page's cases, drawn from what their programs print.
 
-`{decisions}` is a table of the decisions, by the sections in which they stand; `{conversations}`
-are the conversations as a tree of their steps, and as a table. No fact in them was typed.
+`{decisions}` is a table of the decisions, by the sections in which they stand. No fact in it was
+typed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec.validate import EVENTS
 from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import words
 
@@ -29,11 +28,10 @@ __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "set
 DECISIONS = {
     "What happens": 27,
     "Outcome": 16,
-    "What the server does": 32,
+    "What Lifespan does": 32,
     "Log": 12,
-    "Source": 13,
+    "Decided by": 13,
 }
-CONVERSATIONS = {"Conversation": 60, "Outcome": 20, "Served": 20}
 SERVED = {"yes": "served", "no": "not served"}
 NOTHING = "\N{EN DASH}"
 
@@ -45,11 +43,11 @@ class overview_node(nodes.General, nodes.Element):
 
 
 class OverviewDirective(SphinxDirective):
-    """All decisions, or all conversations, of this page."""
+    """All decisions of this page."""
 
     def run(self) -> list[nodes.Node]:
         """Return a place for the tables."""
-        return [overview_node("", kind=self.name.removesuffix("s"))]
+        return [overview_node()]
 
 
 class CaseOverview(SphinxPostTransform):
@@ -60,19 +58,16 @@ class CaseOverview(SphinxPostTransform):
     def run(self, **_kwargs: Any) -> None:
         """Replace each place by what is drawn from the cases."""
         self.translate = words(self.env)
-        drawn = {"decision": self._decisions, "conversation": self._conversations}
         for place in list(self.document.findall(overview_node)):
-            kind = place["kind"]
-            cases = [case for case in self.document.findall(case_node) if case["kind"] == kind]
-            place.replace_self(list(drawn[kind](cases)))
+            place.replace_self(self._decisions(list(self.document.findall(case_node))))
 
-    def _decisions(self, cases: Sequence[case_node]) -> Iterator[nodes.Node]:
+    def _decisions(self, cases: Sequence[case_node]) -> nodes.table:
         rows: list[nodes.row] = []
         for before, case in zip([None, *cases], cases, strict=False):
             if before is None or before.parent is not case.parent:
                 rows.append(_phase(cast("nodes.section", case.parent)))
             rows.append(_row(self._decision(case)))
-        yield self._table(DECISIONS, rows, "decisions")
+        return self._table(rows)
 
     def _decision(self, case: case_node) -> Iterator[Sequence[nodes.Node]]:
         facts, (_, *does, foot) = case["facts"], case.children
@@ -104,27 +99,14 @@ class CaseOverview(SphinxPostTransform):
             found += nodes.inline("", text, classes=["small"])
         return found
 
-    def _conversations(self, cases: Sequence[case_node]) -> Iterator[nodes.Node]:
-        tree = _branches([(case["facts"]["way"][0].split(", "), case) for case in cases])
-        tree["classes"].append("ways")
-        yield tree
-        rows = [self._conversation(case) for case in cases]
-        yield self._table(CONVERSATIONS, map(_row, rows), "conversations")
-
-    def _conversation(self, case: case_node) -> Iterator[Sequence[nodes.Node]]:
-        yield [nodes.paragraph("", "", _link(case))]
-        outcome, served = self._ends(case["facts"])
-        yield [outcome]
-        yield [served]
-
-    def _table(self, columns: dict[str, int], rows: Iterable[nodes.row], name: str) -> nodes.table:
-        group = nodes.tgroup(cols=len(columns))
-        group += [nodes.colspec(colwidth=width) for width in columns.values()]
+    def _table(self, rows: Iterable[nodes.row]) -> nodes.table:
+        group = nodes.tgroup(cols=len(DECISIONS))
+        group += [nodes.colspec(colwidth=width) for width in DECISIONS.values()]
         group += nodes.thead(
-            "", _row([nodes.paragraph("", self.translate(title))] for title in columns)
+            "", _row([nodes.paragraph("", self.translate(title))] for title in DECISIONS)
         )
         group += nodes.tbody("", *rows)
-        return nodes.table("", group, classes=["cases", name, "colwidths-given"])
+        return nodes.table("", group, classes=["cases", "decisions", "colwidths-given"])
 
 
 def _outcome(outcome: str) -> nodes.literal:
@@ -153,33 +135,8 @@ def _row(cells: Iterable[Sequence[nodes.Node]]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
 
-def _branches(ways: Sequence[tuple[list[str], case_node]]) -> nodes.bullet_list:
-    """Return the ways as a tree: each step once below the steps before it."""
-    found = nodes.bullet_list()
-    for step in dict.fromkeys(way[0] for way, _ in ways):
-        below = [(way[1:], case) for way, case in ways if way[0] == step]
-        line = nodes.paragraph("", "", *_step(step))
-        item = nodes.list_item("", line)
-        for way, case in below:
-            if not way:
-                line += [nodes.Text(" "), _link(case), nodes.Text(" ")]
-                line += _outcome(case["facts"]["outcome"][0])
-        if rest := [(way, case) for way, case in below if way]:
-            item += _branches(rest)
-        found += item
-    return found
-
-
-def _step(step: str) -> Iterator[nodes.Node]:
-    """Yield an arrow, to the application or to the server as in the drawings, and the step."""
-    event = EVENTS.get(f"lifespan.{step}")
-    yield nodes.Text("→ " if event and event.sender == "server" else "← ")
-    yield nodes.literal("", event.type if event else step)
-
-
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{decisions}` and `{conversations}`."""
+    """Register `{decisions}`."""
     app.add_directive("decisions", OverviewDirective)
-    app.add_directive("conversations", OverviewDirective)
     app.add_post_transform(CaseOverview)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}

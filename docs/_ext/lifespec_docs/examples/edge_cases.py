@@ -2,7 +2,7 @@
 
     :::{decision} crashes
     :rules: crash-logged crash-may-continue
-    :ours: too
+    :lifespec: too
 
     What happens.
 
@@ -16,10 +16,8 @@ output is compared when they run; lines of known form in it are the facts of the
     ERROR: … (with a traceback)
     raises: StartupFailed …
     served: yes, outcome: crashed
-    way: startup, startup.complete, raise
 
-A `{conversation}` has no rules; the way that it took is its fact.  Other pages lead to a case by
-its kind and name: {ref}`it crashes <decision-crashes>`.
+Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
 """
 
 from __future__ import annotations
@@ -33,7 +31,6 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.examples.directive import is_example
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.citations import names
 from lifespec_docs.rules.domain import RuleDomain
@@ -65,14 +62,13 @@ FACTS = {
     "served": re.compile(r"^served: (yes|no)\b", re.MULTILINE),
     "raises": re.compile(r"^raises: (\w+)", re.MULTILINE),
     "log": re.compile(r"^(DEBUG|INFO|WARNING|ERROR): .*?(| \(with a traceback\))$", re.MULTILINE),
-    "way": re.compile(r"^way: (.+)$", re.MULTILINE),
 }
-NEEDED = {"decision": ("outcome", "served"), "conversation": ("outcome", "served", "way")}
+NEEDED = "outcome", "served"
 ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # whose word counts, in this order
 
 
 class case_node(nodes.General, nodes.Element):
-    """A case: `kind`, `name`, and when its page was read `facts`; its children are its text."""
+    """A case: `name`, and when its page was read `facts`; its children are its text."""
 
 
 class CaseDirective(SphinxDirective):
@@ -82,40 +78,41 @@ class CaseDirective(SphinxDirective):
     has_content = True
     option_spec: ClassVar = {
         "rules": directives.unchanged_required,
-        "ours": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
+        "lifespec": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
     }
 
     def run(self) -> list[nodes.Node]:
         """Return the case with its text parsed."""
         self.assert_has_content()
         name = self.arguments[0]
-        node = case_node("", *self.parse_content_to_nodes(), kind=self.name, name=name, facts={})
-        node["ids"], node["classes"] = [name], ["case", self.name]
+        node = case_node("", *self.parse_content_to_nodes(), name=name, facts={})
+        node["ids"], node["classes"] = [name], ["case", "decision"]
         self.set_source_info(node)
         if name in self.state.document.ids:
             logger.warning("This page has the name %r already.", name, location=node)
         self.state.document.ids[name] = node
-        label = f"{self.name}-{name}"  # for {ref}
+        label = f"decision-{name}"  # for {ref}
         self.env.domains.standard_domain.note_hyperlink_target(label, self.env.docname, name)
-        if self.name == "decision":
-            node += self._source(node)
+        node += self._source(node)
         return [node]
 
     def _source(self, node: case_node) -> nodes.paragraph:
         """Return who decided, and the links to the rules."""
         book = cast("RuleDomain", self.env.domains[RuleDomain.name]).book
-        rule_ids, ours = self.options.get("rules", "").split(), self.options.get("ours")
+        rule_ids, ours = self.options.get("rules", "").split(), self.options.get("lifespec")
         known = [book[rule_id] for rule_id in rule_ids if rule_id in book]
         for rule_id in (rule_id for rule_id in rule_ids if rule_id not in book):
             logger.warning("rules.toml has no rule %r.", rule_id, location=node)
         if not rule_ids and not ours:
-            text = "The case %r names no rule, and is not ours either."
+            text = "The case %r names no rule, and is not lifespec's choice either."
             logger.warning(text, node["name"], location=node)
         names_ = deciders(known, ours, words(self.env))
         if ours and (ours == "too", bool(rule_ids)) == (True, False):
-            logger.warning("The case %r is ours alone: not “too”.", node["name"], location=node)
+            logger.warning(
+                "The case %r is lifespec's choice alone: not “too”.", node["name"], location=node
+            )
         if ours and names_ == deciders(known, None, words(self.env)):
-            text = "The rules of the case %r are ours: delete its option."
+            text = "The rules of the case %r are lifespec's choice: delete its option."
             logger.warning(text, node["name"], location=node)
         decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
         parts = [*decided, *(self._link(rule.rule_id) for rule in known)]
@@ -131,7 +128,7 @@ class CaseDirective(SphinxDirective):
 def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
     """Say who decided a case, each once: by its rules, and we, alone or too."""
     decided = [authority(rule, translate) for rule in rules if ours != "alone"]
-    return list(dict.fromkeys([*decided, *[translate("ours")] * bool(ours)]))
+    return list(dict.fromkeys([*decided, *[translate("lifespec's choice")] * bool(ours)]))
 
 
 def authority(rule: Rule, translate: Callable[[str], str]) -> str:
@@ -141,9 +138,10 @@ def authority(rule: Rule, translate: Callable[[str], str]) -> str:
             if spec in source.specs and source.section:
                 text = names([spec], translate)
                 if source.text == "core":
-                    text = translate("the core text of %s") % spec.partition(" ")[0].upper()
+                    family = spec.partition(" ")[0].upper()
+                    text = translate("the main specification of %s") % family
                 return translate("%s, adopted") % text if adopted else text
-    return translate("ours")
+    return translate("lifespec's choice")
 
 
 def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
@@ -163,20 +161,12 @@ def _blocks(case: case_node) -> list[nodes.literal_block]:
     return found
 
 
-def unfold(_app: Sphinx, document: nodes.document) -> None:
-    """Let the drawings of conversations stand open: they are what their page is for."""
-    for case in document.findall(case_node):
-        if case["kind"] == "conversation":
-            for block in filter(is_example, _blocks(case)):
-                block["classes"].append("opened")
-
-
 def take_facts(_app: Sphinx, document: nodes.document) -> None:
     """Note the facts of each case, which its programs print; warn of a case that has none."""
     for case in document.findall(case_node):
         outputs = (block for block in _blocks(case) if "output" in block["classes"])
         case["facts"] = facts_of(output.astext() for output in outputs)
-        for fact in NEEDED[case["kind"]]:
+        for fact in NEEDED:
             if not case["facts"][fact]:
                 text = "No program of the case %r prints its %s."
                 logger.warning(text, case["name"], fact, location=case)
@@ -194,10 +184,8 @@ def depart_case(writer: HTML5Translator, _node: case_node) -> None:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{decision}` and `{conversation}`, and what is asked of them."""
+    """Register `{decision}`, and what is asked of it."""
     app.add_node(case_node, html=(visit_case, depart_case))
     app.add_directive("decision", CaseDirective)
-    app.add_directive("conversation", CaseDirective)
-    app.connect("doctree-read", unfold, priority=300)  # before the examples run
     app.connect("doctree-read", take_facts)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -13,6 +13,7 @@ count rules                        how many there are
 version uvicorn                    the version that was measured
 locked starlette                   the version that the examples of the pages run with
 date servers                       when a record of docs/matrix was measured
+seen slow-start wait-for-startup pass    the measured servers with this verdict in a case
 python oldest, python newest       the versions of Python that are supported
 """
 
@@ -98,6 +99,7 @@ def known(root: Path) -> dict[str, Value]:
         _of_commands(root),
         _counts(root),
         _versions(root),
+        _seen(root),
         _pythons(root),
     )
     found: dict[str, Value] = {}
@@ -256,6 +258,19 @@ def _versions(root: Path) -> Iterator[tuple[str, Value]]:
     for line in (root / LOCK).read_text(encoding="utf-8").splitlines():
         if pinned := re.match(r"([\w.-]+)==([\w.]+)", line):
             yield f"locked {pinned[1]}", Value((pinned[2],))
+
+
+def _seen(root: Path) -> Iterator[tuple[str, Value]]:
+    """Yield the servers that got a verdict in a case, as in "hypercorn (asyncio)"."""
+    found: dict[str, list[str]] = {}
+    for subject in _record(root, "servers")["subjects"]:
+        name, _, variant = subject["name"].partition(", ")
+        label = f"{name} ({variant})" if variant else name
+        for finding in subject["findings"]:
+            words = "seen", finding["case"], finding["rule"], finding["verdict"]
+            found.setdefault(" ".join(words), []).append(label)
+    for key, names in found.items():
+        yield key, Value(tuple(dict.fromkeys(names)), file="docs/matrix/servers.json")
 
 
 def _pythons(root: Path) -> Iterator[tuple[str, Value]]:

@@ -108,8 +108,9 @@ def _survivors(found: Record, translate: Translate) -> nodes.Element:
 def _ours(found: Record, translate: Translate) -> nodes.table:
     columns = "applications", "told apart", "stop points of one", "runs", "differences"
     rows = [[said(size), *_numbers(counts, *columns)] for size, counts in found["server"].items()]
-    titles = ["Actions", "Applications", "Told apart", "Stop points of one, at most"]
-    return _table([*titles, "Runs", "Differences"], rows, translate)
+    titles = ["Actions", "Applications", "With behaviour of their own"]
+    more = ["Points to stop at, at most", "Runs", "Differences"]
+    return _table([*titles, *more], rows, translate)
 
 
 def _others(found: Record, translate: Translate) -> nodes.table:
@@ -119,7 +120,7 @@ def _others(found: Record, translate: Translate) -> nodes.table:
         [said(f"{name} {row['version']}".rstrip()), *_numbers(row[size], *verdicts)]
         for name, row in found["drivers"].items()
     ]
-    titles = ["Driver", "As the texts say", "Not specified", "Otherwise", "Waits for ever"]
+    titles = ["Implementation", "As specified", "Not specified", "Differs", "Does not end"]
     return _table(titles, rows, translate)
 
 

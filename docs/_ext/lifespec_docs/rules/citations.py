@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifespec.validate import SPECS
@@ -14,15 +17,43 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["OURS", "box_line", "by_text", "level_line", "names", "source_lines"]
+__all__ = [
+    "OURS",
+    "address",
+    "box_line",
+    "by_text",
+    "level_line",
+    "level_lines",
+    "names",
+    "source_lines",
+]
 
 OURS = "lifespec's behaviour"
+SECTIONS = Path(__file__).with_name("sections.toml")
+
+
+def address(spec: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, "" if sections.toml lacks it."""
+    if text == "asgi":
+        spec, text = MAIN, ""
+    return _addresses().get((spec, text, section), "")
+
+
+@cache
+def _addresses() -> dict[tuple[str, str, str], str]:
+    files = tomllib.loads(SECTIONS.read_text(encoding="utf-8"))["file"]
+    return {
+        (spec, file["text"], section): f"{file['url']}#L{line}"
+        for file in files
+        for spec in file["specs"]
+        for section, line in file["lines"].items()
+    }
 
 
 def names(specs: Sequence[str], translate: Translate) -> str:
     """Name specifications such as "asgi 2.0" as the pages do: a family once, with its versions."""
     if set(specs) == set(SPECS):
-        return translate("all five texts")
+        return translate("all five specifications")
     families: dict[str, list[str]] = {}
     for family, _, version in (spec.partition(" ") for spec in specs):
         families.setdefault(family, []).append(version)
@@ -39,6 +70,16 @@ def level_line(rule: Rule, translate: Translate) -> str:
     """Say the level, or the levels if the specifications differ; without one, whose it is."""
     levels = [translate(level) for level in rule.levels] or [translate(OURS)]
     return " · ".join(levels)
+
+
+def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
+    """Say which specifications have the rule at which level; which have none is the last line."""
+    pair = translate("%s: %s")
+    for level in rule.levels:
+        having = [spec for spec in rule.specs if rule.level(spec) == level]
+        yield pair % (translate(level), names(having, translate))
+    if rule.silent:
+        yield pair % (translate(OURS), names(rule.silent, translate))
 
 
 def box_line(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
@@ -60,7 +101,7 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         elif set(rule.specs) - set(rule.silent) != set(SPECS):
             yield translate("Source: %s") % line
         else:
-            yield translate("In all five texts: %s") % line
+            yield translate("In all five specifications: %s") % line
     if rule.silent:
         yield translate("Not specified by %s") % names(rule.silent, translate)
     absent = [spec for spec in SPECS if spec not in rule.specs]
@@ -80,7 +121,7 @@ def _sections(sources: Sequence[Source], translate: Translate) -> str:
 def _text(source: Source, translate: Translate) -> str:
     if source.text == "core":
         families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.specs)
-        return translate("the core text of %s") % translate(" and ").join(families)
+        return translate("the main specification of %s") % translate(" and ").join(families)
     texts = names(source.specs, translate)
     if source.text:
         return translate("%s, which follow %s") % (texts, names([MAIN], translate))
@@ -102,7 +143,7 @@ def _parts(told: Sequence[Source], level: str, translate: Translate) -> str:
     comma, parts = translate(", "), dict[tuple[str, str], list[str]]()
     for source in told:
         parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
-    others = {"core": translate("core text"), "asgi": names([MAIN], translate)}
+    others = {"core": translate("main specification"), "asgi": names([MAIN], translate)}
     found = []
     for (each, text), sections in parts.items():
         line = comma.join(sections)

@@ -2,7 +2,7 @@
 
 The body of a rule is page text, and so is translated. What stands around it (role, level, source)
 is drawn from rules.toml. Each of these is a warning with file and line: a rule that rules.toml does
-not have, one described twice, one without a page, one that no example follows.
+not have, one described twice, one without a page, one that no example shows.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from lifespec_docs.examples.directive import is_example
 from lifespec_docs.i18n import lint_chinese, lint_rules
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules import citations, rulebook
+from lifespec_docs.rules import citations, rulebook, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +44,6 @@ __all__ = [
     "RuleRole",
     "check_duties",
     "check_examples",
-    "example_of",
     "rule_node",
     "setup",
     "text_of",
@@ -95,6 +93,7 @@ class RuleDirective(SphinxDirective):
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
         role = rule.role if node["level"] else ""
+        node["example"] = translate("Example")
         node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
         node["texts"] = tuple(citations.by_text(rule, translate))
@@ -247,25 +246,16 @@ class RuleDomain(Domain):
         return words(self.env)(objtype.lname)
 
 
-def example_of(rule: nodes.Element) -> nodes.Element | None:
-    """Return the example that follows the boxes of a rule before another or its section's end."""
-    section = rule
-    while not isinstance(section, nodes.section | nodes.document):
-        section = section.parent
-    found = section.findall(lambda node: isinstance(node, rule_node) or is_example(node))
-    after = cast("list[nodes.Element]", list(found))
-    others = after[after.index(rule) + 1 :]
-    following = [each for each in others if each.get("rule_id") != rule["rule_id"]]
-    return None if not following or isinstance(following[0], rule_node) else following[0]
-
-
 def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each rule that no example follows; name the example of each other after it."""
+    """Warn of each rule that no example shows; give the example of each other an anchor."""
+    found = shown.examples(doctree)
     for rule in (node for node in doctree.findall(rule_node) if node["rule_id"] in node["ids"]):
-        if (example := example_of(rule)) is None:
-            logger.warning("No example follows the rule %r.", rule["rule_id"], location=rule)
+        rule_id = rule["rule_id"]
+        if rule_id in found:
+            found[rule_id]["ids"].append(f"example-{rule_id}")
         else:
-            example["ids"].append(f"example-{rule['rule_id']}")
+            text = "No example shows the rule %r: link to it in the paragraph above one."
+            logger.warning(text, rule_id, location=rule)
 
 
 def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
@@ -311,7 +301,9 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     writer.body.append(
         f'<p class="rule-head"><a class="rule-id" href="#{anchor}"><code>{rule_id}</code></a> '
         f'<span class="rule-duty"><span class="rule-role">{role}</span> '
-        f'<span class="rule-level">{level}</span></span></p>'
+        f'<span class="rule-level">{level}</span> '
+        f'<a class="rule-example" href="#example-{rule_id}">{escape(node["example"])}</a>'
+        f"</span></p>"
     )
 
 

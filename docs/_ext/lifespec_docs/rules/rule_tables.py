@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
@@ -10,13 +11,15 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
+from lifespec.conformance import cases
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.citations import level_line, source_lines
+from lifespec_docs.rules.citations import level_lines
 from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.validator_messages import message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from sphinx.application import Sphinx
@@ -25,6 +28,13 @@ if TYPE_CHECKING:
     from lifespec_docs.rules.rulebook import Rule
 
 __all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
+
+
+COMMANDS = {
+    "server": "lifespec check server",
+    "application": "lifespec check app",
+    "middleware": "lifespec check middleware",
+}
 
 
 class rules_node(nodes.General, nodes.Element):
@@ -60,35 +70,48 @@ class RuleTable(SphinxPostTransform):
             place.replace_self(self._table())
 
     def _table(self) -> nodes.table:
-        translate = words(self.env)
+        self.translate = words(self.env)
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
-        group = nodes.tgroup(cols=4)
-        group += [nodes.colspec(colwidth=width) for width in (28, 14, 42, 16)]
-        titles = ("Rule", "Role", "Level and source", "Page")
-        head = _row(nodes.paragraph("", translate(title)) for title in titles)
-        group += nodes.thead("", head)
+        titles = ("Rule", "Reported as")
+        head = _row([[nodes.paragraph("", self.translate(title))] for title in titles])
         known = (rule for rule in domain.book.values() if rule.rule_id in domain.rules)
-        group += nodes.tbody("", *(_row(self._cells(rule, domain)) for rule in known))
-        return nodes.table("", group, classes=["rules"])
+        rows = (_row([self._duty(rule), list(self._reported(rule))]) for rule in known)
+        group = nodes.tgroup(cols=len(titles))
+        group += [nodes.colspec(colwidth=width) for width in (40, 60)]
+        group += [nodes.thead("", head), nodes.tbody("", *rows)]
+        return nodes.table("", group, classes=["rules", "no-search"])
 
-    def _cells(self, rule: Rule, domain: RuleDomain) -> Iterator[nodes.Element]:
-        translate = words(self.env)
-        home = domain.rules[rule.rule_id]
-        rule_id = nodes.literal("", rule.rule_id)
-        yield nodes.paragraph("", "", self._link(RuleDomain.name, "rule", rule.rule_id, rule_id))
-        yield nodes.paragraph("", translate(rule.role))
-        lines = [level_line(rule, translate), *source_lines(rule, translate)]
-        yield nodes.line_block("", *(nodes.line("", line) for line in lines))
-        title = nodes.inline("", self.env.titles[home].astext())
-        yield nodes.paragraph("", "", self._link("std", "doc", f"/{home}", title))
+    def _duty(self, rule: Rule) -> list[nodes.Element]:
+        """Return the link to the rule, its role, and its level in each specification."""
+        shown = nodes.literal("", rule.rule_id)
+        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule.rule_id}
+        link = pending_xref("", shown, refdoc=self.env.docname, refwarn=True, **place)
+        lines = [self.translate(rule.role), *level_lines(rule, self.translate)]
+        return [
+            nodes.paragraph("", "", link),
+            nodes.line_block("", *(nodes.line("", line) for line in lines)),
+        ]
 
-    def _link(self, domain: str, kind: str, target: str, text: nodes.Element) -> pending_xref:
-        place = {"refdomain": domain, "reftype": kind, "reftarget": target, "refexplicit": True}
-        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+    def _reported(self, rule: Rule) -> Iterator[nodes.Element]:
+        """Yield the message of the validator, and the commands whose cases expect the rule."""
+        message, commands = message_of(rule.rule_id), commands_of(rule.rule_id)
+        if message:
+            yield nodes.paragraph("", "", nodes.literal("", message))
+        for command in commands:
+            yield nodes.paragraph("", "", nodes.literal("", command))
+        if not message and not commands:
+            yield nodes.paragraph("", self.translate("cannot be observed"))
 
 
-def _row(cells: Iterator[nodes.Element]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", cell) for cell in cells))
+@cache
+def commands_of(rule_id: str) -> tuple[str, ...]:
+    """Return the commands that play a case in which a rule is expected."""
+    roles = {case.role for case in cases.load() for each in case.expect if each.rule == rule_id}
+    return tuple(command for role, command in COMMANDS.items() if role in roles)
+
+
+def _row(cells: Iterable[Iterable[nodes.Element]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -16,9 +16,23 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-__all__ = ["LEVELS", "MAIN", "Rule", "RulebookError", "Source", "read"]
+__all__ = ["LEVELS", "MAIN", "STAGES", "Rule", "RulebookError", "Source", "read"]
 
 LEVELS = "must", "must not", "should", "should not", "may"  # the strongest first
+# The stages of a lifespan in working order, as the file names them, and their titles.
+STAGES = {
+    "": "",
+    "loop": "Process and event loop",
+    "scope": "The call and its scope",
+    "startup": "Startup",
+    "failed": "Startup failed",
+    "unsupported": "Lifespan is not supported",
+    "state": "Requests and state",
+    "ended": "The application ends early",
+    "shutdown": "Shutdown",
+    "events": "Events in general",
+    "middleware": "Middleware",
+}
 MAIN = "asgi 2.0"  # the text in whose words the rules stand on the pages
 
 
@@ -44,6 +58,7 @@ class Source:
 class Rule:
     """One row of the file, and the line where it begins.
 
+    `stage` is the part of a lifespan that it is about, "" for none.
     `silent` are the specifications that do not say it: there, what lifespec does has a box of its
     own. `wordings` are the groups of those that word it in another way; `says` has the sentences
     of the file, by group: () is that of the main box, `silent` that of lifespec's behaviour.
@@ -54,6 +69,7 @@ class Rule:
     sources: tuple[Source, ...]
     line: int
     silent: tuple[str, ...] = ()
+    stage: str = ""
     says: Mapping[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
@@ -114,6 +130,12 @@ def _rule(path: Path, rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
         own = [*row.get("wording", ()), *([row["ours"]] if "ours" in row else ())]
         says |= {tuple(each["specs"]): each["says"] for each in own}
         silent = tuple(row["ours"]["specs"]) if "ours" in row else ()
-        return Rule(rule_id, row["role"], sources, line, silent, says)
+        stage = row.get("stage", "")
+        if stage not in STAGES:
+            there = ", ".join(filter(None, STAGES))
+            raise RulebookError(
+                f"{path.resolve()}:{line}: {rule_id} has a stage other than {there}."
+            )
+        return Rule(rule_id, row["role"], sources, line, silent, stage, says)
     except (AttributeError, KeyError, TypeError) as error:
         raise RulebookError(f"{path.resolve()}:{line}: {rule_id} lacks {error}.") from error

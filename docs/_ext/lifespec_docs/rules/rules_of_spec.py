@@ -1,6 +1,6 @@
 """The rules that hold in a specification, each at its level there, in the words of its own box.
 
-    {holds} pagi 0.3        the rules for one role: that of its option `role`
+    {holds} pagi 0.3        the rules for the role of its option `role`, in working order
     {levels}                the rules whose level is not the same in all specifications
 
 The text of a rule is copied from the page that has it, when all have been read: so it is neither
@@ -23,26 +23,21 @@ from lifespec.validate import SPECS
 from lifespec_docs.i18n import lint_rules
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules import rulebook
-from lifespec_docs.rules.citations import OURS, names
+from lifespec_docs.rules.citations import OURS, address, names
 from lifespec_docs.rules.domain import RuleDomain, rule_node
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from lifespec_docs.rules.rulebook import Rule, Source
+    from lifespec_docs.rules.rulebook import Rule
 
-__all__ = ["READ", "Drawn", "drawn_node", "held_node", "setup"]
-
-READ = (
-    "Each rule names its section. lifespec's behaviour has no level: no specification asks for it.",
-    "A rule's name leads to its page, and “Example” to a program that obeys it.",
-)
+__all__ = ["Drawn", "drawn_node", "held_node", "setup"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +47,7 @@ class drawn_node(nodes.General, nodes.Element):
 
 
 class held_node(nodes.General, nodes.Element):
-    """One rule as it holds in a specification: a line, and the text."""
+    """One rule as it holds in a specification: the text, and a line."""
 
 
 def role(argument: str) -> str:
@@ -102,14 +97,19 @@ class Drawn(SphinxPostTransform):
         if not place["specs"]:
             yield self._levels()
             return
-        if place["role"] == "server":
-            for sentence in READ:
-                yield nodes.paragraph("", self.translate(sentence), classes=["no-search"])
-        yield from self._held(place)
+        spec = place["specs"][0]
+        rules = [rule for rule in self.known if rule.role == place["role"]]
+        for stage, title in rulebook.STAGES.items():
+            here = [rule for rule in rules if rule.stage == stage]
+            if title and any(spec in rule.specs for rule in here):
+                head = nodes.rubric("", self.translate(title), classes=["stage"])
+                head["heading-level"] = 3
+                yield head
+            yield from self._held(place, here)
 
-    def _held(self, place: drawn_node) -> Iterator[held_node]:
+    def _held(self, place: drawn_node, rules: Iterable[Rule]) -> Iterator[held_node]:
         spec, *others = place["specs"]
-        for rule in (rule for rule in self.known if rule.role == place["role"]):
+        for rule in rules:
             for other in others:
                 if (rule.level(other), rule.box(other)) != (rule.level(spec), rule.box(spec)):
                     sentence = "%s and %s differ in the rule %r: they cannot be drawn as one."
@@ -118,18 +118,17 @@ class Drawn(SphinxPostTransform):
                 text = self._text(rule, spec)
                 classes = ["held", rule.level(spec).replace(" ", "-") or "ours"]
                 line = self._line(rule, spec)
-                yield held_node("", line, *text, classes=[*classes, "no-search"])
+                yield held_node("", *text, line, classes=[*classes, "no-search"])
 
     def _line(self, rule: Rule, spec: str) -> nodes.paragraph:
-        """Say level and section, with links to the rule's box and to its example."""
+        """Name the rule and its sections, with links to the box, the sections and the example."""
         parts = {
-            "held-level": nodes.Text(self.translate(rule.level(spec) or OURS)),
-            "held-source": nodes.Text(self._source(rule, spec)),
-            "held-example": self._link(rule, "example", nodes.Text(self.translate("Example"))),
+            "held-source": self._sources(rule, spec),
+            "held-example": [self._link(rule, "example", nodes.Text(self.translate("Example")))],
         }
-        inlines = (nodes.inline("", "", part, classes=[name]) for name, part in parts.items())
+        inlines = (nodes.inline("", "", *part, classes=[name]) for name, part in parts.items())
         spaced = (node for inline in inlines for node in (nodes.Text(" "), inline))
-        return nodes.paragraph("", "", *self._rule_id(rule), *spaced, classes=["held-head"])
+        return nodes.paragraph("", "", *self._rule_id(rule), *spaced, classes=["held-foot"])
 
     def _rule_id(self, rule: Rule) -> list[nodes.Node]:
         return [self._link(rule, "rule", nodes.literal("", rule.rule_id))]
@@ -138,19 +137,27 @@ class Drawn(SphinxPostTransform):
         place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": rule.rule_id}
         return pending_xref("", shown, refdoc=self.env.docname, refexplicit=True, **place)
 
-    def _source(self, rule: Rule, spec: str) -> str:
+    def _sources(self, rule: Rule, spec: str) -> list[nodes.Node]:
+        """Return the sections that say it; one of another specification with its name."""
         found = [each for each in rule.sources if spec in each.specs]
-        sections = dict.fromkeys(self._section(source, spec) for source in found)
-        return self.translate("; ").join(sections) or self.translate("not specified")
+        sections = dict.fromkeys((each.text, each.section) for each in found)
+        if not sections:
+            return [nodes.Text(self.translate(OURS))]
+        parts = (self._section(spec, *each) for each in sections)
+        return [node for part in parts for node in (nodes.Text(self.translate("; ")), *part)][1:]
 
-    def _section(self, source: Source, spec: str) -> str:
-        section = f"“{source.section}”"
-        if not source.text:
-            return section
-        text = names([rulebook.MAIN], self.translate)
-        if source.text == "core":
-            text = self.translate("the core text of %s") % spec.partition(" ")[0].upper()
-        return self.translate("%s, %s") % (text, section)
+    def _section(self, spec: str, text: str, section: str) -> list[nodes.Node]:
+        url = address(spec, text, section)
+        shown = nodes.Text(f"“{section}”")
+        node = nodes.reference("", "", shown, refuri=url) if url else shown
+        if not text:
+            return [node]
+        whose = names([rulebook.MAIN], self.translate)
+        if text == "core":
+            family = spec.partition(" ")[0].upper()
+            whose = self.translate("the main specification of %s") % family
+        before, _, after = (self.translate("%s, %s") % (whose, "\0")).partition("\0")
+        return [nodes.Text(before), node, *([nodes.Text(after)] if after else [])]
 
     def _text(self, rule: Rule, spec: str) -> list[nodes.Node]:
         """Return a copy of what the box of a specification says, at the level that it has there."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("navigation", "search_zh")
+EXTENSIONS = ("folded", "navigation", "search_zh")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -26,10 +26,10 @@ __all__ = [
 
 
 class Verdict(StrEnum):
-    """What became of a rule in a case: this is the only place that lists the verdicts.
+    """The verdict on a rule in a case, a string: `fail`, `warn`, `pass`, `info` or `skip`.
 
-    The members stand in the order in which they count where a rule has several cases: what was not
-    specified, and what was not seen, never hides a pass.
+    If a rule has several cases, the first of these in this order counts: `info` and `skip` never
+    hide a `pass`.
     """
 
     sign: str

@@ -1,0 +1,88 @@
+"""The blocks of a Markdown page with their lines: text, examples, tables and rules."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["RULES", "Block", "blocks", "sentences", "shows"]
+
+RULES = {"{rule}", "{behaviour}"}
+EXAMPLES = {"python", "pycon", "perl"}
+OUTPUT = "{output}"
+# A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
+END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[。！？])")
+
+
+class Block(NamedTuple):
+    """A block: `kind` is "text", "title", "table", "example", "output", "rule" or "drawn".
+
+    `line` is its first line, `about` the rule or the directive, `section` the titles above it.
+    """
+
+    kind: str
+    line: int
+    text: str
+    about: str = ""
+    section: str = ""
+
+
+def blocks(page: str) -> list[Block]:
+    """Return the blocks of a page, in order."""
+    found: list[Block] = []
+    section, titled, table = "", False, 0
+    for token in MarkdownIt("commonmark").enable("table").parse(page):
+        first, last = token.map or (0, 0)
+        if token.type == "heading_open":
+            titled = True
+        elif token.type == "table_open":
+            table = last
+            text = "\n".join(page.splitlines()[first:last])
+            found.append(Block("table", first + 1, text, section=section))
+        elif token.type == "fence":
+            found.append(_fence(token.info.strip(), token.content, first + 1, section))
+        elif token.type == "inline":
+            if titled:
+                section = token.content
+            kind = "title" if titled else "text"
+            titled = False
+            if first >= table and not re.fullmatch(r"\{[^`]*\}|\([\w-]+\)=", token.content):
+                found.append(Block(kind, first + 1, token.content, section=section))
+    return found
+
+
+def _fence(info: str, text: str, line: int, section: str) -> Block:
+    language, _, about = info.partition(" ")
+    if language in RULES:
+        kind = "rule"
+    elif language in EXAMPLES:
+        kind = "example"
+    else:
+        kind = "output" if language == OUTPUT else "drawn" if language[:1] == "{" else "code"
+    return Block(kind, line, text, about or language, section)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text, each in one line."""
+    for sentence in END.split(" ".join(text.split())):
+        yield from filter(None, [sentence.strip()])
+
+
+def shows(found: list[Block], place: int) -> Block | None:
+    """Return the example, table or rule that a text belongs to: the next one of its section.
+
+    Where none follows, the last before it.
+    """
+    here = found[place]
+    shown = [
+        block
+        for block in found
+        if block.section == here.section and block.kind not in {"text", "title", "output", "code"}
+    ]
+    after = [block for block in shown if block.line > here.line]
+    return next(iter(after), shown[-1] if shown else None)

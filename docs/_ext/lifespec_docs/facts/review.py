@@ -1,0 +1,165 @@
+"""Shows a change to those who read it: each sentence with what it belongs to.
+
+    python docs/review.py [REVISION]                what has changed since a revision of git
+    python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
+    python docs/review.py --approve RULE [RULE ...] the same, and approve them as they are
+
+With --texts FOLDER, which has the specifications, the sentences that became a rule are shown too.
+Where no revision is given it is `main`, or HEAD if that is the same.
+
+A sentence is marked with `!` if it changed while the example, table or rule beside it did not.
+Exit status: 0 it was shown; 1 a rule waits for approval; 2 there is no such revision or rule.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polib
+
+from lifespec_docs.facts import approval
+from lifespec_docs.facts.blocks import blocks, sentences, shows
+from lifespec_docs.facts.known import ROOT, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lifespec_docs.facts.blocks import Block
+
+__all__ = ["changed", "main"]
+
+WIDTH = 80
+PAGES = "docs/*.md", "README.md"
+CHINESE = "locales/zh_CN/LC_MESSAGES/*.po"
+LINES = 6  # of what a sentence belongs to
+
+
+class NoRevisionError(LookupError):
+    """Git does not know a revision; the text is a sentence."""
+
+
+def _git(root: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(root), *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.returncode:
+        raise NoRevisionError(f"git {' '.join(arguments)}: {found.stderr.strip()}")
+    return found.stdout
+
+
+def _revision(root: Path, given: str) -> str:
+    if given:
+        return _git(root, "rev-parse", "--verify", f"{given}^{{commit}}").strip()
+    head = _git(root, "rev-parse", "HEAD").strip()
+    try:
+        return _git(root, "merge-base", "main", "HEAD").strip() or head
+    except NoRevisionError:
+        return head
+
+
+def changed(root: Path, revision: str) -> Iterator[str]:
+    """Yield the lines that show what has changed since a revision."""
+    rows = _git(root, "diff", "--name-status", "-M", revision, "--", *PAGES, CHINESE)
+    for kind, *names in (row.split("\t") for row in rows.splitlines()):
+        name = names[-1]
+        new = "" if kind == "D" else (root / name).read_text(encoding="utf-8")
+        old = "" if kind == "A" else _git(root, "show", f"{revision}:{names[0]}")
+        told = list(_page(old, new, name) if name.endswith(".md") else _catalog(old, new))
+        if told:
+            yield f"=== {name} ".ljust(WIDTH, "=")
+            yield from told
+
+
+def _page(old: str, new: str, name: str) -> Iterator[str]:
+    before, after = blocks(old), blocks(new)
+    said = {sentence for block in before for sentence in _prose(block)}
+    kept = {(block.kind, block.text) for block in before}
+    now = {sentence for block in after for sentence in _prose(block)}
+    for place, block in enumerate(after):
+        fresh = [sentence for sentence in _prose(block) if sentence not in said]
+        if fresh:
+            beside = shows(after, place)
+            same = beside is not None and (beside.kind, beside.text) in kept
+            yield from _shown(fresh, beside, f"{name}:{block.line}", "!" if same else " ")
+    gone = [each for block in before for each in _prose(block) if each not in now]
+    for sentence in dict.fromkeys(gone):
+        yield from _wrapped(sentence, "  - ")
+
+
+def _prose(block: Block) -> list[str]:
+    """Return the sentences of a block; a table and a rule are read whole, by their lines."""
+    if block.kind in {"text", "title"}:
+        return list(sentences(block.text))
+    return block.text.splitlines() if block.kind in {"rule", "table"} else []
+
+
+def _shown(fresh: list[str], beside: Block | None, place: str, mark: str) -> Iterator[str]:
+    yield f"{mark} {place}"
+    for sentence in fresh:
+        yield from _wrapped(sentence, "  + ")
+    if beside is None:
+        yield "      (no example, table or rule in this section)"
+        return
+    state = "unchanged" if mark == "!" else "changed"
+    yield f"      {state} {beside.kind} {beside.about}, line {beside.line}:".replace(" ,", ",")
+    lines = [line for line in beside.text.splitlines() if line.strip()]
+    yield from (f"      | {line}"[:WIDTH] for line in lines[:LINES])
+    if len(lines) > LINES:
+        yield f"      | … {len(lines) - LINES} lines more"
+
+
+def _wrapped(sentence: str, sign: str) -> Iterator[str]:
+    rest = " " * len(sign)
+    yield from textwrap.wrap(
+        sentence, WIDTH, initial_indent=sign, subsequent_indent=rest, break_on_hyphens=False
+    )
+
+
+def _catalog(old: str, new: str) -> Iterator[str]:
+    """Yield the entries whose Chinese has changed, where the English has not."""
+    before = {entry.msgid: entry.msgstr for entry in polib.pofile(old)} if old else {}
+    for entry in polib.pofile(new) if new else ():
+        if before.get(entry.msgid, entry.msgstr) != entry.msgstr:
+            yield f"  line {entry.linenum}"
+            for sign, text in (("  = ", entry.msgid), ("  - ", before[entry.msgid])):
+                yield from approval.indented(text, sign)
+            yield from approval.indented(entry.msgstr, "  + ")
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Show a change, or rules; return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("revision", nargs="?", default="", help="of git")
+    parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
+    parser.add_argument("--approve", nargs="+", default=[], help="show these rules, approve them")
+    parser.add_argument("--texts", type=Path, help="a folder with the specifications")
+    given = parser.parse_args(arguments)
+    rules = given.rule + given.approve
+    known = approval.rules(root)
+    for rule in (rule for rule in rules if rule not in known):
+        like = " or ".join(nearest(rule, known))
+        sys.stderr.write(f"There is no rule {rule!r}{like and f': did you mean {like}?'}\n")
+        return 2
+    try:
+        shown = [] if rules else changed(root, _revision(root, given.revision))
+        for rule in rules:
+            _say(*approval.told(root, rule, given.texts))
+        _say(*shown)
+    except NoRevisionError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    if given.approve:
+        approval.approve(root, given.approve)
+    if given.rule:
+        return 0
+    waiting = list(approval.faults(root))
+    _say(*waiting)
+    return int(bool(waiting))
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)

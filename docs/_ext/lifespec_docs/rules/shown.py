@@ -1,0 +1,36 @@
+"""Which example shows which rule: the one below the paragraphs that link to the rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+from lifespec_docs.examples.directive import is_example
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["examples"]
+
+
+def examples(doctree: nodes.document) -> dict[str, nodes.Element]:
+    """Return the examples of a page by the IDs of the rules that they show."""
+    found: dict[str, nodes.Element] = {}
+    for node in doctree.findall(nodes.literal_block):
+        if is_example(node):
+            for rule_id in _linked_above(node):
+                found.setdefault(rule_id, node)
+    return found
+
+
+def _linked_above(example: nodes.Element) -> Iterator[str]:
+    """Yield the rules to which the paragraphs directly above an example link."""
+    before = example.parent.children[: example.parent.index(example)]
+    for paragraph in reversed(before):
+        if not isinstance(paragraph, nodes.paragraph):
+            break
+        for link in paragraph.findall(pending_xref):
+            if link["reftype"] == "rule":
+                yield link["reftarget"]

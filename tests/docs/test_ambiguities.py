@@ -1,0 +1,46 @@
+"""The page of ambiguities: no rule is missing there, and each entry is whole."""
+
+import re
+import tomllib
+
+import pytest
+from published import ROOT
+
+__all__: list[str] = []
+
+PAGE = (ROOT / "docs" / "ambiguities.md").read_text(encoding="utf-8")
+RULES = tomllib.loads(
+    (ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml").read_text()
+)
+ENTRIES = re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]
+TERMS = ["Specification", "Servers", "lifespec"]
+CITED = re.compile(r"(\[?)\b[a-z][\w-]*#(\d+)(\]\(https://github\.com/[\w-]+/[\w-]+/issues/\2\))?")
+
+
+@pytest.mark.parametrize("rule_id", [key for key, rule in RULES.items() if "ours" in rule])
+def test_a_rule_that_a_specification_lacks_has_an_entry(rule_id: str) -> None:
+    """The entry links the rule."""
+    assert f"{{rule}}`{rule_id}`" in PAGE
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
+def test_an_entry_is_whole(entry: str) -> None:
+    """It has its three parts, each once and in this order."""
+    lines = entry.split("\n")
+    assert lines[2] == "{.ambiguity}"
+    assert [line for line in lines if line in TERMS] == TERMS
+    assert [lines[at + 1][:2] for at, line in enumerate(lines) if line in TERMS] == [": "] * 3
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
+def test_a_specification_is_quoted_in_a_few_words(entry: str) -> None:
+    """The rest is in words of ours."""
+    assert [each for each in re.findall("“([^”]*)”", entry) if len(each.split()) > 4] == []
+
+
+@pytest.mark.parametrize("page", ["ambiguities", "specifications"])
+def test_every_issue_is_a_link(page: str) -> None:
+    """A reader can follow the dispute."""
+    cited = list(CITED.finditer((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")))
+    assert cited
+    assert [each[0] for each in cited if not (each[1] and each[3])] == []

@@ -1,0 +1,36 @@
+"""The messages of the validator, as the rule index shows them."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lifespec.validate
+from lifespec.conformance import cases
+from lifespec_docs.rules.validator_messages import SEQUENCES, message_of
+
+__all__: list[str] = []
+
+
+def named_by_the_validator() -> set[str]:
+    """Return the rules that the validator names in its source."""
+    tree = ast.parse(Path(lifespec.validate.__file__).read_text(encoding="utf-8"))
+    found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return {value for value in found if isinstance(value, str) and value in cases.rules()}
+
+
+def test_each_rule_that_the_validator_reports_has_a_sequence() -> None:
+    assert set(SEQUENCES) == named_by_the_validator()
+
+
+@pytest.mark.parametrize("rule_id", SEQUENCES)
+def test_a_sequence_breaks_its_rule(rule_id: str) -> None:
+    assert message_of(rule_id)
+
+
+def test_a_message_says_what_was_given() -> None:
+    assert message_of("state-starts-empty") == "scope[\"state\"] must be empty, got {'pool': 1}"
+
+
+def test_a_rule_that_the_validator_cannot_observe_has_no_message() -> None:
+    assert message_of("startup-failed-shown") == ""
