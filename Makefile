@@ -82,7 +82,7 @@ approve: .venv/complete  ## show a rule with its source and both languages, and 
 	@$(RUN) docs/review.py --approve $(RULE) $(if $(TEXTS),--texts $(TEXTS))
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
-	@for record in servers drivers amgi pagi; do \
+	@for record in servers adapted drivers amgi pagi; do \
 		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)

@@ -28,6 +28,7 @@ RULE = Explanation(
     TEXTS,
     "Startup",
     "en/startup.html#some-rule",
+    hints=(("", "Usual cause", "Haste."), ("middleware", "In middleware", "Sloth.")),
 )
 
 
@@ -92,6 +93,31 @@ def test_what_is_said_for_a_specification() -> None:
     assert rule.said("amgi 2.0").endswith("terminate the application.")
 
 
+def test_a_hint_for_each_role() -> None:
+    """That for the role if there is one, else that of the rule; some rules have none."""
+    assert (RULE.hint("server"), RULE.hint("middleware")) == ("Haste.", "Sloth.")
+    assert RULE._replace(hints=()).hint("server") == ""
+
+
+def test_hints_are_those_of_the_rules() -> None:
+    """English as rules.toml has them; Chinese ones have the same literals."""
+    english, chinese = (explain.read(language) for language in ("en", "zh"))
+    for rule_id, rule in rules().items():
+        assert english[rule_id].hint("") == rule.hint
+        assert english[rule_id].hint("middleware") == rule.hint_middleware or rule.hint
+        for (_, _, ours), (_, _, theirs) in zip(
+            english[rule_id].hints, chinese[rule_id].hints, strict=True
+        ):
+            assert sorted(ours.split("`")[1::2]) == sorted(theirs.split("`")[1::2])
+            assert ours != theirs
+
+
+def test_rules_that_a_case_can_show_have_a_hint() -> None:
+    """Each but those that only allow something."""
+    without = {rule_id for rule_id, rule in rules().items() if not rule.hint}
+    assert {r for r in without if rules()[r].observable != "no"} == {"crash-may-continue"}
+
+
 def test_an_installation_that_lacks_them() -> None:
     """An OSError names the file."""
     with pytest.raises(OSError, match=r"explain\.tlh\.json"):
@@ -118,6 +144,12 @@ def test_what_is_shown() -> None:
         "lifespan 2.0 (ASGI)  must not  “Startup”",
         "PAGI 0.3             should    “Execution Model”, “Startup”;",
         "                               core text, “Error Handling”",
+        "",
+        "Usual cause",
+        "Haste.",
+        "",
+        "In middleware",
+        "Sloth.",
         "",
         "Startup · en/startup.html#some-rule",
     ]

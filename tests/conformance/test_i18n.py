@@ -27,6 +27,23 @@ def test_english_is_what_was_found() -> None:
     assert ENGLISH.expected("it answers") == "it answers"
 
 
+@pytest.mark.parametrize(
+    ("rule_id", "role", "english", "chinese"),
+    [
+        ("startup-sent", "server", "Queue `lifespan.startup` once", "放入队列一次"),
+        ("startup-sent", "middleware", "The middleware handles", "中间件只处理"),
+        ("middleware-passes-on", "middleware", "Await the application", "等待应用程序结束"),
+    ],
+)
+def test_a_hint_in_both_languages(rule_id: str, role: str, english: str, chinese: str) -> None:
+    """That for the author of the role."""
+    assert english in ENGLISH.hint(rule_id, role)
+    assert chinese in CHINESE.hint(rule_id, role)
+    assert (
+        ENGLISH.hint("crash-may-continue", role) == CHINESE.hint("crash-may-continue", role) == ""
+    )
+
+
 def test_each_word_has_its_chinese() -> None:
     """The file of the package has all of them, and no other."""
     words = json.loads(FILE.read_text(encoding="utf-8"))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import i18n
+from lifespec.conformance.i18n import Wording
 from lifespec.conformance.report import terminal
 from lifespec.conformance.report.model import Finding, Report, Verdict
 
@@ -39,10 +40,25 @@ def finding(
     return Finding(case, rule_id, Verdict.named(verdict), **text)
 
 
-def shown(found: Report, stream: io.StringIO | None = None, *, every: bool = False) -> str:
+class Hinted(Wording):
+    """English, with a short hint for every rule."""
+
+    def hint(self, rule_id: str, role: str) -> str:
+        """Return it."""
+        del rule_id, role
+        return "Send it."
+
+
+def shown(
+    found: Report,
+    stream: io.StringIO | None = None,
+    *,
+    every: bool = False,
+    wording: Wording | None = None,
+) -> str:
     """Return what is written of a report."""
     stream = stream or io.StringIO()
-    terminal.show(found, stream, every=every)
+    terminal.show(found, stream, every=every, wording=wording or Hinted())
     return stream.getvalue()
 
 
@@ -74,14 +90,15 @@ def test_what_is_shown() -> None:
     assert lines[1] == "Rules that lifespan 2.0 (ASGI) requires and that were not kept: 1."
     assert lines[2] == "FAIL 1, PASS 1"
     assert lines[4].startswith("FAIL: startup-answered ")
-    assert [line.split(maxsplit=1) for line in lines[5:10]] == [
+    assert [line.split(maxsplit=1) for line in lines[5:11]] == [
         ["case", "two, three"],
         ["requirement", "It answers."],
         ["expected", "it answers"],
         ["actual", "It left."],
+        ["hint", "Send it."],
         ["more", "lifespec explain startup-answered"],
     ]
-    assert lines[10:14] == ["", "a", "b", ""]
+    assert lines[11:15] == ["", "a", "b", ""]
     assert lines[-4].split() == ["verdict", "rule", "cases"]
     assert lines[-3].split(maxsplit=2) == ["FAIL", "startup-answered", "two and 2 more"]
     assert lines[-2].split() == ["PASS", "events-known", "one"]
@@ -120,9 +137,29 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_whose_doing_it_is() -> None:
-    """Where that is known."""
+    """Where that is known; then the author is told of no fix."""
     text = shown(Report("it", "asgi 2.0", (finding("warn", whose="From Starlette."),)))
     assert "\norigin       From Starlette." in text
+    assert "\nhint" not in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rule_id", "role", "words"),
+    [
+        ("fail", "startup-answered", "application", "Set a timeout on every wait"),
+        ("warn", "startup-answered", "middleware", "The middleware replaces `send`"),
+        ("fail", "startup-failed-never-serves", "server", "Record the failure"),
+        ("fail", "middleware-passes-on", "middleware", "The middleware catches"),
+        ("info", "startup-answered", "application", ""),
+        ("warn", "state-keys-named-well", "application", ""),
+    ],
+)
+def test_what_to_do(verdict: str, rule_id: str, role: Any, words: str) -> None:
+    """The hint of a rule that was broken, for the author of what was checked."""
+    found = Report("it", "asgi 2.0", (finding(verdict, rule_id),), role=role)
+    text = shown(found, wording=i18n.ENGLISH)
+    assert ("\nhint  " in text) == bool(words)
+    assert words in text
 
 
 def test_why_something_was_skipped() -> None:

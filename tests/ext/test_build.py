@@ -28,6 +28,7 @@ INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 ONE_RULE = """\
 [quiet]
 role = "server"
+observable = "no"
 says = "It must rest."
 source = [{ specs = ["asgi 2.0"], level = "must", section = "Scope" }]
 """

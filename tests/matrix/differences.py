@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 __all__ = ["Change", "changes", "table"]
 
-RECORDS = ("servers", "drivers", "amgi", "pagi")
+RECORDS = ("servers", "adapted", "drivers", "amgi", "pagi")
 NOT_MEASURED = "not measured"
 HEAD = "| who | rule | case | before | after | observed |\n|---|---|---|---|---|---|\n"
 

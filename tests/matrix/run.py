@@ -52,6 +52,7 @@ AMGI = {  # name: the broker, and the module of the server
     "amgi-redis": ("redis", "amgi_redis"),
 }
 CONSUME = str(Path(__file__).with_name("consume.py"))
+ADAPTED = str(Path(__file__).with_name("adapted.py"))
 PAGI = os.environ.get("PAGI_SERVER", "")  # the program, where there is one: its perl finds the rest
 
 
@@ -67,6 +68,14 @@ def server(packages: Sequence[str], command: str) -> Subject:
     """Return a server, with the command that its users type."""
     program, *words = command.split()
     return Subject(lambda folder: Job((str(folder / program), *words), TEXT), command, packages)
+
+
+def adapted(name: str) -> Subject:
+    """Return a server with lifespec's server.py in place of its own lifespan."""
+    packages, command = SERVERS[name]
+    words = [ADAPTED, *command.split()]
+    shown = f"python tests/matrix/adapted.py {command}"
+    return Subject(lambda folder: Job((f"{folder / 'python'}", *words), TEXT), shown, packages)
 
 
 def driver(name: str, *others: str) -> Subject:
@@ -98,6 +107,9 @@ def pagi() -> Subject:
 
 RECORDS: dict[str, dict[str, Subject]] = {
     "servers": {name: server(*row) for name, row in SERVERS.items()},
+    "adapted": {
+        name: adapted(name) for name in ("uvicorn", "hypercorn, asyncio", "hypercorn, trio")
+    },
     "drivers": {name: driver(name) for name in DRIVERS},
     "amgi": {
         **{name: consumer(name) for name in AMGI},

@@ -64,6 +64,7 @@ AMGI = [
 ]
 TRIED = [
     ("servers", "uvicorn", UVICORN),
+    ("adapted", "uvicorn", [*UVICORN, "hangs-at-startup"]),
     ("drivers", "starlette", STARLETTE),
     ("amgi", "amgi-common", AMGI),
     pytest.param("amgi", "amgi-redis", AMGI, marks=pytest.mark.needs("redis-server")),

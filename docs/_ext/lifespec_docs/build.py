@@ -45,7 +45,7 @@ from lifespec_docs.facts import approval
 from lifespec_docs.facts.checks import TYPED
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
-from lifespec_docs.i18n.messages import of_reports
+from lifespec_docs.i18n.messages import hints, of_reports
 from lifespec_docs.inputs import Inputs
 from lifespec_docs.rules.export import as_json, explained
 
@@ -438,7 +438,8 @@ def _explain(builds: Sequence[Build]) -> None:
     order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
     for build in builds:
         path = RULES.with_name(EXPLAINED[build.language])
-        _keep(path, as_json(explained(build.doctrees, order)))
+        translated = None if build.language == "en" else CATALOGS
+        _keep(path, as_json(explained(build.doctrees, order, hints(translated))))
     _keep(RULES.with_name(WORDS), as_json(of_reports(CATALOGS)))
 
 

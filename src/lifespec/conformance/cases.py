@@ -118,7 +118,8 @@ class Rule(NamedTuple):
 
     `levels` has the strongest level of each specification: "" if it does not say this, and no
     entry if it lacks what the rule is about.  `says` has a sentence for each of them; if the
-    level is "", what lifespec does there.
+    level is "", what lifespec does there.  `hint` says what the usual cause is if the rule is
+    broken, and what to do; `hint_middleware` says it of middleware that breaks a rule of others.
     """
 
     rule_id: str
@@ -127,6 +128,8 @@ class Rule(NamedTuple):
     levels: Mapping[str, str]
     says: Mapping[str, str]
     implies: tuple[str, ...] = ()
+    hint: str = ""
+    hint_middleware: str = ""
 
 
 _STRENGTH = ("must", "must not", "should", "should not", "may")
@@ -160,7 +163,8 @@ def _rule(rule_id: str, row: Mapping[str, Any]) -> Rule:
         says |= dict.fromkeys(own["specs"], own["says"])
     levels |= {spec: "" for own in ours for spec in own["specs"]}
     implies = tuple(row.get("implies", ()))
-    return Rule(rule_id, row["role"], row["observable"], levels, says, implies)
+    hints = row.get("hint", ""), row.get("hint-middleware", "")
+    return Rule(rule_id, row["role"], row["observable"], levels, says, implies, *hints)
 
 
 def _levelled(sentence: str, level: str) -> str:

@@ -23,7 +23,8 @@ class Explanation(NamedTuple):
     """A rule in one language: `texts` are name, level and source in each of the five.
 
     Level and source are "" where a text has no such rule; `address` is that of the rule's box.
-    `more` are its further boxes: a heading, the specifications, and the text for them.
+    `more` are its further boxes: a heading, the specifications, and the text for them.  `hints`
+    say what to do if it is broken: a role or "", a heading, and the text for that role.
     """
 
     rule_id: str
@@ -34,10 +35,16 @@ class Explanation(NamedTuple):
     page: str
     address: str
     more: tuple[tuple[str, tuple[str, ...], str], ...] = ()
+    hints: tuple[tuple[str, str, str], ...] = ()
 
     def said(self, spec: str) -> str:
         """Return what is said for a specification."""
         return next((text for _, specs, text in self.more if spec in specs), self.text)
+
+    def hint(self, role: str) -> str:
+        """Return what the author of that role can do if the rule is broken, or ""."""
+        found = {to: text for to, _, text in self.hints}
+        return found.get(role, found.get("", ""))
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -63,6 +70,7 @@ def read(language: str) -> dict[str, Explanation]:
             row["page"],
             f"{FOLDERS[language]}/{row['address']}",
             tuple((head, tuple(specs), text) for head, specs, text in row["more"]),
+            tuple((to, head, text) for to, head, text in row["hints"]),
         )
         for rule_id, row in found.items()
     }
@@ -80,6 +88,10 @@ def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
         yield ""
     yield from _table(rule.texts, width)
     yield ""
+    for _, head, text in rule.hints:
+        yield from wrapped(head, width)
+        yield from wrapped(text, width)
+        yield ""
     yield from wrapped(f"{rule.page} · {rule.address}", width)
 
 

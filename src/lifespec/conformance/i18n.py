@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from lifespec.conformance import explain
-from lifespec.conformance.cases import Unchecked, load
+from lifespec.conformance.cases import Unchecked, load, rules
 from lifespec.conformance.language import PHRASES
 from lifespec.validate import SPECS
 
@@ -32,6 +32,7 @@ WORDS = (
     "expected",
     "actual",
     "origin",
+    "hint",
     "more",
     "%s: %s",
     "%s (%s, %s)",
@@ -65,6 +66,11 @@ class Wording:
     def expected(self, english: str) -> str:
         """Return what was to be seen."""
         return english
+
+    def hint(self, rule_id: str, role: str) -> str:
+        """Return what the author of that role can do if the rule is broken, or ""."""
+        rule = rules()[rule_id]
+        return (role == "middleware" and rule.hint_middleware) or rule.hint
 
 
 class _Translated(Wording):
@@ -100,6 +106,10 @@ class _Translated(Wording):
         if english in self.words or said not in self.words:
             return self.word(english)
         return self.word("%s: %s", self.word(said), argument)
+
+    def hint(self, rule_id: str, role: str) -> str:
+        """Return what the author of that role can do if the rule is broken, or ""."""
+        return self.rules[rule_id].hint(role)
 
 
 ENGLISH = Wording()

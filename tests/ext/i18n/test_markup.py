@@ -101,10 +101,10 @@ def test_a_comment_is_no_markdown(text: str, literals: list[str], prose: str) ->
     assert (parts.literals, parts.prose) == (Counter(literals), prose)
 
 
-def test_a_word_of_ours_has_placeholders() -> None:
+def test_a_word_of_ours_has_placeholders_and_code() -> None:
     """They are what must not be lost."""
     parts = parse("%s: {count} `messages`", "word", ".py")
     assert (parts.literals, parts.prose) == (
-        Counter(["%s", "{count}"]),
-        f"{CODE}: {CODE} `messages`",
+        Counter(["%s", "{count}", "`messages`"]),
+        f"{CODE}: {CODE} {CODE}",
     )

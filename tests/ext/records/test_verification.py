@@ -27,6 +27,17 @@ FOUND: dict[str, dict[str, Any]] = {
             "server tables": {"mutants": 2, "noticed": 1, "equivalent": 0, "survived": 1},
         },
     },
+    "peers": {
+        "python": "CPython 3.11.7",
+        "suites": [
+            {
+                "server": "uvicorn",
+                "version": "0.54.0",
+                "own": {"passed": 1316, "failed": 0, "skipped": 12},
+                "adapted": {"passed": 1315, "failed": 1, "skipped": 12},
+            }
+        ],
+    },
     "exhaustive": {
         "python": "3.11.2",
         "actions": {"drivers": 4, "server": 5},
@@ -63,6 +74,15 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
 @pytest.mark.parametrize(
     ("record", "part", "rows"),
     [
+        (
+            "peers",
+            "suites",
+            [
+                ["Test suite", "Passed", "Failed", "Skipped"],
+                ["uvicorn 0.54.0, its own code", "1,316", "0", "12"],
+                ["uvicorn 0.54.0 with server.py", "1,315", "1", "12"],
+            ],
+        ),
         (
             "mutation",
             "code",

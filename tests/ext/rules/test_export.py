@@ -30,6 +30,7 @@ Once.
 
 ## Another title
 """
+HINT = ("", "Fix", "Send it.")
 ORDER = ["answered-once", "no-page", "startup-sent"]
 
 
@@ -37,7 +38,7 @@ def test_a_rule_of_a_page(tmp_path: Path) -> None:
     """Role, level, text with its literals, the five texts, the page's title and the address."""
     pages = {"index": "# Home\n", "deep/start": PAGE}
     with SampleSite(tmp_path, pages, "examples.directive", "rules.domain") as built:
-        found = explained(Path(built.app.doctreedir), ORDER)
+        found = explained(Path(built.app.doctreedir), ORDER, {"startup-sent": [HINT]})
         assert list(found) == ["answered-once", "startup-sent"]
         assert found["startup-sent"] == {
             "role": "server",
@@ -53,7 +54,9 @@ def test_a_rule_of_a_page(tmp_path: Path) -> None:
             ],
             "page": "Start `startup-sent`",
             "address": "deep/start.html#startup-sent",
+            "hints": [["", "Fix", "Send it."]],
         }
+        assert found["answered-once"]["hints"] == []
         assert json.loads(as_json(found)) == found
 
 
@@ -65,7 +68,7 @@ def test_a_rule_in_chinese(tmp_path: Path) -> None:
     built.translate("index", {"Once.": "一次。"})
     built.translate("lifespec", {"lifespec's behaviour": "lifespec 的做法"})
     with built:
-        found = explained(Path(built.app.doctreedir), ["answered-once"])
+        found = explained(Path(built.app.doctreedir), ["answered-once"], {})
         rule = found["answered-once"]
         assert (rule["text"], rule["level"]) == ("一次。", "lifespec 的做法")
         assert "一次。" in as_json(found)
@@ -77,5 +80,5 @@ def test_a_page_without_a_title(tmp_path: Path) -> None:
     with SampleSite(
         tmp_path, {"index": page}, "examples.directive", "rules.domain", rules=RULES
     ) as built:
-        (rule,) = explained(Path(built.app.doctreedir), ORDER).values()
+        (rule,) = explained(Path(built.app.doctreedir), ORDER, {}).values()
         assert rule["page"] == ""

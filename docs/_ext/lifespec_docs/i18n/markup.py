@@ -34,14 +34,14 @@ UNKNOWN = "\ufffd"
 EXPLICIT = re.compile(r"(.*?)\s*<([^<>]+)>", re.DOTALL)
 TITLED = frozenset({"any", "doc", "numref", "ref", "std:doc", "std:ref"})
 WORDS = frozenset({"abbr", "std:term", "term"})
-# What is code in a comment; what is filled in in a word of ours, and the events that it names.
+# What is code in a comment; what is code or filled in in a word of ours, and the events it names.
 BARE_CODE = re.compile(
     r"""`[^`]*` | "[^"]*" | (?!e\.g|i\.e)\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+ (?:\(\))?
     | \[[a-z]+(?:-[a-z]+)+\] | \b\w*_\w* | \b[A-Za-z]\w*(?:\(\)|\[[^\]]*\])""",
     re.VERBOSE | re.ASCII,
 )
 EMPHASIS = {"em_open": "italic", "emphasis": "italic", "strong": "bold", "strong_open": "bold"}
-PLACEHOLDER = re.compile(r"%[sd]|\{\w*\}|\blifespan(?:\.[a-z]+)+", re.ASCII)
+PLACEHOLDER = re.compile(r"`[^`]*`|%[sd]|\{\w*\}|\blifespan(?:\.[a-z]+)+", re.ASCII)
 
 
 @dataclass

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "messages", "of_reports", "words"]
+__all__ = ["CATALOG", "MESSAGES", "UnlistedWordError", "hints", "messages", "of_reports", "words"]
 
 CATALOG = "lifespec"
 
@@ -136,7 +136,17 @@ MESSAGES = (
     "Does not end",
     "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
     "Case",
+    "Test suite",
+    "Passed",
+    "Failed",
+    "Skipped",
+    "%s, its own code",
+    "%s with server.py",
     "not yet measured",
+    "Since",
+    "Workaround",
+    "Issue",
+    "run on %s",
     "The protocol",
     "The application is called, asked to start, serves, and is asked to stop.",
     "requests",
@@ -160,6 +170,9 @@ MESSAGES = (
     "The process: ends when shutdown is answered",
 )
 
+HINT = "Usual cause and fix"
+HINT_OF_MIDDLEWARE = "Usual cause and fix in middleware"
+
 
 class UnlistedWordError(LookupError):
     """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
@@ -178,6 +191,21 @@ def _of_the_suite() -> Iterator[str]:
     for table in (language.VERBS, language.DOINGS, language.PHRASES):
         yield from (row.says for row in table.values())
     yield from i18n.WORDS
+    yield from (text for found in hints().values() for _, *texts in found for text in texts)
+
+
+def hints(catalogs: Path | None = None) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the hints of each rule: role or "", heading, text; by the catalogs of a language."""
+    known = _of_catalog(catalogs) if catalogs else {}
+    found: dict[str, list[tuple[str, str, str]]] = {}
+    for rule_id, rule in cases.rules().items():
+        told = [("", HINT, rule.hint), ("middleware", HINT_OF_MIDDLEWARE, rule.hint_middleware)]
+        found[rule_id] = [
+            (role, known.get(head, head), known.get(text, text))
+            for role, head, text in told
+            if text
+        ]
+    return found
 
 
 @lru_cache(maxsize=4)
@@ -187,9 +215,13 @@ def _translations(path: Path, _modified: int) -> dict[str, str]:
 
 def of_reports(catalogs: Path) -> dict[str, str]:
     """Return the words of the suite's reports, from the catalogs of a language."""
-    path = catalogs / f"{CATALOG}.po"
-    known = _translations(path, path.stat().st_mtime_ns)
+    known = _of_catalog(catalogs)
     return {word: known.get(word, word) for word in i18n.WORDS}
+
+
+def _of_catalog(catalogs: Path) -> dict[str, str]:
+    path = catalogs / f"{CATALOG}.po"
+    return _translations(path, path.stat().st_mtime_ns)
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:

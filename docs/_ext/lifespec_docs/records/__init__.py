@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("bench", "matrix", "verification")
+EXTENSIONS = ("bench", "matrix", "subjects", "verification")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

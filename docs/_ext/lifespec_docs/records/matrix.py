@@ -31,14 +31,25 @@ if TYPE_CHECKING:
     Seen = dict[str, str]
     Translate = Callable[[str], str]
 
-__all__ = ["SIGNS", "Legend", "Matrix", "Observed", "RecordedWhen", "setup"]
+__all__ = [
+    "FAULTS",
+    "SIGNS",
+    "Legend",
+    "Matrix",
+    "Observed",
+    "OfRecord",
+    "RecordedWhen",
+    "place_of",
+    "setup",
+    "verdict_class",
+]
 
 LATER = "not yet measured"  # a record may be older than a case
 SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
 FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
 
 
-class _OfRecord(SphinxDirective):
+class OfRecord(SphinxDirective):
     """A directive about a record, which its argument names.
 
     With `:silent:` it is about the cases on which the text is silent, else about the rules.
@@ -74,7 +85,7 @@ class _OfRecord(SphinxDirective):
 
     def place(self, row: str) -> str:
         """Return where on the page it is told what was observed."""
-        return f"{self.arguments[0]}-{row}"
+        return place_of(self.arguments[0], row)
 
     def label(self, row: str) -> nodes.Element:
         """Return a link to a rule, or the name of a case."""
@@ -83,6 +94,11 @@ class _OfRecord(SphinxDirective):
             return text
         place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": row}
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+
+def place_of(record: str, row: str) -> str:
+    """Return the id of what was observed of a rule or in a case."""
+    return f"{record}-{row}"
 
 
 def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
@@ -94,7 +110,7 @@ def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
                     yield case.name, each.rule, case.silent_on(each.rule, spec)
 
 
-class Matrix(_OfRecord):
+class Matrix(OfRecord):
     """Rules by subjects: a sign in each cell."""
 
     def run(self) -> list[nodes.Node]:
@@ -116,7 +132,7 @@ class Matrix(_OfRecord):
         return [nodes.container("", table, classes=["matrix-box"])]
 
 
-class Observed(_OfRecord):
+class Observed(OfRecord):
     """For each rule, what was observed of whom."""
 
     def run(self) -> list[nodes.Node]:
@@ -133,7 +149,7 @@ class Observed(_OfRecord):
         )
 
 
-class RecordedWhen(_OfRecord):
+class RecordedWhen(OfRecord):
     """The sentence that says when, with which Python and on what system."""
 
     def run(self) -> list[nodes.Node]:
@@ -154,7 +170,7 @@ class Legend(SphinxDirective):
             nodes.inline(
                 "",
                 f"{sign}\N{NO-BREAK SPACE}{_word(verdict, translate)}",
-                classes=[_class(verdict)],
+                classes=[verdict_class(verdict)],
             )
             for verdict, sign in SIGNS.items()
         ]
@@ -182,7 +198,7 @@ def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]
 def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> nodes.list_item:
     verdict, case, actual = key
     sign = nodes.inline(
-        "", f"{SIGNS[verdict]} {_word(verdict, translate)}", classes=[_class(verdict)]
+        "", f"{SIGNS[verdict]} {_word(verdict, translate)}", classes=[verdict_class(verdict)]
     )
     colon = translate("%s: %s").split("%s")[1]
     line = nodes.paragraph("", "", sign, nodes.Text(colon + translate("; ").join(names)))
@@ -196,7 +212,7 @@ def _sign(place: str, findings: list[Seen], translate: Translate) -> nodes.entry
     verdict = _worst(findings)
     link = nodes.reference("", SIGNS[verdict], refid=place, reftitle=_word(verdict, translate))
     entry = _entry(link)
-    entry["classes"].append(_class(verdict))
+    entry["classes"].append(verdict_class(verdict))
     return entry
 
 
@@ -215,7 +231,8 @@ def _word(verdict: str, translate: Translate) -> str:
     return translate(LATER) if verdict == LATER else verdict.upper()
 
 
-def _class(verdict: str) -> str:
+def verdict_class(verdict: str) -> str:
+    """Return the class by which a style sheet knows a verdict."""
     return f"verdict-{verdict.replace(' ', '-')}"
 
 

@@ -1,4 +1,4 @@
-"""Tables of what long commands measured: `{drift}`, `{mutation}` and `{exhaustive}`.
+"""Tables of what long commands measured: `{drift}`, `{mutation}`, `{exhaustive}`, `{peers}`.
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
 {drift} code            the same mutants, by the examples of the pages, in each language
@@ -6,6 +6,7 @@
 {drift} survivors       those that no example noticed and that are not listed
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
+{peers} suites          what the tests of other servers say when server.py replaces their code
 … when                  when it was measured, with what, and on which machine
 
 Each directive reads the record of its own name in `docs/matrix`.
@@ -124,6 +125,16 @@ def _others(found: Record, translate: Translate) -> nodes.table:
     return _table(titles, rows, translate)
 
 
+def _suites(found: Record, translate: Translate) -> nodes.table:
+    columns = "passed", "failed", "skipped"
+    rows = []
+    for suite in found["suites"]:
+        name = f"{suite['server']} {suite['version']}"
+        for when, text in (("own", "%s, its own code"), ("adapted", "%s with server.py")):
+            rows.append([said(translate(text) % name), *_numbers(suite[when], *columns)])
+    return _table(["Test suite", "Passed", "Failed", "Skipped"], rows, translate)
+
+
 def _when(found: Record, translate: Translate) -> nodes.paragraph:
     mutmut = f"mutmut {found['mutmut']}" if "mutmut" in found else ""
     python = found["python"].removeprefix("CPython ")
@@ -136,6 +147,7 @@ PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},
     "drift": {"code": _by_examples, "listed": _listed, "survivors": _survivors, "when": _when},
     "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
+    "peers": {"suites": _suites, "when": _when},
 }
 
 

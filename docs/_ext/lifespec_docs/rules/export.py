@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "explained"]
 
 
-def explained(doctrees: Path, order: list[str]) -> dict[str, Explanation]:
-    """Return the rules of the pages by ID, in this order."""
+def explained(
+    doctrees: Path, order: list[str], hints: Mapping[str, list[tuple[str, str, str]]]
+) -> dict[str, Explanation]:
+    """Return the rules of the pages by ID, in this order, with their hints."""
     found = dict(_rules(doctrees))
-    return {rule_id: found[rule_id] for rule_id in order if rule_id in found}
+    return {
+        rule_id: found[rule_id] | {"hints": [list(hint) for hint in hints.get(rule_id, ())]}
+        for rule_id in order
+        if rule_id in found
+    }
 
 
 def as_json(found: Mapping[str, Explanation | str]) -> str:

@@ -81,7 +81,7 @@ def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
             threads.shutdown(cancel_futures=True)
     findings = tuple(finding for each in results for finding in each.findings)
     note = app_run.note_on(findings)
-    found = Report(job.target, job.spec, findings, note, isolation=pool.way)
+    found = Report(job.target, job.spec, findings, note, isolation=pool.way, role=job.role)
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 

@@ -108,7 +108,7 @@ def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) 
             tried = run_case(middleware, case, spec, limit=limit, real=True)
         found += tried.findings
     name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
-    return Report(name, spec, tuple(found))
+    return Report(name, spec, tuple(found), role="middleware")
 
 
 def cases_for(spec: str) -> list[Case]:

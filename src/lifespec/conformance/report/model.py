@@ -16,6 +16,8 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from lifespec.conformance.language import Role
+
 __all__ = [
     "Finding",
     "Report",
@@ -100,7 +102,7 @@ class Report:
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
     is "".  `supported` is False for an application that does not support lifespan; `whose` says
     whose doing that is, where it is not its own.  `isolation` is how the processes of its cases
-    were made: by "fork" or by "spawn", or "".
+    were made: by "fork" or by "spawn", or "".  `role` is that of the subject.
     """
 
     subject: str
@@ -111,6 +113,7 @@ class Report:
     supported: bool = True
     whose: str = ""
     isolation: str = ""
+    role: Role = "application"
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""

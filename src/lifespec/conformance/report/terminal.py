@@ -51,7 +51,7 @@ def show(
     console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
-    told = _Told(console, stream.encoding or "ascii", wording, report.spec)
+    told = _Told(console, stream.encoding or "ascii", wording, report.spec, report.role)
     told.head(report)
     if every and report.isolation:
         told.isolation(report.isolation)
@@ -93,6 +93,7 @@ class _Told:
     encoding: str
     wording: Wording
     spec: str
+    role: str
 
     def text(self, text: str, style: str = "") -> Text:
         lines = ("".join(map(printable, line)) for line in text.split("\n"))
@@ -154,12 +155,20 @@ class _Told:
             "expected": self.wording.expected(finding.expected),
             "actual": finding.actual,
         }
-        rows |= {"origin": finding.whose} if finding.whose else {}
+        rows |= self.advice(finding)
         rows |= {"more": f"lifespec explain {finding.rule}"}
         title = self.wording.word("%s: %s", finding.verdict.word, finding.rule)
         self.section(title, finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
+
+    def advice(self, finding: Finding) -> dict[str, str]:
+        """Return whose doing it is, or what to do: what a specification leaves open needs none."""
+        if finding.whose:
+            return {"origin": finding.whose}
+        broken = finding.verdict in (Verdict.FAIL, Verdict.WARN)
+        hint = self.wording.hint(finding.rule, self.role) if broken else ""
+        return {"hint": hint} if hint else {}
 
     def skipped(self, findings: Iterable[Finding]) -> None:
         """Say why rules were skipped that no case has shown, once for each reason."""

@@ -117,7 +117,7 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
             bench.known.set()
             pool.shutdown(cancel_futures=True)
     findings = tuple(each for case in only for each in found[case.name])
-    return Report(job.subject, job.spec, findings, obstacle=bench.obstacle)
+    return Report(job.subject, job.spec, findings, obstacle=bench.obstacle, role="server")
 
 
 def _waits(case: Case) -> bool:

@@ -1,0 +1,74 @@
+"""hypercorn's `Lifespan`, asyncio worker, done by lifespec's server.py.
+
+In a copy of hypercorn this file replaces hypercorn/asyncio/lifespan.py;
+server.py lies beside it.
+"""
+
+import asyncio
+from functools import partial
+
+from hypercorn.utils import LifespanFailureError, LifespanTimeoutError
+
+from lifespec import server
+
+
+class LoggedByHypercorn(server.Lifespan):
+    """A Lifespan that logs to hypercorn's error log, if there is one."""
+
+    logger = None
+
+    def note(self, level, sentence, error):
+        """Log a sentence of server.py."""
+        if self.logger:
+            self.logger.log(level, sentence, exc_info=error)
+
+
+class Lifespan:
+    """The lifespan of one hypercorn worker."""
+
+    def __init__(self, app, config, loop, lifespan_state):
+        def call_soon(function, *arguments):
+            call = function(*arguments)
+            return asyncio.run_coroutine_threadsafe(call, loop).result()
+
+        async def call(scope, receive, send):
+            in_thread = partial(loop.run_in_executor, None)
+            await app(scope, receive, send, in_thread, call_soon)
+
+        self.lifespan = LoggedByHypercorn(
+            call,
+            startup_timeout=config.startup_timeout,
+            shutdown_timeout=config.shutdown_timeout,
+        )
+        self.lifespan.logger = config.log.error_logger
+        # hypercorn copies its own dict for each connection
+        self.lifespan.state = self.lifespan.scope["state"] = lifespan_state
+        self.answered = asyncio.Event()
+
+    async def handle_lifespan(self):
+        """Start the application; hypercorn raises what this task raises."""
+        try:
+            await self.lifespan.startup()
+        except server.StartupTimeout:
+            pass  # wait_for_startup raises it
+        except server.StartupFailed as failure:
+            message = failure.message
+            raise LifespanFailureError("startup", message) from failure
+        finally:
+            self.answered.set()
+
+    async def wait_for_startup(self):
+        """Return when startup is over, however it went."""
+        await self.answered.wait()
+        if self.lifespan.outcome == "timed_out":
+            raise LifespanTimeoutError("startup")
+
+    async def wait_for_shutdown(self):
+        """Stop the application."""
+        try:
+            await self.lifespan.shutdown()
+        except server.ShutdownTimeout as late:
+            raise LifespanTimeoutError("shutdown") from late
+        except server.ShutdownFailed as failure:
+            message = failure.message
+            raise LifespanFailureError("shutdown", message) from failure
