@@ -199,8 +199,8 @@ def test_rules_have_sources() -> None:
     """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
     rules = sources()
     for rule in rules.values():
-        keys = "role", "observable", "unseen", "implies", "says", "source", "wording", "ours"
-        assert set(rule) <= {*keys}
+        keys = {"role", "stage", "observable", "unseen", "implies", "says", "source"}
+        assert set(rule) <= keys | {"wording", "ours", "hint", "hint-middleware"}
         assert ("says" in rule) == ("source" in rule)
         assert "says" in rule or "ours" in rule
         assert rule["role"] in {"server", "application"}

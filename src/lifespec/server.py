@@ -302,9 +302,8 @@ class StateMachine(Generic[State]):
             self.phase, self.outcome = "ended", self.outcome or "crashed"
             self.on_phase_change()
         else:
-            used_protocol = not self.inbox or BaseExceptionGroup("", [error]).subgroup(
-                ProtocolError
-            )
+            refused = BaseExceptionGroup("", [error]).subgroup(ProtocolError)
+            used_protocol = not self.inbox or refused
             self.transition("raised", f": {safe_repr(error)}", error)
             if used_protocol and self.outcome == "unsupported":
                 sentence = "The application raised during startup instead of answering it"

@@ -87,9 +87,9 @@ class Spec(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Where a step leads; the rule that it breaks, "" where it is to be taken; and the remark.
+    """The state after a step, the ID of the rule that it breaks, and the ID for a remark.
 
-    The remark is a rule ID, too: that of a step on which the texts are silent.
+    An allowed step has "" as its rule.  A step has a remark if the specifications do not forbid it.
     """
 
     to: State
@@ -98,7 +98,7 @@ class Step(NamedTuple):
 
 
 def _open(to: State, rule: str) -> Step:
-    """Return a step that no text forbids, and that is worth a remark."""
+    """Return a step that breaks a rule, or gets a remark if the specification has no such rule."""
     return Step(to, rule, rule)
 
 
@@ -167,8 +167,8 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
 
 HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
 
-# A step with a rule is not to be taken: a text forbids it, or, where it is open, none says so.
-# A step with a remark alone can be taken, and no text says so.
+# A step with a rule is forbidden by a specification, or, if it also has a remark, by lifespec.
+# A step with a remark alone is allowed, but not specified.
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
     "called": {
         "lifespan.startup": Step("starting"),
@@ -255,10 +255,11 @@ STATES: tuple[State, ...] = tuple(TRANSITIONS)
 
 
 def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) -> dict[str, Any]:
-    """Return a fresh lifespan scope as a server of that text offers it.
+    """Return a new lifespan scope of a specification.
 
-    `state=False` leaves the state out; `worker` is a worker's number from 1 on, where the text
-    knows workers.  Raises ValueError for a text that is not in SPECS or knows no workers.
+    `state=False` leaves the state out.  `worker` is the number of a worker, counted from 1, in a
+    specification that has workers.  Raises ValueError if SPECS does not have `spec`, or if the
+    specification has no workers.
     """
     row = SPECS.get(spec)
     if row is None:
@@ -283,7 +284,7 @@ _REPR.maxother = _REPR.maxstring = 80
 
 
 def _shown(value: Any) -> str:
-    """Return a short repr, whatever that of the value, or of what is in it, does."""
+    """Return a short repr of a value, even if its own repr raises."""
     try:
         return _REPR.repr(value)
     except Exception:
@@ -305,7 +306,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[Any]]
 Application = Callable[[Any, Receive, Send], Awaitable[Any]]
 Tell = Callable[..., None]
-Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is only a remark
+Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is a remark
 
 _MOMENTS: Mapping[State, str] = MappingProxyType(
     {
@@ -319,7 +320,7 @@ _MOMENTS: Mapping[State, str] = MappingProxyType(
         "gone": "after the end of the call",
     }
 )
-# A request in one of these states breaks a rule.
+# the rule that a request breaks in a state
 _NO_REQUEST: Mapping[State, str] = MappingProxyType(
     {
         "called": "wait-for-startup",
@@ -332,27 +333,27 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
 
 
 def _type(value: Any) -> str:
-    """Return the type of a scope; "" for what is none."""
+    """Return the type of a scope, or "" if it has none."""
     kind = value.get("type") if isinstance(value, (dict, Mapping)) else None
     return kind if isinstance(kind, str) else ""
 
 
 def _event(value: Any) -> str:
-    """Return the type of an event, which is a dict; "" for what is none."""
+    """Return the type of an event, or "" if it is not a dict or has none."""
     return _type(value) if isinstance(value, dict) else ""
 
 
 def _cancelled() -> bool:
-    """Tell whether the present task was cancelled."""
+    """Tell whether the current task was cancelled."""
     try:
         task = asyncio.current_task()
-    except RuntimeError:  # the loop is not asyncio's: there, nobody swallows a cancellation
+    except RuntimeError:  # not asyncio: trio's cancellation cannot be swallowed
         return False
     return task is not None and task.cancelling() > 0
 
 
 def _text(scope: Any) -> Spec:
-    """Find the text that a scope follows."""
+    """Find the specification that a scope follows."""
     rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
     oldest = SPECS["asgi 1.0"]
     row = next(rows, oldest)
@@ -364,7 +365,7 @@ def _text(scope: Any) -> Spec:
 
 
 def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
-    """Yield all that is wrong about a scope."""
+    """Yield what is wrong about a scope."""
     if text.envelope:
         box, where = scope[text.envelope], f'scope["{text.envelope}"]'
         if not isinstance(box, Mapping):
@@ -388,7 +389,7 @@ def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
 
 
 def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator[Fault]:
-    """Both may be absent or None; 0 stands alone, and with 1 a number from 1 on."""
+    """Yield what is wrong: both may be None or absent; 0 has no number, 1 has one from 1."""
     if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
         message = f'{where}["is_worker"] must be 0 or 1, got {_shown(is_worker)}'
         yield "scope-worker", message, False
@@ -404,11 +405,11 @@ def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator
 
 
 class validator:
-    """An application that hands everything on to `app` and back, and checks both sides.
+    """Wrap an application, pass everything on unchanged, and check both sides.
 
-    `violations` and `remarks` collect what was seen in all its lifespans and requests, each a
-    `Violation`.  With `raises` a violation is raised where it is seen, too.  Make one for each
-    server.  Raises TypeError where `app` is not callable.
+    `violations` and `remarks` collect a `Violation` for each rule that was broken, from all
+    lifespans and requests.  With `raises` a violation is raised at once, too.  Create one for each
+    server.  Raises TypeError if `app` is not callable.
     """
 
     def __init__(self, app: Application, *, raises: bool = False) -> None:
@@ -417,180 +418,198 @@ class validator:
         self.app, self.raises = app, raises
         self.violations: list[Violation] = []
         self.remarks: list[Violation] = []
-        self._here: dict[int, list[_Conversation]] = {}  # by thread, and so by event loop
+        self._lifespans: dict[int, list[_Sequence]] = {}  # by thread, which has one event loop
 
-    # A coroutine function, because servers look whether an application is one.
+    # a coroutine function, because servers check that an application is one
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> Any:
-        """Call the application; a lifespan is followed, a request is looked at."""
+        """Call the application; check the messages of a lifespan, or the scope of a request."""
         if _type(scope) != "lifespan":
-            self._look(scope)
+            self._check_request(scope)
             return await self.app(scope, receive, send)
-        conversation = _Conversation(self._found, scope, receive, send)
-        conversation.look()
+        sequence = _Sequence(self._report, scope, receive, send)
+        sequence.check_scope()
         try:
-            self._begun(conversation)
-            value = await self.app(scope, conversation.receive, conversation.send)
+            self._add(sequence)
+            value = await self.app(scope, sequence.receive, sequence.send)
         except BaseException as error:
-            conversation.raised(error)
+            sequence.on_raised(error)
             raise
-        conversation.returned()
+        sequence.on_returned()
         return value
 
-    def _found(self, violation: Violation, *, remark: bool) -> None:
+    def _report(self, violation: Violation, *, remark: bool) -> None:
         (self.remarks if remark else self.violations).append(violation)
         if self.raises and not remark:
             raise violation
 
-    def _begun(self, conversation: "_Conversation") -> None:
-        others = [other for other in self._here.get(get_ident(), ()) if other.state != "gone"]
-        self._here[get_ident()] = [*others, conversation]
+    def _add(self, sequence: "_Sequence") -> None:
+        others = [other for other in self._lifespans.get(get_ident(), ()) if not other.end]
+        self._lifespans[get_ident()] = [*others, sequence]
         if others:
-            others[-1].found("once-per-loop", "server", "began another lifespan")
+            others[-1].report("once-per-loop", "server", "began another lifespan")
 
-    def _look(self, scope: Any) -> None:
-        """Look at a request: it is at fault where it is so for every lifespan of this loop."""
+    def _check_request(self, scope: Any) -> None:
+        """Report a request that breaks a rule for every lifespan of this event loop."""
         if not _type(scope):
-            what = f"The server called the application with {_shown(scope)} as its scope"
-            self._found(Violation("scope-type", "server", what), remark=False)
+            message = f"The server called the application with {_shown(scope)} as its scope"
+            self._report(Violation("scope-type", "server", message), remark=False)
             return
-        here = self._here.get(get_ident(), [])
-        faults = [fault for each in here if (fault := each.fault(scope))]
-        if here and len(faults) == len(here):
-            here[-1].report_request(scope, faults[-1])
+        lifespans = self._lifespans.get(get_ident(), [])
+        faults = [fault for each in lifespans if (fault := each.request_fault(scope))]
+        if lifespans and len(faults) == len(lifespans):
+            lifespans[-1].report_request(scope, faults[-1])
 
 
-class _Conversation:
-    """One lifespan, seen from between the two."""
+class _Refusal(NamedTuple):
+    """The exception that `send` raised last, and whether a valid answer was ever refused."""
+
+    error: Exception
+    valid: bool
+
+
+class _End(NamedTuple):
+    """The state in which the call ended, and the rule that shutdown breaks after it ("": none)."""
+
+    state: State
+    rule: str
+
+
+class _Sequence:
+    """Follow the message sequence of one lifespan in TRANSITIONS."""
 
     state: State = "called"
-    last: State = "called"  # before the call was over
-    asked = False  # startup was received
-    declined = ""  # the rule that the server breaks if it sends another event
-    excused = False  # the server refused a right answer
-    refusal: BaseException | None = None
+    end: _End | None = None
+    refusal: _Refusal | None = None
 
     def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
         self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
+        self._events: set[str] = set()  # types that the server has sent
         self._text = _text(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._reported: set[str] = set()
 
-    def found(
+    def report(
         self, rule: str, role: str, what: str, when: State | None = None, *, remark: bool = False
     ) -> None:
-        """Tell of a rule that was broken in a state, by default the present one."""
+        """Report a rule that was broken in a state, by default the current one."""
         message = f"The {role} {what} {_MOMENTS[when or self.state]}"
         self._tell(Violation(rule, role, message), remark=remark or rule in self._text.open)
 
-    def look(self) -> None:
-        """Look at the scope."""
+    def check_scope(self) -> None:
+        """Report what is wrong about the scope."""
         for rule, message, remark in _faults(self._scope, self._text):
             is_open = rule in self._text.open
             self._tell(Violation(rule, "server", message), remark=remark or is_open)
 
     async def receive(self) -> Any:
-        """Hand an event of the server to the application."""
+        """Check an event of the server, and return it to the application."""
         event = await self._receive()
         kind = _event(event)
         if kind in EVENTS and EVENTS[kind].sender == "server":
             self._step(kind, "server", f"sent {kind}")
         else:
             rule = "startup-sent" if self.state == "called" else "shutdown-sent"
-            self.found(rule, "server", f"sent {_shown(event)}")
+            self.report(rule, "server", f"sent {_shown(event)}")
         return event
 
     async def send(self, message: Any) -> Any:
-        """Hand a message of the application to the server, and see whether it is taken."""
+        """Check a message of the application, send it, and check whether the server accepts it."""
         before = self.state
-        sound = before == "gone" or self._sound(message)
+        valid = before == "gone" or self._check_message(message)
         after = self.state
         try:
             value = await self._send(message)
         except Exception as error:
-            first, right = self.refusal is None, sound and after != before
-            self.refusal, self.excused = error, self.excused or right
-            self._refused(message, before, right=right and first)
+            earlier, answered = self.refusal, valid and after != before
+            self.refusal = _Refusal(error, answered or bool(earlier and earlier.valid))
+            self._check_refusal(message, before, valid=answered and not earlier)
             if self.state == after:
                 self.state = before
             raise
-        if not sound and before not in ("refused", "stopped"):
-            self.found("send-refuses-unknown", "server", f"took {_shown(message)}", before)
+        if not valid and before not in ("refused", "stopped"):
+            self.report("send-refuses-unknown", "server", f"took {_shown(message)}", before)
         return value
 
-    def _sound(self, message: Any) -> bool:
-        """Take the step of a message; say whether it is an event of an application."""
+    def _check_message(self, message: Any) -> bool:
+        """Take the step of a message; return whether it is a valid event of an application."""
         kind, before = _event(message), self.state
         if kind not in EVENTS or EVENTS[kind].sender == "server":
-            self.found("events-known", "application", f"sent {_shown(message)}")
+            self.report("events-known", "application", f"sent {_shown(message)}")
             return False
         texts = EVENTS[kind].defaults
         without = None if self._text.needs_message else ""
-        sound = all(isinstance(message.get(key, without), str) for key in texts)
-        if not sound:
-            self.found("message-is-text", "application", f"sent {_shown(message)}")
+        valid = all(isinstance(message.get(key, without), str) for key in texts)
+        if not valid:
+            self.report("message-is-text", "application", f"sent {_shown(message)}")
         if texts and not self._text.failures:
             what = f"sent {kind}, which {self._text.title} does not have,"
-            self.found("events-known", "application", what, remark=True)
+            self.report("events-known", "application", what, remark=True)
         self._step(kind, "application", f"sent {kind}")
         if self.state != before and kind == "lifespan.startup.complete":
-            self._keep()
-        return sound
+            self._keep_state()
+        return valid
 
-    def _keep(self) -> None:
-        """Remember what the application has put into the state by now."""
+    def _keep_state(self) -> None:
+        """Keep what the application has put into the state at startup."""
         self._kept = dict(self._state) if isinstance(self._state, Mapping) else {}
         for key in self._kept:
             if not isinstance(key, str):
                 what = f"put the key {_shown(key)} into the state"
-                self.found("state-keys-text", "application", what, "starting")
+                self.report("state-keys-text", "application", what, "starting")
 
-    def _refused(self, message: Any, before: State, *, right: bool) -> None:
-        """Tell of a server that refuses what it has no reason to refuse, as far as is known."""
+    def _check_refusal(self, message: Any, before: State, *, valid: bool) -> None:
+        """Report a server that refuses a message without a reason."""
         rule = "send-after-end-does-nothing" if before == "gone" else ""
-        if right and set(message) - {"type", *EVENTS[message["type"]].defaults}:
+        if valid and set(message) - {"type", *EVENTS[message["type"]].defaults}:
             rule = "extra-keys-ignored"
         if rule:
-            self.found(rule, "server", f"refused {_shown(message)}", before)
+            self.report(rule, "server", f"refused {_shown(message)}", before)
 
-    def raised(self, error: BaseException) -> None:
-        """Take it that the call raised: by itself, by a refusal, or because it was cancelled."""
+    def on_raised(self, error: BaseException) -> None:
+        """End the sequence: the call raised by itself, by a refusal, or when it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
         early = {"called", "starting"} if self._text.failures else {"called"}  # 1.0: on the scope
-        self.declined = "unsupported-gets-no-events" if own and self.state in early else ""
-        self._over("raise" if own and error is not self.refusal else "", f"raised {_shown(error)}")
+        rule = "unsupported-gets-no-events" if own and self.state in early else ""
+        refused = self.refusal and error is self.refusal.error
+        self._end_call("raise" if own and not refused else "", f"raised {_shown(error)}", rule)
 
-    def returned(self) -> None:
-        """Take it that the call returned."""
-        self.declined = "returned-gets-no-events" if self.state in ("called", "starting") else ""
-        self._over("return", "returned")
+    def on_returned(self) -> None:
+        """End the sequence: the call returned."""
+        rule = "returned-gets-no-events" if self.state in ("called", "starting") else ""
+        self._end_call("return", "returned", rule)
 
-    def _over(self, happening: str, did: str) -> None:
-        self.last = self.state
-        if happening and self.state != "stopped" and not (self.excused or _cancelled()):
+    def _end_call(self, happening: str, did: str, rule: str) -> None:
+        self.end = _End(self.state, rule)
+        excused = (self.refusal and self.refusal.valid) or _cancelled()
+        if happening and self.state != "stopped" and not excused:
             self._step(happening, "application", did)
         self.state = "gone"
 
     def _step(self, happening: str, role: str, did: str) -> None:
         before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
-        if happening == "lifespan.startup" and not self.asked:
-            self.asked, rule = True, ""  # it may come late: the application has refused already
-        if self.declined and happening == "lifespan.shutdown":
-            self.found(self.declined, role, did)
+        if happening == "lifespan.startup" and happening not in self._events:
+            rule = ""  # the first startup may come after the answer, if that was too early
+        self._events.add(happening)
+        if self.end and self.end.rule and happening == "lifespan.shutdown":
+            self.report(self.end.rule, role, did)
         elif rule or remark:
-            self.found(rule or remark, role, did, before, remark=bool(remark))
+            self.report(rule or remark, role, did, before, remark=bool(remark))
 
-    def fault(self, scope: Any) -> Fault | None:
-        """Return what a request breaks, or None."""
-        if self.state != "gone" or self.last == "refused":
-            rule = _NO_REQUEST.get(self.last if self.state == "gone" else self.state)
-            if rule:
-                return rule, "", False
-            if isinstance(self._state, Mapping):
-                return self._fault_of_state(scope)
-        return None
+    @property
+    def last_state(self) -> State:
+        """Return the state, or that in which the call ended."""
+        return self.end.state if self.end else self.state
 
-    def _fault_of_state(self, scope: Any) -> Fault | None:
+    def request_fault(self, scope: Any) -> Fault | None:
+        """Return the rule that a request breaks, or None."""
+        if self.end and self.end.state != "refused":
+            return None
+        if rule := _NO_REQUEST.get(self.last_state):
+            return rule, "", False
+        return self._state_fault(scope) if isinstance(self._state, Mapping) else None
+
+    def _state_fault(self, scope: Any) -> Fault | None:
         live, state, absent = self._state, scope.get("state"), object()
         if state is live:
             return "state-shallow-copy", " with the state itself, not with a copy", False
@@ -604,10 +623,9 @@ class _Conversation:
         return None
 
     def report_request(self, scope: Any, fault: Fault) -> None:
-        """Tell of the fault of a request, which may come with every other one: tell it once."""
+        """Report the fault of a request, once for each rule: every request may have it."""
         rule, what, remark = fault
         if rule not in self._reported:
             self._reported.add(rule)
-            when = self.last if self.state == "gone" else self.state
             what = f"called the application for {_shown(scope.get('type'))}{what}"
-            self.found(rule, "server", what, when, remark=remark)
+            self.report(rule, "server", what, self.last_state, remark=remark)

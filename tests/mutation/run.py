@@ -40,6 +40,7 @@ EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 STATE = TREE.with_name("state.json")
 RESULT = ROOT / "docs" / "matrix" / "mutation.json"
 Named = tuple[str, Mutant]
+Key = tuple[str, str, str, str]  # file, function, the lines before and after
 NAMES = ("server", "application", "validate")
 PARTS = ("server", "server tables", "application", "validate", "validate tables")
 TESTS = [*(f"tests/test_{name}.py" for name in NAMES), "tests/pair/test_pair.py"]
@@ -138,10 +139,15 @@ def told(name: str, mutant: Mutant) -> str:
     return f"{place}\n    - {mutant.old}\n    + {mutant.new}"
 
 
-def reasons() -> dict[tuple[str, str, str], str]:
-    """Return why the listed survivors are no other program: by file, the lines before, after."""
+def reasons() -> dict[Key, str]:
+    """Return why the listed survivors are no other program."""
     rows: list[dict[str, Any]] = tomllib.loads(EQUIVALENT.read_text("utf-8"))["equivalent"]
-    return {(row["file"], row["old"], row["new"]): row["reason"] for row in rows}
+    return {(row["file"], row["function"], row["old"], row["new"]): row["reason"] for row in rows}
+
+
+def key(name: str, mutant: Mutant) -> Key:
+    """Name a mutant as the list does."""
+    return name, mutant.where, mutant.old, mutant.new
 
 
 def made(part: str) -> Iterator[tuple[str, Mutant]]:
@@ -156,7 +162,7 @@ def counted(state: dict[str, Any]) -> dict[str, Any]:
     known, table = reasons(), {}
     for part in filter(state.__contains__, PARTS):
         name, row = part.split()[0], state[part]
-        lived = [(name, one["old"], one["new"]) in known for one in row["alive"]]
+        lived = [key(name, Mutant(**one)) in known for one in row["alive"]]
         table[part] = {
             "mutants": row["mutants"],
             "noticed": row["mutants"] - len(lived),
@@ -170,13 +176,13 @@ def differences(state: dict[str, Any]) -> bool:
     """Tell of survivors that are not listed, and of what is listed and was noticed."""
     known = reasons()
     alive = [(part.split()[0], Mutant(**one)) for part in state for one in state[part]["alive"]]
-    lived = {(name, one.old, one.new) for name, one in alive}
-    new = [(name, one) for name, one in alive if (name, one.old, one.new) not in known]
+    lived = {key(name, one) for name, one in alive}
+    new = [(name, one) for name, one in alive if key(name, one) not in known]
     gone = known.keys() - lived
     for each in new:
         print("Not listed:", told(*each))
-    for name, old, change in gone:
-        print(f"{EQUIVALENT.name}: no survivor of {name}:\n    - {old}\n    + {change}")
+    for name, where, old, change in gone:
+        print(f"{EQUIVALENT.name}: no survivor of {name}: {where}\n    - {old}\n    + {change}")
     return bool(new or gone)
 
 

@@ -48,7 +48,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert lines == [
             "startup-sent server must Example",
             "It must be sent.",
-            "Source: lifespan 2.0 (ASGI), “Startup”",
+            "Source: lifespan 2.0 (ASGI), “ Startup ”",
             "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
         ]
         assert not built.warnings
@@ -62,12 +62,21 @@ def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
         assert box.find(class_="rule-example")["href"] == "#example-startup-sent"
 
 
+def test_the_source_of_a_rule_is_a_link(tmp_path: Path) -> None:
+    """It leads to the line of the section, in the file at a fixed commit."""
+    with sample(tmp_path, {"index": PAGE}) as built:
+        line = built.page().find(id="startup-sent").find(class_="rule-source")
+        assert line.text == "Source: lifespan 2.0 (ASGI), “Startup”"
+        assert line.a.string == "Startup"
+        assert line.a["href"].endswith("/specs/lifespan.rst?plain=1#L89")
+
+
 def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
     """It says whose it is, and which specification does not say it."""
     with sample(tmp_path, {"index": PAGE}) as built:
         box = built.page().find(id="answered-once")
         assert box.find(class_="rule-level").string == "lifespec's behaviour"
-        assert box.find(class_="rule-role").get_text() == ""
+        assert not box.find(class_="rule-role")
         assert box.find(class_="rule-source").string == "Not specified by lifespan 2.0 (ASGI)"
         assert box["class"] == ["rule", "ours"]
 
@@ -278,6 +287,7 @@ def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
         assert not built.warnings
         boxes = built.page().select("div.rule")
         assert [box["id"] for box in boxes] == list(BOXES)
+        assert ["more" in box["class"] for box in boxes] == [False, True, True]
         assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
             "server must Example",
             "server must · AMGI 1.0 Example",

@@ -90,6 +90,7 @@ class RuleDirective(SphinxDirective):
         node["role"], node["level"] = rule.role, _level(rule, group)
         node["says"] = rule.says[group]
         node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
+        node["classes"] += ["more"] * (group != rule.boxes[0])
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
         role = rule.role if node["level"] else ""
@@ -137,7 +138,7 @@ def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]
     if not group:
         yield from citations.source_lines(rule, translate)
     elif group == rule.silent:
-        yield translate("Not specified by %s") % citations.names(group, translate)
+        yield citations.unspecified(rule, translate)
 
 
 class RuleRole(XRefRole):
@@ -297,11 +298,11 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Open the box and write its heading."""
     rule_id, anchor = escape(node["rule_id"]), escape(node["ids"][0])
     role, level = (escape(word) for word in node["head"])
+    role = role and f'<span class="rule-role">{role}</span> '
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(
         f'<p class="rule-head"><a class="rule-id" href="#{anchor}"><code>{rule_id}</code></a> '
-        f'<span class="rule-duty"><span class="rule-role">{role}</span> '
-        f'<span class="rule-level">{level}</span> '
+        f'<span class="rule-duty">{role}<span class="rule-level">{level}</span> '
         f'<a class="rule-example" href="#example-{rule_id}">{escape(node["example"])}</a>'
         f"</span></p>"
     )
@@ -310,7 +311,7 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Write the sources and close the box."""
     for line in node["sources"]:
-        writer.body.append(f'<p class="rule-source">{escape(line)}</p>')
+        writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
     writer.body.append("</div>\n")
 
 
@@ -325,4 +326,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 4, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 5, "parallel_read_safe": True}
