@@ -104,17 +104,6 @@ async def test_the_page_under_uvicorn(folder: Path) -> None:
         assert process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
 
 
-async def test_the_check_finds_no_fault(folder: Path) -> None:
-    """The program of the README keeps every rule and every recommendation."""
-    command = ["-m", "lifespec", "check", "app", "page:app", "--strict"]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *command, cwd=folder, stdout=asyncio.subprocess.PIPE
-    )
-    async with asyncio.timeout(LIMIT):
-        output, _ = await process.communicate()
-    assert process.returncode == 0, output.decode()
-
-
 async def test_a_start_that_fails_under_uvicorn(folder: Path) -> None:
     """Without its database the page's application is never served, and uvicorn exits with 3."""
     async with asyncio.timeout(LIMIT), uvicorn(folder, "failing:app") as process:
