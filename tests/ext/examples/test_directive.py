@@ -194,8 +194,8 @@ def test_several_conversations_are_numbered(tmp_path: Path) -> None:
         said = built.page().details
         assert said.summary.string == "Event log: 2 lifespans, 8 events"
         assert [title.string for title in said.find_all("h6")] == [
-            "Conversation 1",
-            "Conversation 2",
+            "Lifespan 1",
+            "Lifespan 2",
         ]
         assert len(said.find_all("svg")) == 2
 
