@@ -10,6 +10,7 @@ __all__: list[str] = []
 RULES = facts()["count rules"].words[0]
 UVICORN = facts()["version uvicorn"].words[0]
 STRICT, RAISES = "`strict` defaults to `True`", "`raises` is `False` by default"
+MESSAGE = '`message` defaults to `""`'
 DATE = facts()["date servers"].words[0]
 
 
@@ -20,13 +21,14 @@ DATE = facts()["date servers"].words[0]
         ("`grace` is 5 s.", "5 s", "default Lifespan.grace", True),
         ("The default grace period is 7 seconds.", "7 seconds", "default Lifespan.grace", False),
         ("The fixture waits ten seconds.", "ten seconds", "seconds testing.plugin.TIMEOUT", True),
-        ("`--limit` is 30 s.", "30 s", 'option "check app" --limit', True),
+        ("`--timeout` is 30 s.", "30 s", 'option "check app" --timeout', True),
         (f"All {RULES} rules hold.", f"{RULES} rules", "count rules", True),
         ("All 999 rules hold.", "999 rules", "count rules", False),
         ("The five specifications agree.", "five specifications", "count specifications", True),
         ("There are 300 examples.", "300 examples", "count examples", False),
         (STRICT, STRICT, "default Lifespan.strict", False),
         (RAISES, RAISES, "default validator.raises", True),
+        (MESSAGE, MESSAGE, "message lifespan.startup.failed", True),
         (f"With uvicorn {UVICORN}, it is so.", f"uvicorn {UVICORN}", "version uvicorn", True),
         (f"Measured on {DATE}.", DATE, "date servers", True),
         ("It needs Python 3.11 or newer.", "Python 3.11 or newer", "python oldest", True),
