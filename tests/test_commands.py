@@ -18,7 +18,7 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-NAMES = "peers", "matrix", "matrix-pytest-amgi", "mutation"
+NAMES = "peers", "matrix", "matrix-pytest-amgi", "mutation", "release"
 OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}
 APART = {"matrix-pytest-amgi": {"amgi-common", "amgi-types"}}  # what a lock is there for
 GROUPS = PYPROJECT["dependency-groups"]
