@@ -30,7 +30,6 @@ __all__ = ["EXCEPTIONS", "Found", "excused", "in_docstrings", "in_doctree", "set
 
 logger = logging.getLogger(__name__)
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
-TYPED = "typed.txt"  # beside the doctrees: what the pages that were read have typed
 SHELL = {"sh", "shell", "bash", "console"}
 DOCSTRING_LITERAL = re.compile(r"``?([^`]+)``?")
 DOCSTRING_EVENT = re.compile(r"(?<![\w.`\"])lifespan\.(?:startup|shutdown)[\w.]*\w")
@@ -149,22 +148,10 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
     name = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
     for found in excused(name, in_doctree(doctree)):
         place = found.place if isinstance(found.place, nodes.Node) else app.env.docname
-        if found.kind == "name":
-            logger.warning("%s", found.sentence, location=place)
-        else:
-            line = place.line if isinstance(place, nodes.Element) else 1
-            told = f"{name}:{line}: {found.sentence}\n"
-            with Path(app.doctreedir, TYPED).open("a", encoding="utf-8") as file_:
-                file_.write(told)
-
-
-def forget(app: Sphinx) -> None:
-    """Begin a new list."""
-    Path(app.doctreedir, TYPED).unlink(missing_ok=True)
+        logger.warning("%s", found.sentence, location=place)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the check."""
-    app.connect("builder-inited", forget)
     app.connect("doctree-read", check)
     return {"version": "1", "parallel_read_safe": True}
