@@ -37,6 +37,7 @@ LITERAL_DEFAULT = re.compile(
 )
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 RELEASE = re.compile(r"`?(?P<name>[A-Za-z][\w:-]*)`?,? (?:version )?v?(?P<version>\d+(?:\.\d+)+)\b")
+HISTORY = re.compile(r"\b(?:since|until|before|than|from|by) `?$", re.IGNORECASE)
 PYTHON = re.compile(
     r"\bPython (?P<oldest>3\.\d+)(?: or (?:newer|later|higher)|\+| (?:to|–) (?P<newest>3\.\d+))"
 )
@@ -84,6 +85,8 @@ def _seconds(sentence: str) -> Iterator[Typed]:
         named = [name for name in _of_seconds() if _names(sentence, name)]
         if both := [name for name in same if name in named]:
             yield Typed(match[0], tuple(both), true=True)
+        elif "seconds testing.plugin.TIMEOUT" in named:  # of the fixture
+            yield Typed(match[0], ("seconds testing.plugin.TIMEOUT",), true=False)
         elif default and (named or same):
             yield Typed(match[0], tuple(named or same), true=not named)
 
@@ -132,8 +135,8 @@ def _defaults(sentence: str) -> Iterator[Typed]:
 def _released(sentence: str) -> Iterator[Typed]:
     for match in RELEASE.finditer(sentence):
         fact = f"version {match['name'].lower()}"
-        if fact in facts():
-            yield from _equal(match[0], match["version"], [fact])
+        if fact in facts() and not HISTORY.search(sentence[: match.start()]):
+            yield Typed(match[0], (fact,), _said(fact) == match["version"])
 
 
 def _equal(what: str, given: str, names: list[str]) -> Iterator[Typed]:
