@@ -31,6 +31,7 @@ DATE = facts()["date servers"].words[0]
         (MESSAGE, MESSAGE, "message lifespan.startup.failed", True),
         (f"With uvicorn {UVICORN}, it is so.", f"uvicorn {UVICORN}", "version uvicorn", True),
         ("With `uvicorn` 0.1.0, it is so.", "`uvicorn` 0.1.0", "version uvicorn", False),
+        ("`startup_timeout` is 9 s by default.", "9 s", "default Lifespan.startup_timeout", False),
         ("The fixture waits 7 s.", "7 s", "seconds testing.plugin.TIMEOUT", False),
         (f"Measured on {DATE}.", DATE, "date servers", True),
         ("It needs Python 3.11 or newer.", "Python 3.11 or newer", "python oldest", True),

@@ -61,7 +61,7 @@ def in_doctree(doctree: nodes.document) -> Iterator[Found]:
             yield Found("typed", fact.what, str(fact), node, fact.true)
 
 
-def _defaults(node: nodes.Element) -> str:
+def _defaults(node: nodes.Node) -> str:
     """Return the word for what a row lists, if the head of its table says so."""
     heads = node.parent.parent.findall(nodes.thead) if isinstance(node, nodes.row) else ()
     return "default " * any("default" in head.astext().lower() for head in heads)

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec_docs.facts.known import facts
+from lifespec_docs.facts.known import TIMEOUTS, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,9 @@ def _seconds(sentence: str) -> Iterator[Typed]:
     default = re.search(r"\bdefaults?\b", sentence, re.IGNORECASE)
     for match in SECONDS.finditer(sentence):
         amount = _number(match["n"])
-        same = [name for name in _of_seconds() if float(_said(name)) == amount]
+        same = [
+            name for name in _of_seconds() if facts()[name].seconds and float(_said(name)) == amount
+        ]
         named = [name for name in _of_seconds() if _names(sentence, name)]
         if both := [name for name in same if name in named]:
             yield Typed(match[0], tuple(both), true=True)
@@ -100,9 +102,13 @@ def _names(sentence: str, fact: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _of_seconds() -> list[str]:
-    """Return the defaults that have a unit; few constants have a name that a reader knows."""
-    found = [name for name, value in facts().items() if value.seconds]
-    return [name for name in found if name[:8] != "seconds " or name.rpartition(".")[2] in SPOKEN]
+    """Return the defaults of timeouts; few constants have a name that a reader knows."""
+    return [
+        name
+        for name, value in facts().items()
+        if (value.seconds and (name[:8] != "seconds " or name.rpartition(".")[2] in SPOKEN))
+        or (name[:8] == "default " and TIMEOUTS.search(name.rpartition(".")[2]))
+    ]
 
 
 def _counted(sentence: str) -> Iterator[Typed]:
