@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.rules.citations import address, by_text, level_line, names, source_lines
+from lifespec_docs.rules.citations import address, by_text, level_line, links, names, source_lines
 from lifespec_docs.rules.rulebook import Rule, read
 
 __all__: list[str] = []
@@ -162,3 +162,17 @@ def test_each_section_that_a_rule_cites_has_an_address() -> None:
         for spec in source.specs
     }
     assert [each for each in cited if not re.search(r"/blob/[0-9a-f]{40}/", address(*each))] == []
+
+
+def test_a_section_of_several_specifications_is_that_of_the_main_one(tmp_path: Path) -> None:
+    """Another is that of the first; what has no address is no link."""
+    found = rule(
+        tmp_path,
+        'specs = ["asgi 1.0", "asgi 2.0"], level = "must", section = "Scope"',
+        'specs = ["amgi 1.0"], level = "must", section = "Lifespan"',
+        'specs = ["pagi 0.3"], level = "must", section = "No Such Section"',
+    )
+    assert links(found) == {
+        "Scope": address("asgi 2.0", "", "Scope"),
+        "Lifespan": address("amgi 1.0", "", "Lifespan"),
+    }

@@ -48,7 +48,7 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert lines == [
             "startup-sent server must Example",
             "It must be sent.",
-            "Source: lifespan 2.0 (ASGI), “Startup”",
+            "Source: lifespan 2.0 (ASGI), “ Startup ”",
             "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
         ]
         assert not built.warnings
@@ -60,6 +60,15 @@ def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
         assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
         box = built.page().find(id="startup-sent")
         assert box.find(class_="rule-example")["href"] == "#example-startup-sent"
+
+
+def test_the_source_of_a_rule_is_a_link(tmp_path: Path) -> None:
+    """It leads to the line of the section, in the file at a fixed commit."""
+    with sample(tmp_path, {"index": PAGE}) as built:
+        line = built.page().find(id="startup-sent").find(class_="rule-source")
+        assert line.text == "Source: lifespan 2.0 (ASGI), “Startup”"
+        assert line.a.string == "Startup"
+        assert line.a["href"].endswith("/specs/lifespan.rst?plain=1#L89")
 
 
 def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "by_text",
     "level_line",
     "level_lines",
+    "links",
     "names",
     "source_lines",
 ]
@@ -48,6 +49,16 @@ def _addresses() -> dict[tuple[str, str, str], str]:
         for spec in file["specs"]
         for section, line in file["lines"].items()
     }
+
+
+def links(rule: Rule) -> dict[str, str]:
+    """Return the address of each section that a rule cites: that of lifespan 2.0 (ASGI), if any."""
+    found: dict[str, str] = {}
+    for source in rule.sources:
+        spec = MAIN if MAIN in source.specs else source.specs[0]
+        if url := address(spec, source.text, source.section):
+            found.setdefault(source.section, url)
+    return found
 
 
 def names(specs: Sequence[str], translate: Translate) -> str:

@@ -96,6 +96,7 @@ class RuleDirective(SphinxDirective):
         node["example"] = translate("Example")
         node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
+        node["links"] = citations.links(rule)
         node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
@@ -310,7 +311,11 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Write the sources and close the box."""
     for line in node["sources"]:
-        writer.body.append(f'<p class="rule-source">{escape(line)}</p>')
+        html = escape(line)
+        for section, url in node["links"].items():
+            link = f'<a class="reference external" href="{escape(url)}">{escape(section)}</a>'
+            html = html.replace(f"“{escape(section)}”", f"“{link}”")
+        writer.body.append(f'<p class="rule-source">{html}</p>')
     writer.body.append("</div>\n")
 
 
@@ -325,4 +330,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 4, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 5, "parallel_read_safe": True}
