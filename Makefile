@@ -88,7 +88,8 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
 
-drift: .venv/complete build/mutmut/complete  ## the same, but: does an example of the pages notice? (twenty minutes)
+drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (twenty minutes)
+	@$(RUN) tests/drift/statements.py
 	@$(RUN) tests/drift/by_examples.py
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python

@@ -8,7 +8,7 @@ from lifespec.conformance.app.assertions import Matter, Told, Usual
 from lifespec.conformance.app.fake_server import IDLE, Seen
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.language import PHRASES
-from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
 
@@ -203,8 +203,32 @@ def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], word
     found = app_assertions.concluded(reported("pass"), usual)
     assert (found.status(), found.status(strict=True)) == statuses
     assert words in found.note + found.obstacle
+    assert found.course == usual.course
     failed = app_assertions.concluded(reported("fail"), usual)
     assert failed.status() == 1
+
+
+@pytest.mark.parametrize(
+    ("what", "course"),
+    [
+        (seen(), ("complete", "complete", True, "")),
+        (seen("failed", "", message="no\ndb\n"), ("failed", "", True, "db")),
+        (seen("failed", "", message=""), ("failed", "", True, "")),
+        (seen("complete", "failed", message="stuck"), ("complete", "failed", True, "stuck")),
+        (seen("complete", "", ended="returned"), ("complete", "returned early", True, "")),
+        (
+            seen("complete", "", **RAISED),
+            ("complete", "raised early", True, "ValueError: http only"),
+        ),
+        (seen("raised", "", **RAISED), ("raised", "", True, "ValueError: http only")),
+        (seen("complete", "silent", doing="it slept"), ("complete", "silent", True, "it slept")),
+        (seen("raised", "", refused=["No."], **RAISED), ("refused", "", True, "No.")),
+    ],
+)
+def test_how_it_goes(what: Seen, course: tuple[str, str, bool, str]) -> None:
+    """For the first lines of a report: what came of both events, and a detail."""
+    what.received = True
+    assert app_assertions.usual_of(what).course == Course(*course)
 
 
 def test_whose_doing_it_is() -> None:

@@ -191,7 +191,8 @@ def main(arguments: Sequence[str]) -> int:
         taken_over(journal, tasks, last(state))
     print(f"drift: {len(tasks)} mutants, in each language", flush=True)
     rows = tried(tasks, journal)
-    record = counted(rows, journal.seconds)
+    kept = json.loads(RESULT.read_text("utf-8")).get("statements", {})
+    record = counted(rows, journal.seconds) | {"statements": kept}
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     survivors = record["survivors"]
     print(f"drift: {len(rows)} tried, {len(survivors)} not noticed and not listed")

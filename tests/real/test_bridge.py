@@ -415,6 +415,6 @@ def test_a_file_of_perl_is_checked(
     assert cli.main(["check", "app", "sample.pl", "--spec", "pagi"]) == 0
     out, err = capfd.readouterr()
     assert err == ""
-    assert "\nStartup was answered with complete; shutdown was answered with complete.\n" in out
+    assert [line.split() for line in out.splitlines()[1:3]] == [["starts", "yes"], ["stops", "yes"]]
     assert "WARN     receive-refuses-unknown" in out
     assert "WARN 1, PASS 11, SKIP 2\n" in out

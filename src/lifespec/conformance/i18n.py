@@ -19,7 +19,37 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENGLISH", "WORDS", "Wording", "wording"]
+__all__ = ["ADVICE", "ENGLISH", "STARTS", "STOPS", "WORDS", "Wording", "wording"]
+
+# How an application starts and stops, by what came of the event; %s is a detail.
+STARTS = {
+    "complete": "yes",
+    "failed": "no, its startup failed: %s",
+    "raised": "without lifespan: it raised %s when it was called with the scope",
+    "raised late": "without its startup: it raised %s after it had received lifespan.startup",
+    "returned": "without lifespan: it returned when it was called with the scope",
+    "returned late": "without its startup: it returned without an answer to lifespan.startup",
+    "refused": "no, the suite refused what it sent: %s",
+    "exited": "no, it ended the process at startup: %s",
+    "silent": "no, it did not answer lifespan.startup within the timeout: %s",
+}
+STOPS = {
+    "complete": "yes",
+    "failed": "no, its clean-up failed: %s",
+    "raised": "no, it raised %s after it had received lifespan.shutdown",
+    "raised early": "no, it raised %s before it received lifespan.shutdown",
+    "returned": "no, it returned without an answer to lifespan.shutdown",
+    "returned early": "no, it returned before it received lifespan.shutdown",
+    "exited": "no, it ended the process at shutdown: %s",
+    "exited early": "no, it ended the process before it received lifespan.shutdown: %s",
+    "silent": "no, it did not answer lifespan.shutdown within the timeout: %s",
+}
+ADVICE = {
+    "": "nothing has to change",
+    "failed": "Start what its startup needs, and check it again.",
+    "unsupported": "If it should support lifespan: find the middleware that drops the scope, or the"
+    " application in which the one with the lifespan is mounted.",
+}
 
 WORDS = (
     "%s, by %s",
@@ -44,6 +74,16 @@ WORDS = (
     "It keeps all that %s requires; recommendations missed: %s.",
     "It keeps all that %s requires and recommends.",
     ", ",
+    "starts",
+    "stops",
+    "rules",
+    "to change",
+    "no message",
+    "not checked: its startup has to succeed first",
+    "and more: see below",
+    *STARTS.values(),
+    *STOPS.values(),
+    *ADVICE.values(),
     *(phrase.says for phrase in PHRASES.values()),
 )
 

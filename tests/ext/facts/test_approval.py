@@ -43,6 +43,14 @@ be sent.
 ```
 
 ```python
+print(0)
+```
+
+The server sends it once ({rule}`sent`).
+
+It prints a number.
+
+```python
 print(1)
 ```
 ```{output}

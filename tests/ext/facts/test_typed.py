@@ -10,6 +10,7 @@ __all__: list[str] = []
 RULES = facts()["count rules"].words[0]
 UVICORN = facts()["version uvicorn"].words[0]
 STRICT, RAISES = "`strict` defaults to `True`", "`raises` is `False` by default"
+MESSAGE = '`message` defaults to `""`'
 DATE = facts()["date servers"].words[0]
 
 
@@ -27,6 +28,7 @@ DATE = facts()["date servers"].words[0]
         ("There are 300 examples.", "300 examples", "count examples", False),
         (STRICT, STRICT, "default Lifespan.strict", False),
         (RAISES, RAISES, "default validator.raises", True),
+        (MESSAGE, MESSAGE, "message lifespan.startup.failed", True),
         (f"With uvicorn {UVICORN}, it is so.", f"uvicorn {UVICORN}", "version uvicorn", True),
         (f"Measured on {DATE}.", DATE, "date servers", True),
         ("It needs Python 3.11 or newer.", "Python 3.11 or newer", "python oldest", True),

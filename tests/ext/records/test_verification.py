@@ -10,6 +10,13 @@ from sample_site import SampleSite
 
 __all__: list[str] = []
 
+KINDS = (
+    "A negation",
+    "A name",
+    "A number",
+    "A level",
+    *(("Server and application", "An outcome", "An exit status")),
+)
 MUTANT = {"file": "validate", "old": "a", "new": "b", "reason": "None."}
 FOUND: dict[str, dict[str, Any]] = {
     "drift": {
@@ -18,6 +25,11 @@ FOUND: dict[str, dict[str, Any]] = {
         "code": {"server": {"mutants": 1000, "listed": 1, "en": 999, "zh": 998}},
         "listed": [MUTANT, MUTANT, {**MUTANT, "file": "server"}],
         "survivors": [],
+        "statements": {
+            "english": {"all": {"tried": 3, "noticed": 2}},
+            "chinese": {"all": {"tried": 5, "noticed": 4}, "order": {"tried": 1, "noticed": 0}},
+            "both": {"all": {"tried": 9, "noticed": 6}},
+        },
     },
     "mutation": {
         "python": "3.11.2",
@@ -81,6 +93,18 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
                 ["Test suite", "Passed", "Failed", "Skipped"],
                 ["uvicorn 0.54.0, its own code", "1,316", "0", "12"],
                 ["uvicorn 0.54.0 with server.py", "1,315", "1", "12"],
+            ],
+        ),
+        (
+            "drift",
+            "statements",
+            [
+                ["Kind", "In English alone", "In Chinese alone", "In both languages"],
+                ["All", "2 / 3", "4 / 5", "6 / 9"],
+                ["In rule boxes", "–", "–", "–"],
+                ["A default", "–", "–", "–"],
+                ["Before and after", "–", "0 / 1", "–"],
+                *([title, "–", "–", "–"] for title in KINDS),
             ],
         ),
         (
@@ -170,7 +194,7 @@ def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     with tried(tmp_path, "drift", "luck") as sample:
         (first, *_) = sample.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
-        assert "There is no part 'luck', only code, listed, survivors, when." in first
+        assert "There is no part 'luck', only code, listed, survivors, statements, when." in first
 
 
 def test_its_words_are_translated(tmp_path: Path) -> None:

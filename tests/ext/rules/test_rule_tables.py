@@ -4,6 +4,7 @@ from pathlib import Path
 
 from bs4 import Tag
 
+from lifespec_docs.i18n.messages import hints
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -67,8 +68,12 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
     pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
     with SampleSite(tmp_path, pages, *EXTENSIONS, rules=ROWS) as sample:
         head, *rows = sample.page().select("table.rules tr")
-        assert [cell.get_text() for cell in head.find_all("th")] == ["Rule", "Reported as"]
-        assert [[lines(cell) for cell in row.find_all("td")] for row in rows] == [
+        assert [cell.get_text() for cell in head.find_all("th")] == [
+            "Rule",
+            "Reported as",
+            "Usual cause and fix",
+        ]
+        assert [[lines(cell) for cell in row.find_all("td")[:2]] for row in rows] == [
             [
                 ["startup-sent", "server", "must: lifespan 2.0 (ASGI)", "should: PAGI 0.3"],
                 [
@@ -90,6 +95,23 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
             "startup.html#startup-sent",
             "startup.html#state-keys-named-well",
         ]
+
+
+def test_the_table_has_the_hints_of_a_rule(tmp_path: Path) -> None:
+    """What is code in a hint is code in the table; one for middleware says so."""
+    pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
+    with SampleSite(tmp_path, pages, *EXTENSIONS, rules=ROWS) as sample:
+        first, second = sample.page().select("table.rules tbody td:nth-child(3)")
+        (_, head, text), (_, head_of_middleware, other) = hints()["startup-sent"]
+        assert sample.page().select("table.rules th")[2].get_text() == head
+        assert lines(first) == [
+            text.replace("`", ""),
+            head_of_middleware,
+            other.replace("`", ""),
+        ]
+        assert "`" in text + other
+        assert first.find("code")
+        assert lines(second) == []
 
 
 def test_the_table_is_translated(tmp_path: Path) -> None:

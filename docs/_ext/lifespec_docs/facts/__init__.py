@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("checks", "role")
+EXTENSIONS = ("checks", "role", "tables")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

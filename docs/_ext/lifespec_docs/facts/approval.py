@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from lifespec_docs.facts.blocks import Block
+
 __all__ = ["APPROVED", "Box", "approve", "boxes", "faults", "indented", "rules", "told"]
 
 APPROVED = "docs/approved.json"
@@ -36,7 +38,7 @@ WIDTH = 80
 
 
 class Box(NamedTuple):
-    """A box of a rule: its page and line, both languages, and the example after it."""
+    """A box of a rule: its page and line, both languages, and the example that shows it."""
 
     rule: str
     file: str
@@ -67,19 +69,28 @@ def _chinese(root: Path, page: str) -> dict[str, str]:
 
 def _boxes(file: str, text: str, known: dict[str, str]) -> Iterator[Box]:
     all_ = blocks(text)
-    for place, block in enumerate(all_):
+    for block in all_:
         if block.kind != "rule":
             continue
         option = "".join(OPTION.findall(block.text))
         body = OPTION.sub("", block.text)
         paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body) if each.strip()]
         chinese = "\n".join(known.get(each, "") for each in paragraphs)
-        after = [each for each in all_[place + 1 :] if each.kind in {"example", "output"}][:2]
-        example = after[0].text if after else ""
-        if [each.kind for each in after] == ["example", "output"]:
-            example += f"-----\n{after[1].text}"
         english = "\n".join(paragraphs)
+        example = _example(all_, block.about)
         yield Box(block.about, file, block.line, option, english, chinese, example)
+
+
+def _example(found: list[Block], rule: str) -> str:
+    """Return the first example with its output whose paragraphs above it link to the rule."""
+    linked = False
+    for place, block in enumerate(found):
+        if block.kind == "example" and linked:
+            below = [each.text for each in found[place + 1 : place + 2] if each.kind == "output"]
+            return "-----\n".join([block.text, *below])
+        named = f"{{rule}}`{rule}`" in block.text
+        linked = block.kind == "text" and (linked or named)
+    return ""
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def _arguments(name: str, what: Any) -> Iterator[tuple[str, Value]]:
         for method, function in inspect.getmembers(what, inspect.isfunction):
             if not method.startswith("_") and function.__module__.startswith("lifespec."):
                 yield from _arguments(f"{name}.{method}", function)
-        what = what.__init__
+        what = None if issubclass(what, Exception) else what.__init__
     if inspect.isfunction(what):
         for each in inspect.signature(what).parameters.values():
             if isinstance(each.default, bool | int | float | str | None):

@@ -120,7 +120,10 @@ def _defaults(sentence: str) -> Iterator[Typed]:
     for match in LITERAL_DEFAULT.finditer(sentence):
         name, value = match["name"] or match["name2"], match["value"] or match["value2"]
         known = [
-            fact for fact in facts() if fact.startswith("default ") and fact.endswith(f".{name}")
+            fact
+            for fact in facts()
+            if (fact.startswith("default ") and fact.endswith(f".{name}"))
+            or fact.startswith(f"{name} lifespan.")
         ]
         if known:
             yield Typed(match[0], tuple(known), value in {_said(fact) for fact in known})

@@ -4,6 +4,7 @@
 {drift} code            the same mutants, by the examples of the pages, in each language
 {drift} listed          those that no example can notice, with the reason
 {drift} survivors       those that no example noticed and that are not listed
+{drift} statements      false statements, in one language or in both, by kind
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
 {peers} suites          what the tests of other servers say when server.py replaces their code
@@ -23,7 +24,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.spec_tables import code, said, table
+from lifespec_docs.rules.spec_tables import NONE, code, said, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +107,21 @@ def _survivors(found: Record, translate: Translate) -> nodes.Element:
     return nodes.literal_block("", text, language="text", classes=["drawn", "no-search"])
 
 
+def _statements(found: Record, translate: Translate) -> nodes.table:
+    """Show of each kind how many false statements a check noticed, of how many."""
+    columns = [found["statements"][name] for name in ("english", "chinese", "both")]
+    rows = []
+    for kind, title in STATEMENTS.items():
+        cells = [_share(column.get(kind)) for column in columns]
+        rows.append([said(translate(title)), *cells])
+    titles = ["Kind", "In English alone", "In Chinese alone", "In both languages"]
+    return _table(titles, rows, translate)
+
+
+def _share(row: Record | None) -> Cell:
+    return said(f"{row['noticed']} / {row['tried']}" if row else NONE)
+
+
 def _ours(found: Record, translate: Translate) -> nodes.table:
     columns = "applications", "told apart", "stop points of one", "runs", "differences"
     rows = [[said(size), *_numbers(counts, *columns)] for size, counts in found["server"].items()]
@@ -143,9 +159,28 @@ def _when(found: Record, translate: Translate) -> nodes.paragraph:
     return nodes.paragraph("", sentence, translatable=False)
 
 
+STATEMENTS = {
+    "all": "All",
+    "normative": "In rule boxes",
+    "default": "A default",
+    "order": "Before and after",
+    "negation": "A negation",
+    "name": "A name",
+    "number": "A number",
+    "level": "A level",
+    "role": "Server and application",
+    "outcome": "An outcome",
+    "status": "An exit status",
+}
 PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},
-    "drift": {"code": _by_examples, "listed": _listed, "survivors": _survivors, "when": _when},
+    "drift": {
+        "code": _by_examples,
+        "listed": _listed,
+        "survivors": _survivors,
+        "statements": _statements,
+        "when": _when,
+    },
     "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
     "peers": {"suites": _suites, "when": _when},
 }

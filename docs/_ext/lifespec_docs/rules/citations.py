@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
+from html import escape
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lifespec.validate import SPECS
 from lifespec_docs.rules.rulebook import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec_docs.rules.rulebook import Rule, Source
 
@@ -20,16 +23,19 @@ if TYPE_CHECKING:
 __all__ = [
     "OURS",
     "address",
+    "as_html",
     "box_line",
     "by_text",
     "level_line",
     "level_lines",
-    "links",
+    "linked",
     "names",
     "source_lines",
+    "unspecified",
 ]
 
 OURS = "lifespec's behaviour"
+LINK = re.compile("\x01(.*?)\x02(.*?)\x03")
 SECTIONS = Path(__file__).with_name("sections.toml")
 
 
@@ -51,23 +57,19 @@ def _addresses() -> dict[tuple[str, str, str], str]:
     }
 
 
-def links(rule: Rule) -> dict[str, str]:
-    """Return the address of each section that a rule cites: that of lifespan 2.0 (ASGI), if any."""
-    found: dict[str, str] = {}
-    for source in rule.sources:
-        spec = MAIN if MAIN in source.specs else source.specs[0]
-        if url := address(spec, source.text, source.section):
-            found.setdefault(source.section, url)
-    return found
+def names(
+    specs: Sequence[str], translate: Translate, links: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Name specifications such as "asgi 2.0" as the pages do: a family once, with its versions.
 
-
-def names(specs: Sequence[str], translate: Translate) -> str:
-    """Name specifications such as "asgi 2.0" as the pages do: a family once, with its versions."""
+    A version whose specification is in `links` is a link there.
+    """
     if set(specs) == set(SPECS):
         return translate("all five specifications")
     families: dict[str, list[str]] = {}
-    for family, _, version in (spec.partition(" ") for spec in specs):
-        families.setdefault(family, []).append(version)
+    for spec in specs:
+        family, _, version = spec.partition(" ")
+        families.setdefault(family, []).append(linked(version, links.get(spec, "")))
     and_ = translate(" and ")
     return translate(", ").join(
         translate("lifespan %s (ASGI)") % and_.join(versions)
@@ -75,6 +77,16 @@ def names(specs: Sequence[str], translate: Translate) -> str:
         else f"{family.upper()} {and_.join(versions)}"
         for family, versions in families.items()
     )
+
+
+def linked(text: str, url: str) -> str:
+    """Mark a text as a link, for `as_html`."""
+    return f"\x01{url}\x02{text}\x03" if url else text
+
+
+def as_html(line: str) -> str:
+    """Return a line with its links as HTML."""
+    return LINK.sub(r'<a class="reference external" href="\1">\2</a>', escape(line))
 
 
 def level_line(rule: Rule, translate: Translate) -> str:
@@ -114,26 +126,42 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         else:
             yield translate("In all five specifications: %s") % line
     if rule.silent:
-        yield translate("Not specified by %s") % names(rule.silent, translate)
+        yield unspecified(rule, translate)
     absent = [spec for spec in SPECS if spec not in rule.specs]
     if absent:
         yield translate("Not in %s") % names(absent, translate)
 
 
+def unspecified(rule: Rule, translate: Translate) -> str:
+    """Say which specifications do not state a rule."""
+    if set(rule.silent) == set(SPECS):
+        return translate("Not specified by any of the five specifications")
+    return translate("Not specified by %s") % names(rule.silent, translate)
+
+
 def _sections(sources: Sequence[Source], translate: Translate) -> str:
-    """Name texts, and the sections of each."""
+    """Name specifications, and the sections of each.
+
+    A section is a link; if several specifications have one of this name, each of their versions is.
+    """
     texts: dict[str, list[str]] = {}
     for source in sources:
-        texts.setdefault(_text(source, translate), []).append(f"“{source.section}”")
+        links = {spec: address(spec, source.text, source.section) for spec in source.specs}
+        url = ""
+        if len({*links.values()}) == 1:
+            links, url = {}, next(iter(links.values()))
+        section = f"“{linked(source.section, url)}”"
+        texts.setdefault(_text(source, links, translate), []).append(section)
     pair, comma = translate("%s, %s"), translate(", ")
     return translate("; ").join(pair % (text, comma.join(parts)) for text, parts in texts.items())
 
 
-def _text(source: Source, translate: Translate) -> str:
+def _text(source: Source, links: Mapping[str, str], translate: Translate) -> str:
     if source.text == "core":
-        families = dict.fromkeys(each.partition(" ")[0].upper() for each in source.specs)
-        return translate("the main specification of %s") % translate(" and ").join(families)
-    texts = names(source.specs, translate)
+        families = {spec.partition(" ")[0].upper(): links.get(spec, "") for spec in source.specs}
+        all_ = translate(" and ").join(linked(family, url) for family, url in families.items())
+        return translate("the main specification of %s") % all_
+    texts = names(source.specs, translate, links)
     if source.text:
         return translate("%s, which follow %s") % (texts, names([MAIN], translate))
     return texts

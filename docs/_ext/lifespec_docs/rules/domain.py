@@ -90,13 +90,13 @@ class RuleDirective(SphinxDirective):
         node["role"], node["level"] = rule.role, _level(rule, group)
         node["says"] = rule.says[group]
         node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
+        node["classes"] += ["more"] * (group != rule.boxes[0])
         self.state.document.ids.setdefault(node["ids"][0], node)
         translate = words(self.env)
         role = rule.role if node["level"] else ""
         node["example"] = translate("Example")
         node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
-        node["links"] = citations.links(rule)
         node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
@@ -138,7 +138,7 @@ def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]
     if not group:
         yield from citations.source_lines(rule, translate)
     elif group == rule.silent:
-        yield translate("Not specified by %s") % citations.names(group, translate)
+        yield citations.unspecified(rule, translate)
 
 
 class RuleRole(XRefRole):
@@ -298,11 +298,11 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Open the box and write its heading."""
     rule_id, anchor = escape(node["rule_id"]), escape(node["ids"][0])
     role, level = (escape(word) for word in node["head"])
+    role = role and f'<span class="rule-role">{role}</span> '
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(
         f'<p class="rule-head"><a class="rule-id" href="#{anchor}"><code>{rule_id}</code></a> '
-        f'<span class="rule-duty"><span class="rule-role">{role}</span> '
-        f'<span class="rule-level">{level}</span> '
+        f'<span class="rule-duty">{role}<span class="rule-level">{level}</span> '
         f'<a class="rule-example" href="#example-{rule_id}">{escape(node["example"])}</a>'
         f"</span></p>"
     )
@@ -311,11 +311,7 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Write the sources and close the box."""
     for line in node["sources"]:
-        html = escape(line)
-        for section, url in node["links"].items():
-            link = f'<a class="reference external" href="{escape(url)}">{escape(section)}</a>'
-            html = html.replace(f"“{escape(section)}”", f"“{link}”")
-        writer.body.append(f'<p class="rule-source">{html}</p>')
+        writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
     writer.body.append("</div>\n")
 
 

@@ -13,7 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec import validate
 from lifespec.conformance import cases
 from lifespec_docs.diagrams import drawing
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.i18n.messages import HINT, hints, words
 from lifespec_docs.rules.citations import level_lines
 from lifespec_docs.rules.domain import RuleDomain
 from lifespec_docs.rules.validator_messages import message_of
@@ -72,12 +72,15 @@ class RuleTable(SphinxPostTransform):
     def _table(self) -> nodes.table:
         self.translate = words(self.env)
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
-        titles = ("Rule", "Reported as")
+        titles = ("Rule", "Reported as", HINT)
         head = _row([[nodes.paragraph("", self.translate(title))] for title in titles])
         known = (rule for rule in domain.book.values() if rule.rule_id in domain.rules)
-        rows = (_row([self._duty(rule), list(self._reported(rule))]) for rule in known)
+        rows = (
+            _row([self._duty(rule), list(self._reported(rule)), list(self._hints(rule))])
+            for rule in known
+        )
         group = nodes.tgroup(cols=len(titles))
-        group += [nodes.colspec(colwidth=width) for width in (40, 60)]
+        group += [nodes.colspec(colwidth=width) for width in (30, 30, 40)]
         group += [nodes.thead("", head), nodes.tbody("", *rows)]
         return nodes.table("", group, classes=["rules", "no-search"])
 
@@ -101,6 +104,19 @@ class RuleTable(SphinxPostTransform):
             yield nodes.paragraph("", "", nodes.literal("", command))
         if not message and not commands:
             yield nodes.paragraph("", self.translate("cannot be observed"))
+
+    def _hints(self, rule: Rule) -> Iterator[nodes.Element]:
+        """Yield the usual cause and the fix, for the role and for middleware."""
+        for role, head, text in hints().get(rule.rule_id, ()):
+            if role:
+                yield nodes.paragraph("", self.translate(head), classes=["hint-head"])
+            yield nodes.paragraph("", "", *_inlines(self.translate(text)))
+
+
+def _inlines(text: str) -> Iterator[nodes.Node]:
+    """Yield a text with what stands in backquotes as literals."""
+    for place, part in enumerate(text.split("`")):
+        yield nodes.literal("", part) if place % 2 else nodes.Text(part)
 
 
 @cache

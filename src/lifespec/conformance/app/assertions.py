@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from lifespec.conformance.cases import rules
-from lifespec.conformance.report.model import Finding, Verdict, requirement, verdict_for
+from lifespec.conformance.report.model import (
+    Course,
+    Finding,
+    Verdict,
+    requirement,
+    verdict_for,
+)
 from lifespec.conformance.texts import said
 from lifespec.testing.ladder import sequence
 
@@ -46,6 +52,7 @@ class Usual(NamedTuple):
 
     `received` is True where it has received startup, `refused` says what of it the suite refused,
     and `whose` whose doing it is that it does not support lifespan, where it is not its own.
+    `ended` and `detail` say how it ended, and with which exception or message.
     """
 
     startup: str
@@ -53,6 +60,17 @@ class Usual(NamedTuple):
     received: bool = False
     refused: str = ""
     whose: str = ""
+    ended: str = ""
+    detail: str = ""
+
+    @property
+    def course(self) -> Course:
+        """How it goes, for a report."""
+        early = self.startup == "complete" and not self.shutdown
+        shutdown = f"{self.ended} early" if early else self.shutdown
+        if self.refused and not self.supports:
+            return Course("refused", "", self.received, self.refused)
+        return Course(self.startup, shutdown, self.received, self.detail)
 
     @property
     def supports(self) -> bool:
@@ -94,7 +112,19 @@ def usual_of(seen: Seen, own: str = "") -> Usual:
     """Return how an application goes, by what was seen of it."""
     refused = seen.refused[0] if seen.refused else ""
     theirs = whose(seen, own) if seen.startup in DECLINED else ""
-    return Usual(seen.startup, seen.shutdown, seen.received, refused, theirs)
+    how = seen.startup, seen.shutdown, seen.received, refused, theirs
+    return Usual(*how, seen.ended, _detail(seen))
+
+
+def _detail(seen: Seen) -> str:
+    """Return the message, the exception, or what it was doing, of what it did last."""
+    last = seen.shutdown or seen.startup
+    if last == "failed":
+        return (str(seen.message).strip().splitlines() or [""])[-1]
+    if last == "silent":
+        return seen.doing
+    text = said(seen.error)
+    return f"{type(seen.error).__name__}{': ' * bool(text)}{text}" if seen.error else ""
 
 
 def whose(seen: Seen, own: str = "") -> str:
@@ -112,6 +142,7 @@ def whose(seen: Seen, own: str = "") -> str:
 
 def concluded(report: Report, usual: Usual) -> Report:
     """Return a report with what is to be said of an application that goes like this."""
+    report = replace(report, course=usual.course)
     if usual.startup == "failed":
         obstacle = f"its startup failed. {report.note} Start what it needs, and check it again."
         return replace(report, obstacle=obstacle)

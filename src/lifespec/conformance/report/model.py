@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.language import Role
 
 __all__ = [
+    "Course",
     "Finding",
     "Report",
     "Verdict",
@@ -96,13 +97,31 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Course:
+    """How an application answers startup and shutdown.
+
+    `startup` and `shutdown` are "complete", "failed", "raised", "returned", "exited" or "silent",
+    and `startup` is "refused" if no server takes what the application sent.  `shutdown` is "raised
+    early" or the like for an application that ended before it, and "" if startup was not completed.
+    `received` says whether the application received startup.  `detail` has the message of a
+    failure, the exception, or what a silent application was doing.
+    """
+
+    startup: str
+    shutdown: str
+    received: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All that was found about a subject, by one of SPECS.
 
     `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
     is "".  `supported` is False for an application that does not support lifespan; `whose` says
     whose doing that is, where it is not its own.  `isolation` is how the processes of its cases
-    were made: by "fork" or by "spawn", or "".  `role` is that of the subject.
+    were made: by "fork" or by "spawn", or "".  `role` is that of the subject.  `course` says
+    how an application starts and stops; it is None for other roles.
     """
 
     subject: str
@@ -114,6 +133,7 @@ class Report:
     whose: str = ""
     isolation: str = ""
     role: Role = "application"
+    course: Course | None = None
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""

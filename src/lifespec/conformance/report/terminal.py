@@ -15,6 +15,7 @@ from rich.text import Text
 
 from lifespec.conformance.explain import columns, wrapped
 from lifespec.conformance.i18n import ENGLISH
+from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.texts import printable
 
@@ -107,9 +108,12 @@ class _Told:
         # a command is as long as it is: broken into lines it could not be copied
         self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
-        lines = [self.verdict(report, title), numbers, report.note]
-        for line in filter(None, lines):
-            self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
+        if report.course:
+            told = f"{self.verdict(report, title)}\n{numbers}"
+            self.grid(summary.rows(report, report.course, told, self.wording))
+        else:
+            for line in filter(None, [self.verdict(report, title), numbers, report.note]):
+                self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
         self.console.print()
 
     def isolation(self, way: str) -> None:
@@ -123,6 +127,8 @@ class _Told:
         missed = sum(each.verdict == Verdict.WARN for each in worst)
         if broken:
             return word("Rules that %s requires and that were not kept: %s.", title, str(broken))
+        if report.course and report.course.startup in ("failed", "exited"):
+            return word("not checked: its startup has to succeed first")
         if report.unchecked:
             return word("It could not be checked: %s", report.unchecked)
         if not report.supported:
@@ -184,6 +190,10 @@ class _Told:
 
     def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:
         self.console.rule(self.text(title, verdict.style), align="left", style="dim")
+        self.grid(rows)
+
+    def grid(self, rows: Mapping[str, str]) -> None:
+        """Write rows with a head each, lines broken as the language wants it."""
         table = Table.grid("", "", padding=(0, 2, 0, 0))
         heads = [self.wording.word(word) for word in rows]
         room = self.console.width - max(map(columns, heads)) - 2

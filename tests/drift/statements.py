@@ -1,0 +1,308 @@
+"""Makes statements of the pages false, by kind, and counts those that the build notices.
+
+    python tests/drift/statements.py [--show]
+
+Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
+taken, by a fixed seed.  (b) A statement is changed in one language alone: the English with the old
+Chinese kept under it, or the Chinese.  (c) Both languages say the same false thing, so that
+nothing differs between them: names, typed facts and the approval of rule boxes can notice it, and
+nothing else can.  No page is built: the build's own functions are called.
+
+The result goes to docs/matrix/drift.json; --show prints what was not noticed.
+"""
+
+import json
+import random
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polib
+
+ROOT = Path(__file__).resolve().parents[2]
+for name in ("src", "docs/_ext"):
+    if str(ROOT / name) not in sys.path:
+        sys.path.insert(0, str(ROOT / name))
+
+from lifespec_docs.facts.blocks import Block, blocks, sentences
+from lifespec_docs.facts.names import names, words
+from lifespec_docs.facts.typed import typed
+from lifespec_docs.i18n import lint
+
+__all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
+
+LANGUAGES = "english", "chinese", "both"  # in which of them a statement is changed
+RESULT = ROOT / "docs" / "matrix" / "drift.json"
+SEED, AT_MOST = 15, 60  # of each kind
+ROLE = re.compile(r"\{[\w:-]+\}`[^`]*`")
+LITERAL = re.compile(r"(?<!\})`([^`]+)`")
+CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
+OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
+COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+Change = Callable[[str], Iterator[str]]
+
+
+class Statement(NamedTuple):
+    """A false statement: its kind, its page and line, and the text before and afterwards."""
+
+    kind: str
+    file: str
+    line: int
+    block: str
+    old: str
+    new: str
+
+
+def swapped(pairs: dict[str, str], *, code: bool = False) -> Change:
+    """Return what puts one word in the place of another: in prose, or where `code` in literals."""
+    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, pairs))})\b")
+
+    def change(text: str) -> Iterator[str]:
+        kept = [match.span() for match in CODE.finditer(text)]
+        for match in pattern.finditer(text):
+            inside = any(first <= match.start() < last for first, last in kept)
+            if inside == code:
+                yield text[: match.start()] + pairs[match[0]] + text[match.end() :]
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    """Return what makes each of several changes."""
+
+    def change(text: str) -> Iterator[str]:
+        for each in changes:
+            yield from each(text)
+
+    return change
+
+
+def replaced(pattern: str, new: Callable[[re.Match[str]], str]) -> Change:
+    """Return what replaces each place that a pattern finds."""
+
+    def change(text: str) -> Iterator[str]:
+        for match in re.finditer(pattern, text):
+            yield text[: match.start()] + new(match) + text[match.end() :]
+
+    return change
+
+
+def two_ways(*pairs: tuple[str, str]) -> dict[str, str]:
+    """Return pairs in both directions."""
+    return {a: b for pair in pairs for a, b in (pair, pair[::-1])}
+
+
+def more(match: re.Match[str]) -> str:
+    """Return another number."""
+    return str(int(match[0]) + 1)
+
+
+NUMBER = r"(?<![\w.#`/:-])\d+(?![\w.:/-]*[\w`]|\.\d)"
+KINDS: dict[str, Change] = {
+    "default": both(
+        replaced(
+            r"(?<!` )\{fact\}`(?:default|option|seconds) [^`]*`",
+            lambda match: "`False`" if "strict" in match[0] else "7 seconds",
+        ),
+        replaced(r"(?<=default )\d+(?= s)|\d+(?= s(?:econds)? by default)", more),
+    ),
+    "order": swapped(two_ways(("before", "after"), ("first", "last"), ("Before", "After"))),
+    "negation": both(
+        swapped({"is": "is not", "are": "are not", "never": "always", "cannot": "can"}),
+        replaced(r"\b(is|are|does|do|must|should|may) not\b", lambda match: match[1]),
+    ),
+    "name": both(
+        swapped(two_ways(("startup", "shutdown"), ("complete", "failed")), code=True),
+        swapped(
+            two_ways(("startup_timeout", "shutdown_timeout"), ("StartupFailed", "ShutdownFailed")),
+            code=True,
+        ),
+        replaced(r"(?<=`lifespec )\w+", lambda _: "try"),
+        replaced(r"(?<=`--)\w+", lambda match: match[0] + "s"),
+        replaced(r"(?<=`make )\w+", lambda match: match[0] + "s"),
+    ),
+    "number": both(
+        replaced(NUMBER, more),
+        swapped(dict(zip(COUNTS, (*COUNTS[1:], "eleven"), strict=True))),
+        replaced(r"\{fact\}`(?:count|version|date|python|locked) [^`]*`", lambda _: "9"),
+    ),
+    "level": both(
+        swapped(two_ways(("must", "should"), ("error", "warning"), ("errors", "warnings"))),
+        swapped({"may": "must", "requires": "recommends"}),
+        swapped(two_ways(("ERROR", "WARNING"), ("error", "info")), code=True),
+    ),
+    "role": swapped(
+        two_ways(("server", "application"), ("servers", "applications"), ("Server", "Application"))
+    ),
+    "outcome": replaced(
+        rf"(?<=`)(?:{'|'.join(OUTCOMES)})(?=`)",
+        lambda match: OUTCOMES[(OUTCOMES.index(match[0]) + 1) % len(OUTCOMES)],
+    ),
+    "status": replaced(r"(?<=status )\d+(?=\b)", more),
+}
+CHINESE: dict[str, Change] = {
+    "order": replaced("之前|之后", lambda match: {"之前": "之后", "之后": "之前"}[match[0]]),
+    "negation": replaced(
+        "不会|没有|不", lambda match: {"不会": "会", "没有": "有"}.get(match[0], "")
+    ),
+    "name": KINDS["name"],
+    "number": replaced(NUMBER.replace(r"\w", r"A-Za-z0-9_"), more),
+    "level": replaced("必须|不得|可以", lambda match: "应" if match[0] == "必须" else "必须"),
+    "role": replaced("服务器|应用程序", lambda m: {"服务器": "应用程序"}.get(m[0], "服务器")),
+    "outcome": KINDS["outcome"],
+}
+
+
+def drawn() -> list[Statement]:
+    """Return the false statements of the English pages: of each kind a sample."""
+    found: dict[str, list[Statement]] = {kind: [] for kind in KINDS}
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        for block in blocks(page.read_text("utf-8")):
+            if block.kind in {"text", "rule", "table"}:
+                for kind, change in KINDS.items():
+                    found[kind] += _of_block(kind, change, page.name, block)
+    return _sample(found)
+
+
+def _of_block(kind: str, change: Change, file: str, block: Block) -> Iterator[Statement]:
+    """Yield the changes of a block: of each of its sentences, or rows, the first."""
+    parts = block.text.splitlines() if block.kind == "table" else [*sentences(block.text)]
+    whole = block.text if block.kind == "table" else " ".join(block.text.split())
+    for part in parts:
+        for new in list(change(part))[:1]:
+            text = whole.replace(part, new, 1)
+            yield Statement(kind, file, block.line, block.kind, whole, text)
+
+
+def _sample(found: dict[str, list[Statement]]) -> list[Statement]:
+    chosen = random.Random(SEED)  # noqa: S311  a sample, and no secret
+    return [
+        each
+        for kind in found
+        for each in sorted(chosen.sample(found[kind], min(AT_MOST, len(found[kind]))))
+    ]
+
+
+def chinese() -> list[tuple[Statement, str]]:
+    """Return the Chinese statements that were changed alone, each with its English."""
+    found: dict[str, list[Statement]] = {kind: [] for kind in CHINESE}
+    english: dict[Statement, str] = {}
+    for path in sorted((ROOT / "locales/zh_CN/LC_MESSAGES").glob("*.po")):
+        if not (ROOT / "docs" / f"{path.stem}.md").exists():
+            continue
+        ruled = _ruled(path.stem)
+        for entry in polib.pofile(str(path)):
+            kind_ = "rule" if entry.msgid in ruled else "text"
+            for kind, change in CHINESE.items():
+                for new in list(change(entry.msgstr))[:1]:
+                    each = Statement(kind, path.name, entry.linenum or 1, kind_, entry.msgstr, new)
+                    found[kind].append(each)
+                    english[each] = entry.msgid
+    return [(each, english[each]) for each in _sample(found)]
+
+
+def _ruled(page: str) -> set[str]:
+    """Return the paragraphs of the rule boxes of a page."""
+    found = blocks((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
+    return {
+        " ".join(part.split())
+        for block in found
+        if block.kind == "rule"
+        for part in re.split(r"\n\s*\n", block.text)
+    }
+
+
+def noticed(statement: Statement, own: set[str]) -> str:
+    """Return which check notices a statement that both languages make, or ""."""
+    if statement.block == "rule":
+        return "approval"  # the hash of the box is another one
+    before, after = ({*_told(text, own)} for text in (statement.old, statement.new))
+    return next(iter(sorted(after - before)), "").partition(" ")[0]
+
+
+def _told(text: str, own: set[str]) -> Iterator[str]:
+    bare = ROLE.sub("…", text)
+    for match in LITERAL.finditer(bare):
+        for name in names().faults(match[1], own, bare[: match.start()]):
+            yield f"names {name}"
+    for fact in typed(bare):
+        yield f"facts {fact}"
+
+
+def one_language(english: str, chinese_: str, block: str) -> str:
+    """Return which check notices that the two languages of an entry differ, or ""."""
+    if block == "rule":
+        return "approval"
+    told = list(lint.sentences(lint.Pair("", 1, english, chinese_), frozenset({"attrs_inline"})))
+    return "comparison" if told else ""
+
+
+def measured() -> dict[str, Any]:
+    """Measure (b) and (c)."""
+    own = {
+        page.name: {
+            word
+            for block in blocks(page.read_text("utf-8"))
+            if block.kind in {"example", "output", "code", "drawn"}
+            for word in words(block.text)
+        }
+        for page in (ROOT / "docs").glob("*.md")
+    }
+    statements = drawn()
+    catalogs = {path.stem: polib.pofile(str(path)) for path in _catalogs()}
+    translated = {
+        (name, entry.msgid): entry.msgstr for name, po in catalogs.items() for entry in po
+    }
+    rows: dict[str, list[tuple[Statement, str]]] = {name: [] for name in LANGUAGES}
+    for each in statements:
+        rows["both"].append((each, noticed(each, own[each.file])))
+        old = translated.get((each.file.removesuffix(".md"), each.old))
+        if old or each.block == "rule":
+            rows["english"].append((each, one_language(each.new, old or "", each.block)))
+    for each, english in chinese():
+        rows["chinese"].append((each, one_language(english, each.new, each.block)))
+    missed = [
+        [each.kind, f"{each.file}:{each.line}", each.new] for each, by in rows["both"] if not by
+    ]
+    return {name: _counted(found) for name, found in rows.items()} | {"missed": missed}
+
+
+def _catalogs() -> list[Path]:
+    return sorted((ROOT / "locales/zh_CN/LC_MESSAGES").glob("*.po"))
+
+
+def _counted(rows: Sequence[tuple[Statement, str]]) -> dict[str, Any]:
+    """Count by kind, and what is normative apart."""
+    tried: Counter[str] = Counter()
+    held: Counter[str] = Counter()
+    for each, by in rows:
+        for key in (each.kind, "all", *(["normative"] if each.block == "rule" else [])):
+            tried[key] += 1
+            held[key] += bool(by)
+    keys = ["all", "normative", *KINDS]
+    return {key: {"tried": tried[key], "noticed": held[key]} for key in keys if key in tried}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, and write the record."""
+    found = measured()
+    missed = found.pop("missed")
+    found["date"] = time.strftime("%Y-%m-%d")
+    record = json.loads(RESULT.read_text("utf-8")) | {"statements": found}
+    RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for name in LANGUAGES:
+        counts = found[name]
+        told = ", ".join(f"{kind} {row['noticed']}/{row['tried']}" for kind, row in counts.items())
+        print(f"drift: {name}: {told}")
+    if "--show" in arguments:
+        for kind, place, new in missed:
+            print(f"{kind} {place}: {new}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
