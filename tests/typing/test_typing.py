@@ -86,9 +86,10 @@ def bare(ignore: re.Pattern[str], file: Path) -> set[int]:
 
 
 def page(file: Path) -> None:
-    """Write the programs of the page about types into a file."""
-    programs = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    assert len(programs) > 2
+    """Write the programs of the page's section about types into a file."""
+    section = PAGE.read_text().partition("\n## Types\n")[2].partition("\n## ")[0]
+    programs = re.findall(r"^```python\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+    assert len(programs) == 2
     file.write_text("# pyright: strict\n" + "".join(programs))
 
 

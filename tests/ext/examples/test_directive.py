@@ -124,8 +124,14 @@ def test_a_block_of_tests(tmp_path: Path) -> None:
         "{.real .pytest}\n```python\ndef test_one():\n    pass\n```\n```{output}\n1 passed\n```\n"
     )
     with sample(tmp_path, page) as built:
-        assert only(built).pytest
+        assert only(built).run_by == "pytest"
         assert not built.warnings
+
+
+def test_a_block_under_uvicorn(tmp_path: Path) -> None:
+    """A class says that uvicorn starts the application."""
+    with sample(tmp_path, "{.real .uvicorn}\n```python\n```\n", examples_run=False) as built:
+        assert only(built).run_by == "uvicorn"
 
 
 @pytest.mark.parametrize(

@@ -530,12 +530,31 @@ def test_two():
 )
 def test_real_by_pytest(source: str, expected: str) -> None:
     """What counts are the errors and the last line, without times."""
-    assert output(replace(real(source, expected), pytest=True)) == expected
+    assert output(replace(real(source, expected), run_by="pytest")) == expected
 
 
 def test_real_by_pytest_without_tests() -> None:
     """A file of tests that has none is a mistake of the page."""
-    assert "ended with status 5" in told(replace(real("x = 1"), pytest=True))
+    assert "ended with status 5" in told(replace(real("x = 1"), run_by="pytest"))
+
+
+UNSUPPORTED = """
+async def app(scope, receive, send):
+    raise NotImplementedError(scope["type"])
+"""
+LOG = """
+INFO:     Waiting for application startup.
+INFO:     ASGI 'lifespan' protocol appears unsupported.
+INFO:     Application startup complete.
+INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)
+INFO:     Shutting down
+"""
+
+
+def test_real_under_uvicorn() -> None:
+    """The application is started and stopped; of the log, process and port are left out."""
+    shown = LOG.removeprefix("\n")
+    assert output(replace(real(UNSUPPORTED, shown), run_by="uvicorn")) == shown
 
 
 def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

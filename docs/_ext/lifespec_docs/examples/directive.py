@@ -10,6 +10,7 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.fragment}                     no whole application: tests do not serve and check it
     {.file-shop}                    real blocks after it find it as shop.py (shop.toml, …)
     {.real .pytest}                 run by pytest; the output is errors and summary, without times
+    {.real .uvicorn}                `app` is started by uvicorn and stopped; the output is its log
 
 A block in another language, however it is spelled, says {.not-run}; shell commands and settings
 need not, which are not run.
@@ -160,7 +161,7 @@ def _block(
         requests=sum(map(int, _classed(classes, "requests-"))),
         beside=files if "beside" in classes else (),
         named=named if "real" in classes else (),
-        pytest="pytest" in classes,
+        run_by=next((each for each in ("pytest", "uvicorn") if each in classes), "python"),
     )
 
 

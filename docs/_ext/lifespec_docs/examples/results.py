@@ -90,7 +90,7 @@ def keys(blocks: Sequence[Block], code: str) -> list[str]:
 def _digest(start: str, block: Block) -> str:
     digest = hashlib.sha256(start.encode())
     about = [block.page, block.line, block.language, block.expected, block.kind]
-    needs = [block.needs, block.requests, block.beside, block.named, block.pytest]
+    needs = [block.needs, block.requests, block.beside, block.named, block.run_by]
     digest.update(json.dumps([*about, _bare(block), *needs]).encode())
     for file in block.beside:
         digest.update(Path(file).read_bytes())

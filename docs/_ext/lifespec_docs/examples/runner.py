@@ -47,6 +47,19 @@ __all__ = [
 LIMITS = {"virtual": 20.0, "real": 60.0}  # seconds, where the machine has time for us
 SIDE_BY_SIDE = 4  # real blocks: they wait more than they compute
 TRACEBACK = "Traceback (most recent call last):"
+UNDER_UVICORN = """\
+import re
+import subprocess
+import sys
+
+command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", "0", "--no-use-colors"]
+server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+for line in server.stdout:
+    if " server process [" not in line:
+        print(re.sub(r"(127[.]0[.]0[.]1):\\d+", r"\\1:8000", line), end="")
+    if "Uvicorn running" in line:
+        server.terminate()
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,7 @@ class Block:
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
     Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
-    A block with `pytest` is run by that.
+    A real block is `run_by` python, pytest or uvicorn.
     """
 
     page: str
@@ -69,7 +82,7 @@ class Block:
     requests: int = 0
     beside: tuple[str, ...] = ()
     named: tuple[tuple[str, str], ...] = ()
-    pytest: bool = False
+    run_by: str = "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +317,15 @@ def _run_beside(block: Block) -> str:
     compiled(block, block.line, block.source)
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
     files: list[str | tuple[str, str]] = [*block.beside, *block.named]
-    status, printed, complaint = beside(program, LIMITS["real"], files, pytest=block.pytest)
+    if block.run_by == "uvicorn":
+        files.append(("shop.py", program))
+        program = UNDER_UVICORN
+    by_pytest = block.run_by == "pytest"
+    status, printed, complaint = beside(program, LIMITS["real"], files, pytest=by_pytest)
     sys.stderr.write(complaint)
     if status is None:
         raise _too_long(block, block.line)
-    if block.pytest and status in (0, 1):  # all passed, some failed
+    if by_pytest and status in (0, 1):  # all passed, some failed
         printed = _summary(printed)
     elif status or complaint:
         _, header, rest = complaint.rpartition(TRACEBACK)

@@ -62,8 +62,11 @@ EVENTS = {
 
 # Names of programs that are not installed here, each with the place where it is defined.
 ELSEWHERE = {
+    "--asgi-lifespan": "gunicorn/config.py",
     "EventSource": "HTML Standard, section 9.2",
     "FastAPI": "fastapi/applications.py",
+    "http_app": "fastmcp/server/server.py",
+    "include_router": "fastapi/applications.py",
     "lifespan.cleanup": "the second event until 2018-10-15, django/asgiref#63",
     "libfuture-asyncawait-perl": "a package of Debian",
     "libio-async-perl": "a package of Debian",
