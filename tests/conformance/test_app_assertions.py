@@ -66,7 +66,7 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
         (seen(shutdown=""), "Startup was answered with complete; it returned."),
         (
             seen("silent", "", ended="cancelled", doing=IDLE),
-            f"Startup was not answered within the limit: {IDLE}.",
+            f"Startup was not answered within the timeout: {IDLE}.",
         ),
         (
             seen("cancelled", "", ended="cancelled"),
@@ -280,7 +280,7 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
         (
             seen(reaction="silent", doing="it was still running"),
-            ("broken", "It did nothing within the limit: it was still running."),
+            ("broken", "It did nothing within the timeout: it was still running."),
         ),
         (seen(reaction="returned"), ("broken", "It returned.")),
     ],

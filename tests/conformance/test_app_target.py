@@ -143,7 +143,7 @@ def test_an_import_that_hangs(
     write("hanging.py", "while True: pass")
     assert refusal("hanging:app", limit=0.2) == (
         "hanging:app was not there within 0.2 s: let its module import faster, or give a longer"
-        " --limit"
+        " --timeout"
     )
 
 

@@ -61,6 +61,7 @@ def ended(
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.delenv("CI", raising=False)
 
     def run(*arguments: str) -> tuple[int, str, str]:
         try:
@@ -72,17 +73,22 @@ def ended(
     return run
 
 
+over: list[bool] = []  # whether the check was told to play no further case
+
+
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     """Let the suite find this verdict; return the jobs it was given."""
 
     def finding(name: str) -> list[Any]:
         given: list[Any] = []
+        over.clear()
         verdict = Verdict.named(name)
 
         def check(*job: Any, **options: Any) -> Report:
             given.append((job, options))
             findings = (Finding("one", "events-known", verdict, "It is so.", "so", "It is."),)
+            over.append(job[-1]("one", findings))
             return Report("shop:live", "asgi 2.0", findings)
 
         monkeypatch.setattr(app_check, "check", check)
@@ -149,7 +155,7 @@ def test_the_job(
     """What was given is what is done."""
     given = found("pass")
     ended("check", "app", "shop:live")
-    ended("check", "app", "shop:make", "--factory", "--spec", "amgi", "--limit", "2.5")
+    ended("check", "app", "shop:make", "--factory", "--spec", "amgi", "--timeout", "2.5")
     ended("check", "middleware", "shop:same", "--spec", "asgi 1.0")
     ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
     ended("check", "app", "lib/shop.pl", "--spec", "pagi")
@@ -167,16 +173,121 @@ def test_the_job(
     ]
 
 
+def test_what_is_configured(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """[tool.lifespec] says what no option says: the application, and how it is checked."""
+    Path("pyproject.toml").write_text(
+        '[tool.lifespec]\napp = "shop:make"\nspec = "amgi"\nfactory = true\nstrict = true\n'
+        'ignore = ["state-keys-text"]\ntimeout = 2\nlanguage = "zh"\n'
+    )
+    given = found("warn")
+    status, out, _ = ended("check", "app")
+    assert status == 1
+    assert "规则" in out
+    wanted = app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.0)
+    assert given.pop()[0][0] == wanted
+    ended("check", "app", "shop:live", "--spec", "asgi", "--timeout", "3", "--language", "en")
+    wanted = app_check.Job("application", "shop:live", factory=True, limit=3.0)
+    assert given.pop()[0][0] == wanted
+    assert ended("check", "app", "--ignore", "events-known")[0] == 2
+    ended("check", "middleware", "shop:same")
+    assert given.pop()[0][0] == app_check.Job("middleware", "shop:same", "amgi 2.0", limit=2.0)
+    ended("check", "driver", "starlette")
+    assert given.pop()[0][0] == clients.job("starlette", limit=2.0)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ('app = ["a:a", "b:b"]', "[tool.lifespec] names a:a and b:b: give the TARGET to check"),
+        ('app = "a:a"\nignore = ["events-kown"]', "there is no rule 'events-kown': did you mean"),
+        ('app = "a:a"\nlanguage = "fr"', "there is no language 'fr': give en or zh"),
+        ('app = "a:a"\ntimeout = 0', "a timeout is a number of seconds, not 0: give one from"),
+        ('app = "a:a"\nspec = "asgi 9"', "there is no specification 'asgi 9': name asgi 1.0"),
+        ("strict = true", "give a TARGET, as in shop.main:app, or --pipe and a COMMAND"),
+    ],
+)
+def test_bad_configuration(
+    table: str, sentence: str, ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """One line, as for options."""
+    Path("pyproject.toml").write_text(f"[tool.lifespec]\n{table}\n")
+    status, out, err = ended("check", "app")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"lifespec: {sentence}")
+
+
+def test_some_cases_alone(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """Nothing is said of others; the one that says what is usual is played all the same."""
+    status, out, err = ended("check", "app", "shop:live", "--only", "unknown-scope")
+    assert (status, err) == (0, "")
+    assert "starts     yes" in out
+    assert [line.split() for line in out.splitlines()[-2:-1]] == [
+        ["PASS", "unknown-scope-rejected", "unknown-scope"]
+    ]
+    status, out, _ = ended("check", "middleware", "shop:same", "--only", "through-all-of-it")
+    assert status == 0
+    assert "through-unknown" not in out
+
+
+@pytest.mark.parametrize(
+    ("verdict", "arguments", "wanted"),
+    [
+        ("fail", ["--fail-fast"], True),
+        ("fail", [], False),
+        ("warn", ["--fail-fast"], False),
+        ("warn", ["--fail-fast", "--strict"], True),
+        ("fail", ["--fail-fast", "--ignore", "events-known"], False),
+    ],
+)
+def test_when_a_check_ends_early(
+    verdict: str,
+    arguments: list[str],
+    wanted: bool,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+) -> None:
+    """With --fail-fast, when a case has failed by what else was asked for."""
+    found(verdict)
+    ended("check", "app", "shop:live", *arguments)
+    assert over == [wanted]
+
+
+def test_no_case_is_played_after_one_that_failed(
+    ended: Callable[..., tuple[int, str, str]],
+) -> None:
+    """They are skipped, and say why."""
+    status, out, _ = ended("check", "app", "shop:leaves", "--fail-fast")
+    assert status == 1
+    assert "Not run: another case failed before." in " ".join(out.split())
+
+
+@pytest.mark.parametrize("setting", ["true", "1", "", "false"])
+def test_progress_in_a_ci_log(
+    setting: str,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line for each case on standard error, where CI is set; nothing elsewhere."""
+    monkeypatch.setenv("CI", setting)
+    found("pass")
+    *_, err = ended("check", "app", "shop:live")
+    line = f"lifespec: case 1 of {len(app_check.Job('application', 'x').cases())}: one PASS\n"
+    assert err == line * (setting in ("true", "1"))
+
+
 def test_the_job_of_a_server(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
     """A broker is one more thing to be told; a driver is told by its name."""
     given = found("pass")
     words = ("x", "{app}", "{port}")
-    ended("check", "server", "--workers=-w 2", "--limit", "3", "--", *words)
+    ended("check", "server", "--workers=-w 2", "--timeout", "3", "--", *words)
     amgi = ("--spec", "amgi", "--broker", "mosquitto", "--only", "state")
     ended("check", "server", *amgi, "--", *words, "{topic}")
-    ended("check", "driver", "starlette", "--spec", "asgi 1.0", "--limit", "4")
+    ended("check", "driver", "starlette", "--spec", "asgi 1.0", "--timeout", "4")
     ended("check", "server", "--spec", "pagi", "--only", "state", "--", *words)
     server, brokered, driver, perl = (job for (job, *_), _ in given)
     assert perl.begins is OfPerl
@@ -247,12 +358,16 @@ def test_a_file_that_cannot_be_written(
         (["app", "--pipe", "nosuchprogram"], "'nosuchprogram' cannot be started: No such file"),
         (["middleware"], "the following arguments are required: TARGET; `lifespec check midd"),
         ([], "the following arguments are required: SUBJECT; `lifespec check --help`"),
-        (["app", "shop:live", "--limit", "0"], "a limit is a number of seconds, not '0'"),
-        (["app", "shop:live", "--limit", "inf"], "a limit is a number of seconds, not 'inf'"),
-        (["app", "shop:live", "--limit", "long"], "a limit is a number of seconds, not 'long'"),
+        (["app", "shop:live", "--timeout", "0"], "a timeout is a number of seconds, not '0'"),
+        (["app", "shop:live", "--timeout", "inf"], "a timeout is a number of seconds, not 'inf'"),
+        (["app", "shop:live", "--timeout", "long"], "a timeout is a number of seconds, not 'long'"),
         (
             ["app", "shop:live", "--spec", "asgi 3.0"],
             f"there is no specification 'asgi 3.0': name {', '.join(SPECS)}, asgi, amgi, pagi",
+        ),
+        (
+            ["app", "shop:live", "--only", "unknown-scop"],
+            "there is no case for application by asgi 2.0 'unknown-scop': did you mean unknown-sc",
         ),
         (["driver", "starlet"], "there is no driver 'starlet': did you mean starlette"),
         (
@@ -263,7 +378,10 @@ def test_a_file_that_cannot_be_written(
             ["server", "--workers", "'", "--", "x"],
             '--workers "\'" are no words of a command: No closing quotation',
         ),
-        (["app", "shop:live", "--limit", "1e300"], "a limit is a number of seconds, not '1e300'"),
+        (
+            ["app", "shop:live", "--timeout", "1e300"],
+            "a timeout is a number of seconds, not '1e300'",
+        ),
         (
             ["server", "--spec", "amgi", "--", "x", "{app}"],
             "by AMGI messages come from a broker: give --broker redis or mosquitto",
@@ -449,7 +567,7 @@ def test_nothing_is_left_of_a_check(number: signal.Signals, tmp_path: Path) -> N
     folder = tmp_path / "temporary"
     folder.mkdir()
     setting = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
-    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:slow", "--limit", "100"]
+    command = [sys.executable, "-m", "lifespec", "check", "app", "shop:slow", "--timeout", "100"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=setting, stderr=subprocess.PIPE, text=True
     ) as process:

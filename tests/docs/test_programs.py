@@ -98,7 +98,7 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=place)
 @each_program
 def test_it_passes_the_check(target: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Also where a specification says should."""
-    status = cli.main(["check", "app", "--strict", "--limit", "10", target])
+    status = cli.main(["check", "app", "--strict", "--timeout", "10", target])
     assert status == 0, capfd.readouterr().out
 
 

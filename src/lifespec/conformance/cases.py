@@ -26,7 +26,7 @@ from lifespec.conformance.language import (
     Role,
     Verb,
 )
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.texts import Unchecked, unknown
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
     "Rule",
     "Unchecked",
     "action",
+    "known_rule",
     "load",
     "read",
     "rules",
@@ -170,6 +171,13 @@ def _rule(rule_id: str, row: Mapping[str, Any]) -> Rule:
 def _levelled(sentence: str, level: str) -> str:
     """Put the word of this level in the place of another: a sentence is worded once."""
     return sentence if level in _LEVEL.findall(sentence) else _LEVEL.sub(level, sentence, count=1)
+
+
+def known_rule(rule_id: str) -> str:
+    """Return a rule ID; raise Unchecked if there is none like this."""
+    if rule_id not in rules():
+        raise unknown("rule", rule_id, rules(), "lifespec cases")
+    return rule_id
 
 
 def text(name: str) -> str:

@@ -28,7 +28,7 @@ __all__ = ["check_app", "check_middleware", "check_server", "server_job"]
 
 
 def check_app(
-    app: Application | str, spec: str = "asgi 2.0", *, limit: float = app_run.LIMIT
+    app: Application | str, spec: str = "asgi 2.0", *, timeout: float = app_run.LIMIT
 ) -> Report:
     """Check an application, and return the report.
 
@@ -36,28 +36,28 @@ def check_app(
     cases here, one after the other, each in an event loop of its own.  One that is named, as in
     "shop.main:app", is imported in another process, and each case has a process of its own, as for
     `lifespec check app`.  `spec` names the specification, such as "amgi 2.0", or "amgi" for the
-    newest of AMGI.  `limit` is the seconds that an answer may take.  The clock is virtual until the
-    application needs the real one.  Raises Unchecked for an unknown specification and for what is
-    no application, and RuntimeError for an application that is handed in within an event loop.
+    newest of AMGI.  `timeout` is the seconds that an answer may take.  The clock is virtual until
+    the application needs the real one.  Raises Unchecked for an unknown specification and for what
+    is no application, and RuntimeError for an application that is handed in within an event loop.
     """
     if isinstance(app, str):
-        return app_check.check(app_check.Job("application", app, cases.text(spec), limit=limit))
-    return app_run.check(app, spec, limit)
+        return app_check.check(app_check.Job("application", app, cases.text(spec), limit=timeout))
+    return app_run.check(app, spec, timeout)
 
 
 def check_middleware(
-    wrap: Middleware | str, spec: str = "asgi 2.0", *, limit: float = app_run.LIMIT
+    wrap: Middleware | str, spec: str = "asgi 2.0", *, timeout: float = app_run.LIMIT
 ) -> Report:
     """Check middleware, and return the report.
 
     `wrap` is called with an application of the suite, and returns an application; or it is the name
     of such a function, as in "shop.main:wrap".  What the application and the server see of each
-    other is compared with what they see without the middleware.  `spec`, `limit` and errors are
+    other is compared with what they see without the middleware.  `spec`, `timeout` and errors are
     those of `check_app`.
     """
     if isinstance(wrap, str):
-        return app_check.check(app_check.Job("middleware", wrap, cases.text(spec), limit=limit))
-    return middleware.check(wrap, spec, limit)
+        return app_check.check(app_check.Job("middleware", wrap, cases.text(spec), limit=timeout))
+    return middleware.check(wrap, spec, timeout)
 
 
 def check_server(
@@ -67,32 +67,32 @@ def check_server(
     only: Collection[str] = (),
     workers: str = "",
     broker: str = "",
-    limit: float = PATIENCE,
+    timeout: float = PATIENCE,
 ) -> Report:
     """Check a server that a command starts, and return the report.
 
     `command` is a list of words, or one string as a shell would read it.  Its places `{app}` and
     `{port}` are filled in, such as in "uvicorn {app} --port {port}".  `only` names the cases to
     play, all of them by default.  `workers` is added to the command for two workers.  `broker` is
-    "redis" or "mosquitto" for a server of AMGI 2.0.  `limit` is the seconds for which the server
+    "redis" or "mosquitto" for a server of AMGI 2.0.  `timeout` is the seconds for which the server
     may do nothing.  Raises Unchecked where the server cannot be checked, and ValueError for a
     string that no shell can read.
     """
     words = shlex.split(command) if isinstance(command, str) else command
-    job = server_job(words, cases.text(spec), workers, broker, limit)
+    job = server_job(words, cases.text(spec), workers, broker, timeout)
     return server_check.check(job, server_check.chosen([*only]))
 
 
 def server_job(
-    command: Sequence[str], spec: str, workers: str, broker: str, limit: float
+    command: Sequence[str], spec: str, workers: str, broker: str, timeout: float
 ) -> server_check.Job:
     """Return what checks a server of a specification; raise Unchecked where nothing can."""
     known = " or ".join(brokers.BROKERS)
     if broker and broker not in brokers.BROKERS:
         raise Unchecked(f"there is no broker {broker!r}: give {known}")
     if broker:
-        return brokers.job(command, broker, spec, workers, limit)
+        return brokers.job(command, broker, spec, workers, timeout)
     if spec.startswith("amgi "):
         raise Unchecked(f"by AMGI messages come from a broker: give --broker {known}")
     begins = OfPerl if spec.startswith("pagi ") else Subject
-    return server_check.Job(tuple(command), spec, workers, limit, begins=begins)
+    return server_check.Job(tuple(command), spec, workers, timeout, begins=begins)

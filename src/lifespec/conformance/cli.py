@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shlex
 import signal
@@ -13,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, explain, i18n
+from lifespec.conformance import cases, explain, i18n, settings
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
@@ -22,22 +23,28 @@ from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, writing
 from lifespec.conformance.report import formats
+from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import PLACES
-from lifespec.conformance.texts import Unchecked, unknown
+from lifespec.conformance.texts import Unchecked
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from lifespec.conformance.report.model import Report
+    from lifespec.conformance.app.check import Tell
+    from lifespec.conformance.report.model import Finding, Report
 
 __all__ = ["add_filters", "add_subjects"]
 
-SHORTEST, LONGEST = 0.001, 1e6  # seconds of a limit, which timers of every system can have
+SHORTEST, LONGEST = 0.001, 1e6  # seconds of a timeout, which timers of every system can have
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
+
+
+class _Usual(float):
+    """The default of an option, which a configuration file can change."""
 
 
 def add_subjects(parser: Any) -> None:
@@ -64,12 +71,17 @@ def _add_app(subjects: Any) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl",
+        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl"
+        " (default: app of [tool.lifespec])",
     )
     parser.add_argument(
-        "--factory", action="store_true", help="TARGET is called, and returns the application"
+        "--factory",
+        action="store_true",
+        default=None,
+        help="TARGET is called, and returns the application",
     )
     _add_isolation(parser)
+    _add_only(parser)
     _add_outputs(parser)
     parser.add_argument(
         "--pipe",
@@ -101,6 +113,7 @@ def _add_middleware(subjects: Any) -> None:
         "target", metavar="TARGET", help="module:attribute, called with an application"
     )
     _add_isolation(parser)
+    _add_only(parser)
     _add_outputs(parser)
     parser.set_defaults(run=_check, role="middleware", factory=False, pipe=[])
 
@@ -138,14 +151,18 @@ def _add_server(subjects: Any) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    words, text = arguments.command, arguments.spec
-    job = server_job(words, text, arguments.workers, arguments.broker or "", arguments.limit)
+    _configure(arguments)
+    words, spec, timeout = arguments.command, arguments.spec, arguments.timeout
+    job = server_job(words, spec, arguments.workers, arguments.broker or "", timeout)
     return _check_server(job, arguments)
 
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--only", metavar="CASE", action="append", default=[], help="this case alone, or these"
+        "--only", metavar="CASE", action="append", default=[], help="this case alone; repeatable"
+    )
+    parser.add_argument(
+        "--fail-fast", action="store_true", help="play no further case after one that failed"
     )
 
 
@@ -164,8 +181,10 @@ def _add_driver(subjects: Any) -> None:
 
 
 def _driver(arguments: argparse.Namespace) -> int:
-    name, text, limit = arguments.name, arguments.spec or "", arguments.limit
-    return _check_server(clients.job(name, text, limit=limit), arguments)
+    given = arguments.spec
+    _configure(arguments)
+    name, timeout = arguments.name, arguments.timeout
+    return _check_server(clients.job(name, given or "", limit=timeout), arguments)
 
 
 def _check_server(job: server_check.Job, arguments: argparse.Namespace) -> int:
@@ -212,34 +231,40 @@ def _interruptible() -> Iterator[None]:
 
 def _add_outputs(
     parser: argparse.ArgumentParser,
-    limit: float = app_run.LIMIT,
+    timeout: float = app_run.LIMIT,
     what: str = "an import, or an answer, may take",
     default: str | None = "asgi 2.0",
 ) -> None:
-    """Add the options that every subject has; `limit` is how long, by default, what may take."""
+    """Add the options that every subject has; `timeout` is how long what may take by default.
+
+    Those that [tool.lifespec] can give are None, or a _Usual, where they are not given.
+    """
     parser.add_argument(
         "--spec",
         metavar="SPEC",
         type=cases.text,
-        default=default,
         help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
         f" (default: {default or 'the newest that it knows'})",
     )
     parser.add_argument(
-        "--limit",
+        "--timeout",
         metavar="SECONDS",
         type=_seconds,
-        default=limit,
+        default=_Usual(timeout),
         help=f"how long {what} (default: %(default)g)",
     )
-    parser.add_argument("--strict", action="store_true", help="a should that is missed fails, too")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        default=None,
+        help="fail also where a should is missed",
+    )
     parser.add_argument(
         "--ignore",
         metavar="RULE",
-        type=_rule_id,
+        type=cases.known_rule,
         action="append",
-        default=[],
-        help="leave this rule out, or these",
+        help="leave this rule out; repeatable",
     )
     parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
     languages = sorted(explain.FOLDERS)
@@ -248,21 +273,53 @@ def _add_outputs(
     parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
 
 
-def _seconds(text: str) -> float:
+def _seconds(text: str | float) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not SHORTEST <= seconds <= LONGEST:
         raise Unchecked(
-            f"a limit is a number of seconds, not {text!r}: give one from {SHORTEST:g} to"
+            f"a timeout is a number of seconds, not {text!r}: give one from {SHORTEST:g} to"
             f" {LONGEST:.0f}"
         )
     return seconds
 
 
+def _configure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Take what no option says from [tool.lifespec], or else what is usual; return the table."""
+    table = settings.find(Path.cwd())
+    if arguments.spec is None:
+        arguments.spec = cases.text(table.get("spec", "asgi 2.0"))
+    if isinstance(arguments.timeout, _Usual):
+        arguments.timeout = _seconds(table.get("timeout", arguments.timeout))
+    if arguments.strict is None:
+        arguments.strict = table.get("strict", False)
+    if arguments.ignore is None:
+        arguments.ignore = [*map(cases.known_rule, table.get("ignore", ()))]
+    if arguments.language is None:
+        arguments.language = table.get("language") or explain.language(os.environ)
+    if arguments.language not in explain.FOLDERS:
+        known = " or ".join(sorted(explain.FOLDERS))
+        raise Unchecked(f"there is no language {arguments.language!r}: give {known}")
+    return table
+
+
+def _named(table: dict[str, Any]) -> str:
+    """Return the application that the table names."""
+    apps = table.get("app", [])
+    if len(apps) > 1:
+        raise Unchecked(f"[tool.lifespec] names {' and '.join(apps)}: give the TARGET to check")
+    return "".join(apps)
+
+
 def _check(arguments: argparse.Namespace) -> int:
+    table = _configure(arguments)
     target, pipe = arguments.target, tuple(arguments.pipe)
+    if arguments.role == "application" and not (target or pipe):
+        target = _named(table)
+    if arguments.factory is None:
+        arguments.factory = table.get("factory", False) and not pipe
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
@@ -272,27 +329,35 @@ def _check(arguments: argparse.Namespace) -> int:
         target or shlex.join(pipe),
         arguments.spec,
         arguments.factory,
-        arguments.limit,
+        arguments.timeout,
         pipe,
         arguments.isolation,
+        tuple(arguments.only),
     )
-    check = lambda tell: app_check.check(job, tell)  # noqa: E731  one line, as for servers
-    return _publish(arguments, job.target, len(job.cases()), check)
+    count = len(job.chosen())
+    return _publish(arguments, job.target, count, lambda tell: app_check.check(job, tell))
 
 
 def _publish(
     arguments: argparse.Namespace,
     title: str,
     count: int,
-    check: Callable[[Callable[[], object]], Report],
+    check: Callable[[Tell], Report],
 ) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    words = i18n.wording(arguments.language or explain.language(os.environ))
+    words = i18n.wording(arguments.language)
     with ExitStack() as stack:
         json, junit = (
             stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
         )
-        with _interruptible(), _progress(title, count) as tell:
+        with _interruptible(), _progress(title, count) as advance:
+
+            def tell(case: str, findings: Sequence[Finding]) -> bool:
+                found = [each for each in findings if each.rule not in arguments.ignore]
+                advance(case, Verdict.of(each.verdict for each in found))
+                fails = any(each.fails(strict=arguments.strict) for each in found)
+                return fails and arguments.fail_fast
+
             found = check(tell).without(arguments.ignore)
         from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
@@ -304,15 +369,22 @@ def _publish(
 
 
 @contextmanager
-def _progress(title: str, count: int) -> Iterator[Callable[[], object]]:
-    """Show how far the check is, where standard error is a terminal."""
-    if not sys.stderr or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from lifespec.conformance.report import terminal  # noqa: PLC0415  the same
+def _progress(title: str, count: int) -> Iterator[Callable[[str, Verdict], object]]:
+    """Show how far the check is: by a bar in a terminal, by a line for each case in a CI log."""
+    if sys.stderr and sys.stderr.isatty():
+        from lifespec.conformance.report import terminal  # noqa: PLC0415  the same
 
-    with terminal.progress(title, count) as tell:
-        yield tell
+        with terminal.progress(title, count) as tell:
+            yield lambda *_: tell()
+    elif sys.stderr and os.environ.get("CI", "false").lower() not in ("", "0", "false"):
+        numbers = itertools.count(1)  # cases end in several threads
+        yield lambda case, verdict: print(  # noqa: T201
+            f"lifespec: case {next(numbers)} of {count}: {case} {verdict.word}",
+            file=sys.stderr,
+            flush=True,
+        )
+    else:
+        yield lambda *_: None
 
 
 def add_filters(parser: Any) -> None:
@@ -322,15 +394,9 @@ def add_filters(parser: Any) -> None:
     )
     parser.add_argument("--role", choices=ROLES, help="only those that check that role")
     parser.add_argument(
-        "--rule", metavar="RULE", type=_rule_id, help="only those that check that rule"
+        "--rule", metavar="RULE", type=cases.known_rule, help="only those that check that rule"
     )
     parser.set_defaults(run=_cases)
-
-
-def _rule_id(text: str) -> str:
-    if text not in cases.rules():
-        raise unknown("rule", text, cases.rules(), "lifespec cases")
-    return text
 
 
 def _cases(arguments: argparse.Namespace) -> int:

@@ -43,13 +43,6 @@ PLAIN = (
     " unittest.TestCase, call lifespec.testing.run"
 )
 
-KEYS: dict[str, tuple[type, str]] = {
-    "app": (list, "a string such as 'shop.main:app', or several in a list"),
-    "spec": (str, "a string such as 'asgi 2.0'"),
-    "strict": (bool, "true or false"),
-    "factory": (bool, "true or false"),
-}
-
 _ITEM = pytest.StashKey[pytest.Item]()
 
 
@@ -107,7 +100,7 @@ def _seconds_of_option(text: str) -> tuple[float | None]:
 
 def _configure_applications(config: pytest.Config) -> None:
     """Collect the cases of the applications that are named, here or in pyproject.toml."""
-    options, table = config.option, _table(config.rootpath / "pyproject.toml")
+    options, table = config.option, _table(config.rootpath)
     if not options.lifespec_app and config.args_source is not pytest.Config.ArgsSource.ARGS:
         options.lifespec_app = table.get("app")  # a worker of pytest-xdist gets the options
     if not options.lifespec_app:
@@ -118,24 +111,22 @@ def _configure_applications(config: pytest.Config) -> None:
         spec=options.lifespec_spec or table.get("spec", "asgi"),
         strict=options.lifespec_strict or table.get("strict", False),
         factory=table.get("factory", False),
+        ignore=tuple(table.get("ignore", ())),
+        timeout=table.get("timeout", 0),
     )
     config.pluginmanager.register(found.Applications(settings), "lifespec-applications")
 
 
-def _table(file: Path) -> dict[str, Any]:
-    """Return what of [tool.lifespec] concerns applications; raise UsageError for a wrong type."""
-    text = file.read_text("utf-8") if file.is_file() else ""
-    if "tool.lifespec" not in text:
+def _table(folder: Path) -> dict[str, Any]:
+    """Return [tool.lifespec] of the project; raise UsageError for what it may not have."""
+    file = folder / "pyproject.toml"
+    if not file.is_file() or "tool.lifespec" not in file.read_text("utf-8"):
         return {}
-    import tomllib  # noqa: PLC0415
-
-    table: dict[str, Any] = tomllib.loads(text).get("tool", {}).get("lifespec", {})
-    if isinstance(table.get("app"), str):
-        table["app"] = [table["app"]]
-    for key, (kind, wanted) in KEYS.items():
-        if not isinstance(table.get(key, kind()), kind):
-            given = f"{key} = {table[key]!r}"
-            raise pytest.UsageError(f"{file}: [tool.lifespec] {given}: give {wanted}")
+    texts = import_module("lifespec.conformance.texts")
+    try:
+        table: dict[str, Any] = import_module("lifespec.conformance.settings").read(file)
+    except texts.Unchecked as error:
+        raise pytest.UsageError(str(error)) from None
     return table
 
 

@@ -58,7 +58,7 @@ def test_methods_have_defaults_where_they_are_ours() -> None:
 def test_options_of_the_command() -> None:
     """Those that have a default, and those that have choices."""
     found = facts()
-    assert found['option "check app" --limit'].seconds
+    assert found['option "check app" --timeout'].seconds
     assert found['option "check app" --isolation'] == Value(('"auto"',), code=True)
     assert found['choices "check app" --isolation'].words == ("auto", "fork", "spawn")
     assert 'option "check app" --strict' not in found
@@ -141,7 +141,7 @@ def test_a_fact_in_both_languages() -> None:
 
 def test_names_are_compared_without_their_spaces() -> None:
     """What is quoted is one word."""
-    assert canonical(' option  "check app"\n --limit ') == 'option "check app" --limit'
+    assert canonical(' option  "check app"\n --timeout ') == 'option "check app" --timeout'
     assert nearest("default Lifespan.graze", facts())[0] == "default Lifespan.grace"
     assert not nearest("nothing like it", {"a": 1})
 

@@ -21,7 +21,7 @@ DATE = facts()["date servers"].words[0]
         ("`grace` is 5 s.", "5 s", "default Lifespan.grace", True),
         ("The default grace period is 7 seconds.", "7 seconds", "default Lifespan.grace", False),
         ("The fixture waits ten seconds.", "ten seconds", "seconds testing.plugin.TIMEOUT", True),
-        ("`--limit` is 30 s.", "30 s", 'option "check app" --limit', True),
+        ("`--timeout` is 30 s.", "30 s", 'option "check app" --timeout', True),
         (f"All {RULES} rules hold.", f"{RULES} rules", "count rules", True),
         ("All 999 rules hold.", "999 rules", "count rules", False),
         ("The five specifications agree.", "five specifications", "count specifications", True),

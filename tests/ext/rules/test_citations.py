@@ -14,6 +14,7 @@ from lifespec_docs.rules.citations import (
     level_line,
     names,
     source_lines,
+    unspecified,
 )
 from lifespec_docs.rules.rulebook import Rule, read
 
@@ -78,7 +79,7 @@ def test_names_of_texts() -> None:
         (  # nobody says so
             (f"specs = [{ALL}]",),
             "lifespec's behaviour",
-            ["Not specified by any of the five specifications"],
+            [],
         ),
         (  # one says so, another follows, for one it is ours, the last does not have it
             (
@@ -92,7 +93,6 @@ def test_names_of_texts() -> None:
                     "Source: lifespan 2.0 (ASGI), “Scope”; "
                     "AMGI 1.0 and 2.0, which follow lifespan 2.0 (ASGI), “S”"
                 ),
-                "Not specified by PAGI 0.3",
                 "Not in lifespan 1.0 (ASGI)",
             ],
         ),
@@ -105,7 +105,6 @@ def test_names_of_texts() -> None:
             "may",
             [
                 "Source: lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, “S”; PAGI 0.3, “T”",
-                "Not specified by lifespan 2.0 (ASGI)",
             ],
         ),
         (  # several levels, each with its texts; and ours with its own
@@ -118,7 +117,6 @@ def test_names_of_texts() -> None:
             [
                 "must: the main specification of PAGI, “Events”",
                 "may: the main specification of ASGI, “E”",
-                "Not specified by AMGI 1.0",
                 "Not in AMGI 2.0",
             ],
         ),
@@ -180,6 +178,17 @@ def test_a_section_is_a_link(tmp_path: Path) -> None:
         ("Lifespan.pod?plain=1#L191", "0.3"),
         ("lifespan.rst?plain=1#L29", "Lifespan startup"),
     ]
+
+
+def test_the_specifications_that_do_not_state_a_rule(tmp_path: Path) -> None:
+    some = rule(
+        tmp_path,
+        'specs = ["asgi 2.0"], level = "must", section = "A"',
+        'specs = ["asgi 1.0", "pagi 0.3"]',
+    )
+    assert unspecified(some, str) == "Not specified by lifespan 1.0 (ASGI), PAGI 0.3"
+    none = rule(tmp_path, f"specs = [{ALL}]")
+    assert unspecified(none, str) == "Not specified by any of the five specifications"
 
 
 def test_a_line_is_escaped() -> None:

@@ -297,7 +297,6 @@ def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
         assert sources == [
             [
                 "Source: lifespan 2.0 (ASGI), AMGI 1.0, PAGI 0.3, “S”",
-                "Not specified by lifespan 1.0 (ASGI)",
                 "Not in AMGI 2.0",
             ],
             [],

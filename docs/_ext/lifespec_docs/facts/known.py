@@ -1,7 +1,7 @@
 """The facts that code and data know, each by the words of its role.
 
 default Lifespan.grace             the default of an argument, with its unit if it is a timeout
-option "check app" --limit         the default of an option of the command
+option "check app" --timeout         the default of an option of the command
 choices "check app" --isolation    the values that an option takes
 level "waiting raised"             the level at which `Lifespan` logs a transition
 outcomes, phases                   the values of `Lifespan.outcome` and of `Lifespan.phase`

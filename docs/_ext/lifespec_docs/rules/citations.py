@@ -114,7 +114,7 @@ def box_line(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
 
 
 def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say level by level which sections say so; then which specifications have no such rule."""
+    """Say level by level which sections say so; then which specifications lack the subject."""
     agreed, pair = len({source.level for source in rule.sources}) == 1, translate("%s: %s")
     told = rule.sources
     for level in dict.fromkeys(source.level for source in told):
@@ -125,8 +125,6 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
             yield translate("Source: %s") % line
         else:
             yield translate("In all five specifications: %s") % line
-    if rule.silent:
-        yield unspecified(rule, translate)
     absent = [spec for spec in SPECS if spec not in rule.specs]
     if absent:
         yield translate("Not in %s") % names(absent, translate)

@@ -122,7 +122,7 @@ class Drawn(SphinxPostTransform):
 
     def _line(self, rule: Rule, spec: str) -> nodes.paragraph:
         """Name the rule and its sections, with links to the box, the sections and the example."""
-        parts = {
+        parts: dict[str, list[nodes.Node]] = {
             "held-source": self._sources(rule, spec),
             "held-example": [self._link(rule, "example", nodes.Text(self.translate("Example")))],
         }

@@ -240,7 +240,7 @@ def _answer(seen: Seen, phase: str) -> str:
         lines = str(seen.message).strip().splitlines()
         return f"{phase} was answered with failed{''.join(f': {line}' for line in lines[-1:])}"
     if answer == "silent":
-        return f"{phase} was not answered within the limit: {seen.doing}"
+        return f"{phase} was not answered within the timeout: {seen.doing}"
     return f"{phase} was not answered: it {_end(seen)}"
 
 
@@ -328,7 +328,7 @@ def _raises(matter: Matter) -> Told:
     did = {
         "received": "It called receive.",
         "sent": f"It sent {seen.sent[-1] if seen.sent else ''}.",
-        "silent": f"It did nothing within the limit: {seen.doing}.",
+        "silent": f"It did nothing within the timeout: {seen.doing}.",
     }
     return Told("broken", did.get(seen.reaction, f"It {_end(seen)}."))
 

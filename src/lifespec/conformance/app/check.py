@@ -24,18 +24,22 @@ from lifespec.conformance.app.isolation import Ended, Isolation, Pool
 from lifespec.conformance.app.pipe import Pipe
 from lifespec.conformance.app.run import CaseResult
 from lifespec.conformance.report.model import Finding, Report
+from lifespec.conformance.texts import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.language import Role
 
-__all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
+    Tell = Callable[[str, Sequence[Finding]], bool]
+
+__all__ = ["SPARE", "STOPPED", "Bench", "Job", "Tell", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
 AT_ONCE = os.cpu_count() or 1  # processes that work
 MOST = 16  # with those that do little but wait
+STOPPED = "Not run: another case failed before."
 LITTLE = 0.5  # seconds of the processor
 
 
@@ -44,6 +48,7 @@ class Job:
     """What is checked: see the options of `lifespec check app`.
 
     Where there is a `pipe`, that command is the application, and `target` no more than its name.
+    `only` names the cases to report on, all of them where it is empty.
     """
 
     role: Role
@@ -53,32 +58,55 @@ class Job:
     limit: float = app_run.LIMIT
     pipe: tuple[str, ...] = ()
     isolation: Isolation = "auto"
+    only: tuple[str, ...] = ()
 
     def cases(self) -> list[Case]:
         """Return the cases to play, the one that says what is usual before the others."""
         cases_for = app_run.cases_for if self.role == "application" else middleware.cases_for
         return cases_for(self.spec)
 
+    def chosen(self) -> list[Case]:
+        """Return the cases to report on; raise Unchecked for the name of none."""
+        known = {case.name: case for case in self.cases()}
+        for name in self.only:
+            if name not in known:
+                lists = f"lifespec cases --role {self.role}"
+                raise unknown(f"case for {self.role} by {self.spec}", name, known, lists)
+        return [known[name] for name in known if name in (self.only or known)]
 
-def check(job: Job, tell: Callable[[], object] = lambda: None) -> Report:
-    """Check a target; raise Unchecked where it cannot be.  `tell` is called after a case."""
+
+def check(job: Job, tell: Tell = lambda *_: False) -> Report:
+    """Check a target; raise Unchecked where it cannot be.
+
+    `tell` is called after a case; where it returns True, cases that have not begun are not played.
+    """
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
         bench = Bench(job, pool)
         first, *others = job.cases()
         usual = bench.first(first)
-        tell()
+        over = threading.Event()
 
-        def tried(case: Case) -> CaseResult:
-            found = bench.tried(case)
-            tell()
+        def told(case: Case, found: CaseResult) -> CaseResult:
+            if case.name in (job.only or (case.name,)) and tell(case.name, found.findings):
+                over.set()
             return found
 
+        def tried(case: Case) -> CaseResult:
+            if over.is_set():
+                skipped = assertions.without(case, job.spec, "skip", STOPPED)
+                return CaseResult(tuple(skipped), Usual("", ""))
+            return told(case, bench.tried(case))
+
+        told(first, usual)
+        others = [case for case in others if case.name in (job.only or (case.name,))]
         threads = ThreadPoolExecutor(MOST)
         try:
             results = [usual, *threads.map(tried, others)]
         finally:  # where one cannot be checked, or who asked has gone, none goes on
             pool.break_off()
             threads.shutdown(cancel_futures=True)
+    if job.only and first.name not in job.only:
+        del results[0]
     findings = tuple(finding for each in results for finding in each.findings)
     note = app_run.note_on(findings)
     found = Report(job.target, job.spec, findings, note, isolation=pool.way, role=job.role)

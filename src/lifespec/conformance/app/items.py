@@ -10,6 +10,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import check as app_check
+from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import DECLINED
 from lifespec.conformance.app.isolation import Pool
 from lifespec.conformance.report.model import Finding, Verdict
@@ -26,12 +27,17 @@ __all__ = ["Application", "Applications", "CaseFailed", "CaseItem", "Settings"]
 
 
 class Settings(NamedTuple):
-    """What to check: applications as `module:attribute`, a specification, and how strictly."""
+    """What to check: applications as `module:attribute`, a specification, and how strictly.
+
+    `ignore` are rules to leave out; `timeout` is in seconds, 0 for the usual one.
+    """
 
     targets: tuple[str, ...]
     spec: str = "asgi"
     strict: bool = False
     factory: bool = False
+    ignore: tuple[str, ...] = ()
+    timeout: float = 0
 
 
 class CaseFailed(AssertionError):
@@ -46,6 +52,8 @@ class Applications:
         self.stack = ExitStack()
         try:
             cases.text(settings.spec)
+            for rule_id in settings.ignore:
+                cases.known_rule(rule_id)
         except cases.Unchecked as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -89,8 +97,11 @@ class Application(pytest.Collector):
     def __init__(self, *, settings: Settings, **node: Any) -> None:
         super().__init__(**node)
         spec = cases.text(settings.spec)
-        self.strict = settings.strict
-        self.job = app_check.Job("application", self.name, spec, factory=settings.factory)
+        self.strict, self.ignore = settings.strict, settings.ignore
+        timeout = settings.timeout or app_run.LIMIT
+        self.job = app_check.Job(
+            "application", self.name, spec, factory=settings.factory, limit=timeout
+        )
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case."""
@@ -131,7 +142,8 @@ class CaseItem(pytest.Item):
         app = self.parent
         if app.obstacle:
             raise CaseFailed(app.obstacle)
-        findings = app.tried(self.case).findings
+        tried = app.tried(self.case).findings
+        findings = [each for each in tried if each.rule not in app.ignore]
         if failed := [each for each in findings if each.fails(strict=app.strict)]:
             raise CaseFailed(_shown(failed))
         if app.strict and app.unsupported(self.case):

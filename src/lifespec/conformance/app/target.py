@@ -51,7 +51,7 @@ def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
     except limits.LimitPassed:
         raise Unchecked(
             f"{target} was not there within {limit:g} s: let its module import faster,"
-            " or give a longer --limit"
+            " or give a longer --timeout"
         ) from None
 
 

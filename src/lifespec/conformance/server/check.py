@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions as app_assertions
 from lifespec.conformance.app.assertions import Told
+from lifespec.conformance.app.check import STOPPED
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.server.assertions import PHRASES
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor, Future
 
+    from lifespec.conformance.app.check import Tell
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report.model import Finding
     from lifespec.conformance.server.observation import Line, Seen
@@ -93,8 +95,10 @@ class Job:
         return [*self.command, *shlex.split(self.workers)]
 
 
-def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: None) -> Report:
-    """Check a server; raise Unchecked where it cannot be.  `tell` is called after a case.
+def check(job: Job, only: Sequence[Case], tell: Tell = lambda *_: False) -> Report:
+    """Check a server; raise Unchecked where it cannot be.
+
+    `tell` is called after a case; where it returns True, cases that have not begun are not played.
 
     The first of all cases shows whether it can be, and is played even if it is not among `only`.
     """
@@ -102,7 +106,7 @@ def check(job: Job, only: Sequence[Case], tell: Callable[[], object] = lambda: N
         if not any(place in word for word in job.command):
             raise Unchecked(f"the command has no {place}: {job.subject}")
     first = chosen()[0]
-    bench = _Bench(job, tell)
+    bench = _Bench(job, only, tell)
     waiting = [case for case in only if _waits(case)]
     others = [case for case in only if case != first and not _waits(case)]
     with ThreadPoolExecutor(MOST) as pool:
@@ -129,8 +133,9 @@ def _waits(case: Case) -> bool:
 class _Bench:
     """Plays cases, and checks what was seen."""
 
-    def __init__(self, job: Job, tell: Callable[[], object]) -> None:
-        self.job, self.spec, self.tell = job, job.spec, tell
+    def __init__(self, job: Job, only: Sequence[Case], tell: Tell) -> None:
+        self.job, self.spec, self.tell, self.only = job, job.spec, tell, only
+        self.over = threading.Event()
         self.broken_off = threading.Event()
         self.places = threading.Semaphore(AT_ONCE)
         self.known, self.without = threading.Event(), False  # what the first case shows
@@ -162,11 +167,21 @@ class _Bench:
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
         self.obstacle = WITHOUT * self.without
         self.known.set()
-        self.tell()
-        return self.findings_of(case, seen)
+        return self.told_of(case, self.findings_of(case, seen))
+
+    def told_of(self, case: Case, found: list[Finding]) -> list[Finding]:
+        if case in self.only and self.tell(case.name, found):
+            self.over.set()
+        return found
 
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play a case, and check it; where it cannot be, say why."""
+        if self.over.is_set():
+            place.close()
+            return [*app_assertions.without(case, self.spec, "skip", STOPPED)]
+        return self.told_of(case, self.tried(case, place))
+
+    def tried(self, case: Case, place: ExitStack) -> list[Finding]:
         try:
             return self.played(case, place)
         except _NoPlace as reason:
@@ -176,7 +191,6 @@ class _Bench:
             return [*app_assertions.without(case, self.spec, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
-            self.tell()
 
     def played(self, case: Case, place: ExitStack) -> list[Finding]:
         if not any(app_assertions.expected(case, self.spec)):
