@@ -103,7 +103,9 @@ def _drop_output() -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol.")
+    parser = Parser(
+        prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
+    )
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
     parser.set_defaults(run=lambda _: _help(parser))
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")

@@ -117,11 +117,11 @@ class Course:
 class Report:
     """The result of a check: all findings about a subject, by one specification.
 
-    `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
-    is "".  `supported` is False for an application that does not support lifespan; `whose` says
-    is a sentence if that comes from a framework.  `isolation` is how the processes of its cases
-    were made: by "fork" or by "spawn", or "".  `role` is that of the subject.  `course` says
-    how an application starts and stops; it is None for other roles.
+    `note` is a sentence about the whole check, or "".  `obstacle` says why nothing could be
+    checked, or is "".  `supported` is False for an application that does not support lifespan;
+    `whose` is a sentence if that comes from a framework, or "".  `isolation` is "fork" or "spawn",
+    as the processes of the cases were started, or "".  `role` is that of the subject.  `course`
+    says how an application starts and stops; it is None for other roles.
     """
 
     subject: str
