@@ -54,6 +54,7 @@ KNOWN = names.names()
         "site/zh-cn/index.html",
         "site/en/",
         "and/or",
+        "on_",
         "complete",
     ],
 )

@@ -3,7 +3,6 @@
 Every `python`, `pycon` and `perl` block is an example. A line of attributes above it says more:
 
     {.not-run}                      shown only
-    {.opened}                       what was said is shown unfolded
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
     {.real .needs-perl .requests-2}     an application of PAGI, and how many requests it is given
     {.real .beside}                 the files that the page shows lie beside it
@@ -237,7 +236,7 @@ def _show(
         else:
             page.run += 1
             page.reused += result.reused
-        _insert(node, _note(env, done, opened="opened" in node["classes"]))
+        _insert(node, _note(env, done))
 
 
 def _insert(node: nodes.Element, html: str) -> None:
@@ -247,24 +246,21 @@ def _insert(node: nodes.Element, html: str) -> None:
         after.parent.insert(place, nodes.raw("", html, format="html", classes=["no-search"]))
 
 
-def _note(env: BuildEnvironment, run: runner.Run, *, opened: bool) -> str:
+def _note(env: BuildEnvironment, run: runner.Run) -> str:
     """Return what is shown below an example."""
     translate = words(env)
     if run.missing:
         sentence = translate("Not run here, for want of %s. The output was recorded.")
         return f'<p class="not-run">{escape(sentence % ", ".join(run.missing))}</p>'
     spoken = [entries for entries in run.conversations if entries]
-    return _said(spoken, translate, opened=opened) if spoken else ""
+    return _said(spoken, translate) if spoken else ""
 
 
-def _said(
-    conversations: list[list[Entry]], translate: Callable[[str], str], *, opened: bool
-) -> str:
-    start = "<details class='said opened' open>" if opened else "<details class='said'>"
-    parts = [f"{start}<summary>{_summary(conversations, translate)}</summary>"]
+def _said(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
+    parts = [f"<details class='said'><summary>{_summary(conversations, translate)}</summary>"]
     for number, entries in enumerate(conversations, 1):
         if len(conversations) > 1:
-            parts.append(f"<h6>{escape(translate('Conversation %s') % number)}</h6>")
+            parts.append(f"<h6>{escape(translate('Lifespan %s') % number)}</h6>")
         steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
         parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
     return "".join(parts) + "</details>"
@@ -272,12 +268,12 @@ def _said(
 
 def _summary(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
     count = sum(entry.kind in MESSAGE_KINDS for entries in conversations for entry in entries)
-    said = translate("%s message" if count == 1 else "%s messages") % count
+    said = translate("%s event" if count == 1 else "%s events") % count
     if seconds := max(entries[-1].time for entries in conversations):
         said = translate("%s in %s s") % (said, f"{seconds:g}")
     if len(conversations) > 1:
-        said = translate("%s conversations, %s") % (len(conversations), said)
-    return escape(translate("What was said: %s") % said)
+        said = translate("%s lifespans, %s") % (len(conversations), said)
+    return escape(translate("Event log: %s") % said)
 
 
 def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:

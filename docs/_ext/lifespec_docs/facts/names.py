@@ -145,7 +145,7 @@ class Names:
         for key in ("".join(found) for found in KEY.findall(literal)):
             yield from _looked_up("key", key, self.keys, own)
         for name in ENVIRONMENT.findall(literal):
-            yield from _looked_up("environment variable", name, self.sources, own)
+            yield from _looked_up("environment variable", name, self.variables, own)
         yield from self._whole(literal, own)
 
     def _whole(self, literal: str, own: Collection[str]) -> Iterator[Unknown]:
@@ -159,7 +159,7 @@ class Names:
             yield from self._path(literal)
         else:
             for name in NAME.findall(STRING.sub('""', EVENT.sub("", literal))):
-                if not ENVIRONMENT.fullmatch(name):
+                if not ENVIRONMENT.fullmatch(name) and name[-1] != "_":  # `on_…` is none
                     yield from _looked_up("name", name, self.python, own)
 
     def _event(self, event: str, own: Collection[str]) -> Iterator[Unknown]:
@@ -215,17 +215,22 @@ class Names:
             if not found or (page and f"{page}.md" not in self.files | {"api.md", "search.md"}):
                 yield Unknown("page of the site", path)
         elif top == "build":
-            yield from _looked_up("folder", rest.partition("/")[0], self.sources, ())
+            yield from _looked_up("folder", rest.partition("/")[0], self.folders, ())
         elif top in TOP or (self.root / "src/lifespec" / top).is_dir():
             below = self.root if top in TOP else self.root / "src/lifespec"
             if not any(below.glob(path.rstrip("/"))):
                 yield Unknown("path", path, _like(Path(path).name, self.files))
 
     @cached_property
-    def sources(self) -> set[str]:
-        """The words of what builds and checks the project, and of its sources."""
+    def variables(self) -> set[str]:
+        """The environment variables and constants of what builds and checks the project."""
         paths = [path for name in SOURCES for path in _files(self.root / name)]
-        return {word for path in paths for word in _code(path)}
+        return {word for path in paths for word in ENVIRONMENT.findall(_text(path))}
+
+    @cached_property
+    def folders(self) -> set[str]:
+        """The words of the Makefile, the folders below `build` among them."""
+        return words(_text(self.root / "Makefile"))
 
     @cached_property
     def python(self) -> set[str]:
@@ -306,6 +311,7 @@ class Names:
         )
 
 
+@lru_cache(maxsize=256)
 def _code(path: Path) -> set[str]:
     """Return the words of a file; of Python those of its code, without comments and docstrings."""
     if path.suffix != ".py":

@@ -28,7 +28,7 @@ from lifespec_docs.rules.domain import RuleDomain, rule_node
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from sphinx.application import Sphinx
@@ -138,26 +138,30 @@ class Drawn(SphinxPostTransform):
         return pending_xref("", shown, refdoc=self.env.docname, refexplicit=True, **place)
 
     def _sources(self, rule: Rule, spec: str) -> list[nodes.Node]:
-        """Return the sections that say it; one of another specification with its name."""
-        found = [each for each in rule.sources if spec in each.specs]
-        sections = dict.fromkeys((each.text, each.section) for each in found)
-        if not sections:
+        """Return the sections that say it; those of another specification after its name."""
+        found: dict[str, dict[str, None]] = {}
+        for source in (each for each in rule.sources if spec in each.specs):
+            found.setdefault(source.text, {})[source.section] = None
+        if not found:
             return [nodes.Text(self.translate(OURS))]
-        parts = (self._section(spec, *each) for each in sections)
+        parts = (self._sections(spec, text, list(sections)) for text, sections in found.items())
         return [node for part in parts for node in (nodes.Text(self.translate("; ")), *part)][1:]
 
-    def _section(self, spec: str, text: str, section: str) -> list[nodes.Node]:
-        url = address(spec, text, section)
-        shown = nodes.Text(f"“{section}”")
-        node = nodes.reference("", "", shown, refuri=url) if url else shown
+    def _sections(self, spec: str, text: str, sections: Sequence[str]) -> list[nodes.Node]:
+        comma = self.translate(", ")
+        links = (self._link_to(spec, text, section) for section in sections)
+        shown = [part for link in links for part in (nodes.Text(comma), link)][1:]
         if not text:
-            return [node]
+            return shown
         whose = names([rulebook.MAIN], self.translate)
         if text == "core":
             family = spec.partition(" ")[0].upper()
             whose = self.translate("the main specification of %s") % family
-        before, _, after = (self.translate("%s, %s") % (whose, "\0")).partition("\0")
-        return [nodes.Text(before), node, *([nodes.Text(after)] if after else [])]
+        return [nodes.Text(whose + comma), *shown]
+
+    def _link_to(self, spec: str, text: str, section: str) -> nodes.Node:
+        url, shown = address(spec, text, section), nodes.Text(f"“{section}”")
+        return nodes.reference("", "", shown, refuri=url) if url else shown
 
     def _text(self, rule: Rule, spec: str) -> list[nodes.Node]:
         """Return a copy of what the box of a specification says, at the level that it has there."""
