@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean
+.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -84,6 +84,9 @@ approve: .venv/complete  ## show a rule with its source and both languages, and 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers adapted drivers amgi pagi; do \
 		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
+
+loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
+	@PYTHONPATH=src $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py

@@ -31,6 +31,11 @@ class Question(NamedTuple):
     queries: dict[str, tuple[str, ...]]
 
 
+LOG_LINES = (
+    "ASGI 'lifespan' protocol appears unsupported.",
+    "ASGI Framework Lifespan error, continuing without Lifespan support",
+    "ASGI Lifespan errored, continuing without Lifespan support",
+)
 QUESTIONS = {
     "what happens if my startup raises": Question(
         "quickstart-application#startup-raises",
@@ -57,6 +62,30 @@ QUESTIONS = {
         {
             "en": ("How do I share a pool with requests?", "share pool requests", "pool requests"),
             "zh-cn": ("连接池 请求 共享", "如何与请求共享连接池？", "请求共享连接池"),
+        },
+    ),
+    "what does this log line mean": Question(
+        "troubleshooting#lifespan-unsupported",
+        ("uvicorn --lifespan on", "with_lifespan", "continuing without Lifespan support"),
+        ("server-compatibility",),
+        {"en": LOG_LINES, "zh-cn": LOG_LINES},
+    ),
+    "why does my startup not run": Question(
+        "troubleshooting#startup-does-not-run",
+        ("uvicorn shop:app --lifespan on", "lifespec check app"),
+        (),
+        {
+            "en": ("startup is not running", "startup not running", "lifespan not working"),
+            "zh-cn": ("启动代码没有运行", "启动 没有运行", "lifespan 不生效"),
+        },
+    ),
+    "why does Ctrl-C not end the server": Question(
+        "troubleshooting#ctrl-c-hangs",
+        ("Waiting for application shutdown.", "--timeout-graceful-shutdown"),
+        ("timeouts", "graceful-shutdown"),
+        {
+            "en": ("Ctrl-C hangs", "Waiting for application shutdown."),
+            "zh-cn": ("Ctrl-C 无法退出", "Waiting for application shutdown."),
         },
     ),
 }

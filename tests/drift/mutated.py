@@ -45,8 +45,7 @@ FIRST = {
         "edge-cases server applications-without-lifespan startup shutdown state timeouts scope"
     ),
     "application": (
-        "application quickstart-application startup shutdown state mount-applications "
-        "migrate-from-on-event"
+        "quickstart-application startup shutdown state mount-applications migrate-from-on-event"
     ),
     "validate": "rules edge-cases asgi-2 specifications scope write-middleware",
 }

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("bench", "matrix", "subjects", "verification")
+EXTENSIONS = ("bench", "loglines", "matrix", "results", "subjects", "verification")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
