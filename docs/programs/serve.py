@@ -185,22 +185,22 @@ class Connections:
             await exchange.read()
         return exchange.next
 
-    async def close(self, timeout):
+    async def close(self, seconds):
         """Close idle connections now, and the others when they have answered."""
         self.ending = True
         for task in self.idle:
             task.cancel()
         try:
-            await wait_for(self.tasks, timeout)
+            await wait_for(self.tasks, seconds)
         finally:
             await wait_for(self.tasks, 1, cancel=True)
 
 
-async def wait_for(tasks, timeout, *, cancel=False):
+async def wait_for(tasks, seconds, *, cancel=False):
     """Wait for tasks up to a number of seconds; return those that still run."""
     for task in tasks if cancel else ():
         task.cancel()
-    return (await asyncio.wait(tasks, timeout=timeout))[1] if tasks else tasks
+    return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else tasks
 
 
 async def serve(app, sock, options):

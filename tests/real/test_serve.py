@@ -1,4 +1,4 @@
-"""The server of the page "Write an ASGI server", as a process on a port of the loopback interface."""
+"""The server of the page "Write an ASGI server", as a process on a loopback port."""
 
 import ast
 import asyncio
@@ -406,7 +406,8 @@ async def test_an_application_that_ignores_its_cancellation(tmp_path: Path) -> N
     """The process ends without it."""
     async with serve(tmp_path, "ignores", "--startup-timeout", "0.1", "--grace", "0.1") as server:
         assert await server.end() == 3
-    assert server.said.endswith("ERROR: The application ignores its cancellation: exiting without it\n")
+    said = "ERROR: The application ignores its cancellation: exiting without it\n"
+    assert server.said.endswith(said)
 
 
 async def test_a_restart_on_the_same_port(tmp_path: Path) -> None:
