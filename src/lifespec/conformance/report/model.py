@@ -6,7 +6,7 @@ Each case's process loads this, so it imports nothing heavy: the terminal's repo
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,7 @@ from lifespec.conformance.cases import rules
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from lifespec.conformance.language import Role
 
@@ -121,7 +121,8 @@ class Report:
     checked, or is "".  `supported` is False for an application that does not support lifespan;
     `whose` is a sentence if that comes from a framework, or "".  `isolation` is "fork" or "spawn",
     as the processes of the cases were started, or "".  `role` is that of the subject.  `course`
-    says how an application starts and stops; it is None for other roles.
+    says how an application starts and stops; it is None for other roles.  `times` is how
+    many seconds each case took, while other cases ran in parallel.
     """
 
     subject: str
@@ -134,6 +135,7 @@ class Report:
     isolation: str = ""
     role: Role = "application"
     course: Course | None = None
+    times: Mapping[str, float] = field(default_factory=dict)
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""
