@@ -67,7 +67,7 @@ def _add_app(subjects: Any) -> None:
     parser = subjects.add_parser(
         "app",
         help="an application",
-        description="Play the part of a server to an application, conversation by conversation.",
+        description="Check an application: call it as a server does, once for each case.",
     )
     parser.add_argument(
         "target",
