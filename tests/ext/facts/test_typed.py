@@ -64,6 +64,7 @@ def test_both_ends_of_a_range() -> None:
         "Two rules and 3 servers.",
         "These 2 examples differ.",
         "Since uvicorn 0.1.0 it has it.",
+        "hypercorn, trio 0.1.0: 3 PASS",
         "nonesuch 0.1.0 did not have it.",
         "On 2018-10-15 it changed.",
         "Python 3.11 has task groups.",

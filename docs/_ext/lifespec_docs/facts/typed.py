@@ -37,7 +37,9 @@ LITERAL_DEFAULT = re.compile(
 )
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 RELEASE = re.compile(r"`?(?P<name>[A-Za-z][\w:-]*)`?,? (?:version )?v?(?P<version>\d+(?:\.\d+)+)\b")
-HISTORY = re.compile(r"\b(?:since|until|before|than|from|by) `?$", re.IGNORECASE)
+# Before a release of another time; and before the way in which one package runs with another, as in
+# “hypercorn, trio 0.18.0”.
+HISTORY = re.compile(r"(?:\b(?:since|until|before|than|from|by) `?|[a-z], )$", re.IGNORECASE)
 PYTHON = re.compile(
     r"\bPython (?P<oldest>3\.\d+)(?: or (?:newer|later|higher)|\+| (?:to|–) (?P<newest>3\.\d+))"
 )
