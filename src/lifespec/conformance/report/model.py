@@ -135,7 +135,7 @@ class Report:
     isolation: str = ""
     role: Role = "application"
     course: Course | None = None
-    times: Mapping[str, float] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""
