@@ -1,10 +1,14 @@
-"""A small server of ASGI applications: HTTP/1.1, lifespan, a graceful end.
+"""A small HTTP/1.1 server for ASGI applications, with lifespan and graceful shutdown.
 
     python serve.py module:app --port 8000
 
-SIGINT and SIGTERM end it, a second one hurries it.  The exit status is
-0 where it ended as it was told to, 1 where something was wrong on the way,
-2 where the command was not understood, 3 where the application did not start.
+SIGINT and SIGTERM stop it; a second signal closes the remaining connections immediately.
+
+Exit status:
+    0  a signal stopped the server, and the application shut down or has no lifespan
+    1  the port is in use, or the application crashed or failed to shut down
+    2  the arguments are invalid
+    3  the application failed to start
 """
 
 import argparse
@@ -25,7 +29,7 @@ log = logging.getLogger("serve")
 
 
 async def read_head(first, reader):
-    """Read a request up to its body; ValueError where it is none."""
+    """Read the head of a request and return its scope; raise ValueError if it is invalid."""
     head = first + await reader.readuntil(b"\r\n\r\n")
     line, *fields = head[:-4].split(b"\r\n")
     method, target, version = line.decode("ascii").split(" ")
@@ -45,7 +49,7 @@ async def read_head(first, reader):
 
 
 class Exchange:
-    """One request and its response; ValueError where its length is unknown."""
+    """One request and its response; raise ValueError if the length of the body is unknown."""
 
     def __init__(self, scope, reader, writer):
         self.scope, self.reader, self.writer = scope, reader, writer
@@ -63,14 +67,14 @@ class Exchange:
         """Return the next part of the body, or b"" at its end."""
         part = await self.reader.read(min(self.left, 65536))
         if self.left and not part:
-            raise EOFError("the client left")
+            raise EOFError("the client disconnected")
         self.left -= len(part)
         if not self.left:
             self.next = asyncio.create_task(first_byte(self.reader, self.over))
         return part
 
     async def receive(self):
-        """Give the application the body, and at last that all is over."""
+        """Return the next part of the body, then http.disconnect when the exchange is over."""
         if not self.next:
             with contextlib.suppress(EOFError, OSError):
                 part, more = await self.read(), self.left > 0
@@ -80,10 +84,10 @@ class Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, event):
-        """Write what the application answers."""
-        due = "http.response.body" if self.start else "http.response.start"
-        if event["type"] != due or self.done:
-            raise RuntimeError(f"{event['type']} is not due")
+        """Write an event of the response; raise RuntimeError if it is out of order."""
+        expected = "http.response.body" if self.start else "http.response.start"
+        if event["type"] != expected or self.done:
+            raise RuntimeError(f"{event['type']} was sent out of order")
         if not self.start:
             self.start = event
             return
@@ -97,7 +101,7 @@ class Exchange:
         await self.writer.drain()
 
     def write_head(self, length):
-        """Write the head; a body of unknown length ends with the connection."""
+        """Write the head; close the connection after a body of unknown length."""
         status, headers = self.start["status"], [*self.start.get("headers", ())]
         if not any(name.lower() == b"content-length" for name, _ in headers):
             if length is None:
@@ -112,7 +116,7 @@ class Exchange:
 
 
 async def first_byte(reader, over):
-    """Return the first byte of a request, or b"" where the client has left."""
+    """Return the first byte of a request, or b"" if the client has disconnected."""
     byte = b""
     with contextlib.suppress(OSError):
         byte = await reader.read(1)
@@ -122,20 +126,20 @@ async def first_byte(reader, over):
 
 
 class Connections:
-    """The clients; each has its requests answered, one after the other."""
+    """The open connections; each answers its requests one after the other."""
 
     def __init__(self, app, lifespan):
         self.app, self.lifespan, self.ending = app, lifespan, False
         self.tasks, self.idle = set(), set()
 
     def accept(self, reader, writer):
-        """Take up a client."""
+        """Start a task for a new connection."""
         task = asyncio.create_task(self.talk(reader, writer))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     async def talk(self, reader, writer):
-        """Answer the requests of one client."""
+        """Answer the requests of one connection."""
         try:
             first = asyncio.create_task(first_byte(reader, asyncio.Event()))
             while byte := await self.between(first):
@@ -145,14 +149,14 @@ class Connections:
         except (ValueError, asyncio.LimitOverrunError):
             writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
         except (EOFError, OSError) as error:
-            log.debug("A client left in the middle: %r", error)
+            log.debug("A client disconnected during a request: %r", error)
         finally:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
     async def between(self, first):
-        """Wait for the first byte of a request, or return b"": there is none."""
+        """Wait for the first byte of the next request; return b"" if there is none."""
         if self.ending or not first:
             return b""
         task = asyncio.current_task()
@@ -163,11 +167,11 @@ class Connections:
             self.idle.discard(task)
 
     async def answer(self, exchange):
-        """Have a request answered; return what waits for the next, or None."""
+        """Answer a request; return the task that waits for the next one, or None."""
         scope = self.lifespan.with_state(exchange.scope)
         try:
             call = self.app(scope, exchange.receive, exchange.send)
-            await asyncio.ensure_future(call)  # in a context of its own
+            await asyncio.ensure_future(call)  # in a copy of the context
         except Exception:
             left = exchange.writer.is_closing()
             level = logging.DEBUG if left else logging.ERROR
@@ -181,34 +185,34 @@ class Connections:
             await exchange.read()
         return exchange.next
 
-    async def close(self, limit):
-        """Close the idle ones now, and the others when they have answered."""
+    async def close(self, seconds):
+        """Close idle connections now, and the others when they have answered."""
         self.ending = True
         for task in self.idle:
             task.cancel()
         try:
-            await wait_for(self.tasks, limit)
+            await wait_for(self.tasks, seconds)
         finally:
             await wait_for(self.tasks, 1, cancel=True)
 
 
-async def wait_for(tasks, limit, *, cancel=False):
-    """Wait for tasks so many seconds at most; return those that still run."""
+async def wait_for(tasks, seconds, *, cancel=False):
+    """Wait for tasks up to a number of seconds; return those that still run."""
     for task in tasks if cancel else ():
         task.cancel()
-    return (await asyncio.wait(tasks, timeout=limit))[1] if tasks else tasks
+    return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else tasks
 
 
 async def serve(app, sock, options):
-    """Start the application, serve until this task is cancelled, stop it."""
-    limits = {
+    """Start the application, serve until this task is cancelled, stop the application."""
+    timeouts = {
         name: getattr(options, name)
         for name in ("startup_timeout", "shutdown_timeout", "grace")
     }
-    async with Lifespan(app, **limits) as lifespan:
-        clients = Connections(app, lifespan)
+    async with Lifespan(app, **timeouts) as lifespan:
+        connections = Connections(app, lifespan)
         server = await asyncio.start_server(
-            clients.accept, sock=sock, start_serving=False
+            connections.accept, sock=sock, start_serving=False
         )
         try:
             await server.start_serving()
@@ -219,12 +223,12 @@ async def serve(app, sock, options):
             asyncio.current_task().uncancel()
         finally:
             server.close()
-            await clients.close(options.drain)
+            await connections.close(options.drain)
     return 0 if lifespan.outcome in ("complete", "unsupported") else 1
 
 
-async def until_told(app, sock, options):
-    """Serve until a signal comes; return the exit status."""
+async def until_signal(app, sock, options):
+    """Serve until a signal arrives; return the exit status."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
@@ -237,14 +241,14 @@ async def until_told(app, sock, options):
     except ShutdownFailed:
         status = 1
     if await wait_for(asyncio.all_tasks() - {task}, 1, cancel=True):
-        log.error("Leaving behind what ignores its cancellation")
+        log.error("The application ignores its cancellation: exiting without it")
         sys.stdout.flush()
         os._exit(status)
     return status
 
 
 def main():
-    """Read the command, import the application, bind the port, and serve."""
+    """Parse the arguments, import the application, bind the port, and serve."""
     parser = argparse.ArgumentParser()
     parser.add_argument("app", help="module:attribute")
     parser.add_argument("--port", type=int, default=8000)
@@ -264,7 +268,7 @@ def main():
             sock.bind(("127.0.0.1", options.port))
         except OSError as error:
             return f"Cannot listen on port {options.port}: {error.strerror}"
-        return asyncio.run(until_told(app, sock, options))
+        return asyncio.run(until_signal(app, sock, options))
 
 
 if __name__ == "__main__":

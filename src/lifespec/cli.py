@@ -27,10 +27,10 @@ __all__ = ["COPY_ME", "Refused", "main"]
 
 SIGNALLED = 128  # and the signal's number, as shells have it
 COPY_ME = {
-    "server": "the server's half of the protocol",
-    "application": "the application's half",
-    "validate": "the protocol as tables",
-    "messages": "scopes and messages as types",
+    "server": "Lifespan, for servers and test clients",
+    "application": "with_lifespan and combine_lifespans, for applications",
+    "validate": "the validator and the rules of all specifications",
+    "messages": "types of scopes and events",
 }
 
 
@@ -103,7 +103,9 @@ def _drop_output() -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="lifespec", description="The reference of the lifespan protocol.")
+    parser = Parser(
+        prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
+    )
     parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
     parser.set_defaults(run=lambda _: _help(parser))
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
@@ -208,8 +210,8 @@ def _add_cases(parser: Parser) -> None:
 
 
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
-    "copy": ("print a file to take into your own project", _add_copy),
-    "explain": ("show a rule: whose it is, what it says, and which text says so", _add_explain),
-    "check": ("check an application, middleware or a server", _add_check),
-    "cases": ("list the conversations of the suite", _add_cases),
+    "copy": ("print a self-contained file for your own project", _add_copy),
+    "explain": ("show a rule, its sources, and how to fix a fault", _add_explain),
+    "check": ("check an application, middleware, server or test client", _add_check),
+    "cases": ("list the cases of the conformance suite", _add_cases),
 }

@@ -203,16 +203,20 @@ class StateMachine(Generic[State]):
 
     @property
     def supported(self) -> bool | None:
-        """Tell whether the application supports lifespan; None until that is known."""
+        """Whether the application supports lifespan; None until that is known."""
         return False if self.outcome == "unsupported" else self.has_answered or None
 
     @property
     def error(self) -> BaseException | None:
-        """Return what the application raised at startup or crashed with, or None."""
+        """What the application raised before it answered startup or when it crashed, or None."""
         return self.raised if self.outcome in ("unsupported", "crashed") else None
 
     async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
-        """Call the application with a request scope and a shallow copy of the state."""
+        """Call the application with a request scope and a shallow copy of the state.
+
+        This is an ASGI application for clients that start none.  Raises RuntimeError for a
+        lifespan scope.
+        """
         if scope["type"] == "lifespan":
             raise RuntimeError(
                 "this application is running already and takes requests only; give the application"
@@ -221,7 +225,11 @@ class StateMachine(Generic[State]):
         return await self.application(self.with_state(scope), receive, send)
 
     def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
-        """Return a copy of a request scope, with a shallow copy of the state."""
+        """Return a copy of a request scope, with a shallow copy of the state.
+
+        The copy has no state if the lifespan scope has none.  Raises RuntimeError if startup() was
+        not called.
+        """
         if not self.last_event:
             raise RuntimeError("call startup() before with_state()")
         state: Any = self.state
@@ -389,7 +397,8 @@ class Lifespan(StateMachine[State]):
     `scope` is copied and gets a new state; None means lifespan 2.0 (ASGI).  The timeouts and
     `grace` are seconds; None means no timeout.  `grace` is how long the application may run after
     its final answer, and again after it was cancelled.  `strict` also raises if the application
-    does not support lifespan, crashed or returned early.
+    does not support lifespan, crashed or returned early.  Raises TypeError or ValueError if an
+    argument is invalid.
     """
 
     task: asyncio.Task[Any]
@@ -398,7 +407,11 @@ class Lifespan(StateMachine[State]):
     cancel_errors: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
-        """Send startup; return when the application can be served, or raise StartupFailed."""
+        """Send startup and return self when the application can be served.
+
+        Raises StartupFailed if it must not be served, StartupTimeout if it did not answer in time,
+        and RuntimeError if startup() was called before.
+        """
         if self.last_event:
             raise RuntimeError("startup() was already called: create a new Lifespan")
         self.queue_event("lifespan.startup")
@@ -419,7 +432,11 @@ class Lifespan(StateMachine[State]):
         return self
 
     async def shutdown(self) -> None:
-        """Send shutdown if the application is running; raise ShutdownFailed if that fails."""
+        """Send shutdown if the application started, and return when it has ended.
+
+        Raises ShutdownFailed or ShutdownTimeout, again at each further call.  Raises RuntimeError
+        if startup() was not called.
+        """
         await self._stop(None)
 
     __aenter__ = startup
@@ -454,7 +471,10 @@ class Lifespan(StateMachine[State]):
             error.add_note(str(failure))  # raising would hide the error of the body
 
     async def wait_ended(self) -> None:
-        """Return when the application has ended; a server can wait for this or its stop signal."""
+        """Return when the application has ended; a server can wait for this or its stop signal.
+
+        Raises RuntimeError if startup() was not called.
+        """
         if not self.last_event:
             raise RuntimeError("call startup() before wait_ended()")
         while self.phase != "ended":

@@ -227,6 +227,17 @@ def test_a_test_that_is_chosen_runs_alone(run: Run, pytester: pytest.Pytester) -
     run(str(file), "--lifespec-app", "shop:good").assert_outcomes(passed=COUNT + 1)
 
 
+def test_rules_are_left_out_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
+    line = 'ignore = ["unknown-scope-rejected", "receive-refuses-unknown"]'
+    pytester.makepyprojecttoml(f"[tool.lifespec]\nstrict = true\ntimeout = 20\n{line}")
+    result = run("--lifespec-app", "shop:good", "-k", "unknown-scope")
+    result.assert_outcomes(skipped=1, deselected=COUNT - 1)
+    pytester.makepyprojecttoml('[tool.lifespec]\nignore = ["nosuch"]')
+    result = run("--lifespec-app", "shop:good")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: there is no rule 'nosuch'*"])
+
+
 def test_a_factory_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyprojecttoml('[tool.lifespec]\nfactory = true\nspec = "asgi 2.0"')
     result = run("--lifespec-app", "shop:made", "-k", "start-and-stop")
@@ -234,7 +245,12 @@ def test_a_factory_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "wanted"), [("app = 3", "give a string such as"), ("strict = 'x'", "give true or")]
+    ("line", "wanted"),
+    [
+        ("app = 3", "give a string such as"),
+        ("strict = 'x'", "give true or"),
+        ("strct = true", "did you mean strict"),
+    ],
 )
 def test_a_wrong_type_is_refused(
     run: Run, pytester: pytest.Pytester, line: str, wanted: str

@@ -313,13 +313,21 @@ def test_all_can_be_shown(
 
 
 def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
-    """The report is written as JSON and as JUnit XML, besides."""
+    """The report is written as JSON, as JUnit XML and as SARIF, besides."""
     found("warn")
-    status, out, _ = ended(
-        "check", "app", "shop:live", "--json", "a.json", "--junit", "a.xml", "--strict"
-    )
+    files = ("--json", "a.json", "--junit", "a.xml", "--sarif", "a.sarif")
+    status, out, _ = ended("check", "app", "shop:live", *files, "--strict")
     assert (status, "WARN 1" in out) == (1, True)
-    assert json.loads(Path("a.json").read_text("utf-8"))["subject"] == "shop:live"
+    written = json.loads(Path("a.json").read_text("utf-8"))
+    assert (written["subject"]["name"], written["status"], written["strict"]) == (
+        "shop:live",
+        1,
+        True,
+    )
+    assert (
+        json.loads(Path("a.sarif").read_text("utf-8"))["runs"][0]["results"][0]["level"]
+        == "warning"
+    )
     suite = ET.fromstring(Path("a.xml").read_bytes())
     assert suite.attrib["failures"] == "1"
 

@@ -1,61 +1,324 @@
-"""The report for machines."""
+"""The report for machines, read by parsers that are not ours."""
 
 import json
+from datetime import UTC, datetime
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
+import jsonschema
+import junitparser
+import pytest
+import sarif_pydantic
+
+from lifespec.conformance import explain
 from lifespec.conformance.report import formats
-from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.report.formats import Checked
+from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 
 __all__: list[str] = []
 
 ODD = "no 数据库 \x1b[31m\udc80"
+BEGAN = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+SCHEMA = json.loads(
+    resources.files("lifespec.conformance").joinpath("data/report.schema.json").read_text("utf-8")
+)
+GOOD = Course("complete", "complete", received=True, detail="")
 
 
-def finding(verdict: str, actual: str = "It left.") -> Finding:
+def finding(
+    verdict: str, actual: str = "It left.", rule_id: str = "startup-answered", whose: str = ""
+) -> Finding:
     """Make a finding."""
-    return Finding(
-        "one", "startup-answered", Verdict.named(verdict), "It answers.", "it answers", actual
-    )
+    said = "It answers.", "it answers", actual, "a | b", whose
+    return Finding("one", rule_id, Verdict.named(verdict), *said)
+
+
+def checked(*findings: Finding, strict: bool = False, **facts: Any) -> Checked:
+    """Make what was checked."""
+    found = Report(**{"subject": "shop.main:app", "spec": "asgi 2.0", "findings": findings} | facts)
+    return Checked(found, strict, BEGAN, 2.5)
+
+
+def as_json(found: Checked) -> dict[str, Any]:
+    """Return the JSON, which keeps to the schema."""
+    read: dict[str, Any] = json.loads(formats.as_json(found))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.Draft202012Validator(SCHEMA).validate(read)
+    return read
 
 
 def test_json() -> None:
-    """The JSON has subject, specification, and the findings with all their fields."""
-    found = Report("it", "asgi 2.0", (finding("fail", actual=ODD),))
-    read = json.loads(formats.as_json(found))
-    assert (read["subject"], read["spec"]) == ("it", "asgi 2.0")
-    assert [*map(Finding.read, read["findings"])] == list(found.findings)
+    """Who checked what, when, by what; the verdict on each rule and the exit status."""
+    findings = (finding("fail", actual=ODD), finding("pass", rule_id="events-known"))
+    read = as_json(checked(*findings, course=GOOD, times={"one": 0.12345}))
+    assert [*map(Finding.read, read.pop("findings"))] == [*findings]
+    first, second = read.pop("rules")
+    assert (first["id"], first["verdict"]) == ("startup-answered", "fail")
+    assert first["page"] == "en/startup.html#startup-answered"
+    assert first["hint"].startswith("Startup code waits")
+    assert (second["id"], second["verdict"]) == ("events-known", "pass")
+    assert read == {
+        "format": 1,
+        "tool": {"name": "lifespec", "version": metadata.version("lifespec")},
+        "subject": {"name": "shop.main:app", "role": "application", "version": None},
+        "spec": "asgi 2.0",
+        "strict": False,
+        "began": "2026-02-03T04:05:06+00:00",
+        "seconds": 2.5,
+        "status": 1,
+        "unchecked": "",
+        "supported": True,
+        "whose": "",
+        "note": "",
+        "course": {"startup": "complete", "shutdown": "complete", "received": True, "detail": ""},
+        "isolation": "",
+        "counts": {"fail": 1, "warn": 0, "pass": 1, "info": 0, "skip": 0},
+        "cases": [{"name": "one", "seconds": 0.123}],
+    }
+
+
+def test_json_of_what_could_not_be_checked() -> None:
+    """The reason is in it; a case of which no time is known has none."""
+    read = as_json(checked(finding("skip"), obstacle="No.", role="server"))
+    assert (read["status"], read["unchecked"], read["course"]) == (2, "No.", None)
+    assert read["cases"] == [{"name": "one", "seconds": None}]
+
+
+@pytest.mark.parametrize(
+    ("subject", "role", "package"),
+    [
+        ("starlette.applications:Starlette", "application", "starlette"),
+        ("pytest:app", "middleware", "pytest"),
+        ("/usr/bin/uvicorn {app} --port {port}", "server", "uvicorn"),
+        ("python -m hypercorn {app}", "server", "hypercorn"),
+        ("nosuch {app}", "server", ""),
+        ("'", "server", ""),
+        ("", "application", ""),
+    ],
+)
+def test_the_version_of_what_was_checked(subject: str, role: str, package: str) -> None:
+    """That of its distribution, where one is installed."""
+    wanted = metadata.version(package) if package else None
+    assert as_json(checked(subject=subject, role=role))["subject"]["version"] == wanted
+
+
+def test_the_schema_refuses_something() -> None:
+    """A report of another format does not pass."""
+    read = as_json(checked(finding("pass")))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**read, "format": 2}, SCHEMA)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**read, "status": 3}, SCHEMA)
+
+
+def test_the_address_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full URL where the site's address is known: by the environment, or by the package."""
+    monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
+    assert explain.base() == ""
+    monkeypatch.setattr(metadata, "metadata", lambda _: Project("Source, https://b.invalid/"))
+    assert explain.base() == ""
+    monkeypatch.setattr(metadata, "metadata", lambda _: Project("Documentation, https://a.invalid"))
+    assert explain.base() == "https://a.invalid/"
+    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://c.invalid/x/")
+    address = explain.read("zh")["startup-sent"].address
+    assert address == "https://c.invalid/x/zh-cn/startup.html#startup-sent"
+
+
+def test_an_address_without_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that is not installed has no address."""
+
+    def missing(_: str) -> None:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
+    monkeypatch.setattr(metadata, "metadata", missing)
+    assert explain.base() == ""
+
+
+class Project:
+    """Metadata with one address."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def get_all(self, _: str) -> list[str]:
+        """Return it."""
+        return [self.url]
+
+
+# ---- JUnit -------------------------------------------------------------------------------------
+
+
+def junit(found: Checked) -> junitparser.JUnitXml:
+    """Return the XML as another parser reads it."""
+    return junitparser.JUnitXml.fromstring(formats.as_junit(found).encode("utf-8"))
 
 
 def test_a_command_with_control_characters() -> None:
     """The XML is well-formed whatever was given."""
-    found = Report("a \x01\x00 b]]>\udc80", "asgi 2.0", (finding("pass"),))
-    suite = ET.fromstring(formats.as_junit(found).encode("utf-8"))
-    assert suite.attrib["name"] == "a \\x01\\x00 b]]>\\udc80, asgi 2.0"
+    read = junit(checked(finding("pass"), subject="a \x01\x00 b]]>\udc80"))
+    assert read.name == "a \\x01\\x00 b]]>\\udc80, asgi 2.0"
 
 
 def test_junit() -> None:
-    """Each finding is a test case: failed, skipped, or passed with what was seen."""
+    """A suite for each rule, a case for each finding: failed, skipped, or passed."""
     findings = (
         finding("pass"),
         finding("fail", actual=ODD),
-        finding("warn"),
-        finding("skip"),
-        finding("skip"),
-        finding("info"),
+        finding("warn", whose="From Starlette."),
+        finding("skip", rule_id="events-known"),
+        finding("info", rule_id="events-known"),
+        finding("warn", rule_id="events-known"),
     )
-    found = Report("it", "asgi 2.0", findings)
-    suite = ET.fromstring(formats.as_junit(found).encode("utf-8"))
-    assert suite.attrib == {
-        "name": "it, asgi 2.0",
-        "tests": "6",
-        "failures": "1",
-        "errors": "0",
-        "skipped": "2",
-    }
-    outcomes = [case[0].tag for case in suite]
-    assert outcomes == ["system-out", "failure", "system-out", "skipped", "skipped", "system-out"]
-    assert suite[1].attrib == {"classname": "startup-answered", "name": "one"}
-    assert suite[1][0].attrib["message"] == "FAIL: no 数据库 \\x1b[31m\\udc80"
-    assert "expected: it answers\nactual: It left." in (suite[0][0].text or "")
-    strict = ET.fromstring(formats.as_junit(found, strict=True).encode("utf-8"))
-    assert (strict[2][0].tag, strict.attrib["failures"]) == ("failure", "2")
+    read = junit(checked(*findings, times={"one": 3.0}))
+    assert (read.tests, read.failures, read.errors, read.time) == (6, 1, 0, 2.5)
+    first, second = read
+    assert (first.name, first.tests, first.failures, first.skipped, first.time) == (
+        "startup-answered",
+        3,
+        1,
+        0,
+        1.5,
+    )
+    assert (second.name, second.tests, second.skipped) == ("events-known", 3, 1)
+    assert first.timestamp == "2026-02-03T04:05:06"
+    cases = [*first, *second]
+    assert {case.name for case in cases} == {"one"}
+    assert cases[0].classname == "lifespec.startup-answered"
+    assert [case.time for case in cases] == [0.5] * 6
+    ((failure,), *others) = [case.result for case in cases]
+    assert isinstance(failure, junitparser.Failure)
+    assert (failure.type, failure.message) == ("FAIL", "FAIL: no 数据库 \\x1b[31m\\udc80")
+    assert "expected: it answers\nactual: no" in failure.text
+    assert failure.text.endswith("\na | b")
+    assert [[type(each).__name__ for each in other] for other in others] == [
+        [],
+        [],
+        [],
+        [],
+        ["Skipped"],
+    ]
+    assert "From Starlette." in str(cases[1].system_out)
+    strict = junit(checked(*findings, strict=True))
+    assert strict.failures == 2
+
+
+@pytest.mark.parametrize(
+    ("facts", "counts", "message"),
+    [
+        ({"obstacle": "It is not there."}, (0, 1), "It is not there."),
+        ({"supported": False, "strict": True}, (1, 0), "does not support lifespan"),
+        ({"supported": False}, (0, 0), ""),
+    ],
+)
+def test_junit_is_red_where_the_exit_status_is(
+    facts: dict[str, Any], counts: tuple[int, int], message: str
+) -> None:
+    """Also for what could not be checked, and for what does not support lifespan."""
+    text = formats.as_junit(checked(finding("pass"), **facts))
+    read = junitparser.JUnitXml.fromstring(text.encode())
+    assert (read.failures, read.errors) == counts
+    assert message in text
+
+
+def test_a_report_without_findings() -> None:
+    """Each format takes it."""
+    found = checked(obstacle="No.")
+    assert ET.fromstring(formats.as_junit(found)).attrib["errors"] == "1"
+    assert as_json(found)["rules"] == []
+    assert sarif(found).runs[0].results == []
+
+
+# ---- SARIF -------------------------------------------------------------------------------------
+
+
+def sarif(found: Checked, folder: Path = Path("/nowhere")) -> sarif_pydantic.Sarif:
+    """Return the SARIF as another parser reads it."""
+    return sarif_pydantic.Sarif.model_validate_json(formats.as_sarif(found, folder))
+
+
+def test_sarif(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was broken or missed, with the rule, a level, a place, and what stays the same."""
+    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://c.invalid")
+    explained = explain.read("en")
+    monkeypatch.setattr(formats.ENGLISH, "address", lambda rule: explained[rule].address)
+    findings = (
+        finding("pass", rule_id="message-is-text"),
+        finding("fail", actual=ODD),
+        finding("pass"),
+        finding("warn", rule_id="events-known", whose="From X."),
+        finding("info", rule_id="state-keys-text"),
+    )
+    found = checked(*findings)
+    read = sarif(found)
+    (run,) = read.runs
+    assert (read.version, run.tool.driver.name) == ("2.1.0", "lifespec")
+    assert run.tool.driver.version == metadata.version("lifespec")
+    assert [rule.id for rule in run.tool.driver.rules] == ["startup-answered", "events-known"]
+    rule = run.tool.driver.rules[0]
+    assert rule.help.text.startswith("Startup code waits")
+    assert str(rule.help_uri) == "https://c.invalid/en/startup.html#startup-answered"
+    assert [(r.rule_id, r.rule_index, r.level) for r in run.results] == [
+        ("startup-answered", 0, "error"),
+        ("events-known", 1, "warning"),
+    ]
+    assert run.results[0].message.text == "It answers. Case one: no 数据库 \x1b[31m\\udc80"
+    assert run.results[1].message.text == "It answers. Case one: It left. From X."
+    (place,) = run.results[0].locations[0].logical_locations
+    assert (place.fully_qualified_name, place.kind) == ("shop.main:app", "function")
+    assert run.results[0].locations[0].physical_location is None
+    prints = [result.partial_fingerprints["case/v1"] for result in run.results]
+    assert len({*prints}) == 2
+    again = sarif(found).runs[0].results
+    assert prints == [result.partial_fingerprints["case/v1"] for result in again]
+    (invocation,) = json.loads(formats.as_sarif(found, Path()))["runs"][0]["invocations"]
+    assert (invocation["executionSuccessful"], invocation["exitCode"]) == (True, 1)
+
+
+def test_sarif_of_what_could_not_be_checked() -> None:
+    """The reason is a notification of the tool."""
+    (invocation,) = json.loads(formats.as_sarif(checked(obstacle="No."), Path()))["runs"][0][
+        "invocations"
+    ]
+    assert not invocation["executionSuccessful"]
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "No."
+    assert invocation["endTimeUtc"] == "2026-02-03T04:05:08Z"
+
+
+def test_sarif_without_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no version then."""
+    monkeypatch.setattr(formats, "_installed", lambda *_: None)
+    driver = json.loads(formats.as_sarif(checked(finding("fail")), Path()))["runs"][0]["tool"]
+    assert "version" not in driver["driver"]
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "line"),
+    [
+        ("shop/main.py", "import x\n\napp = x.App()\n", 3),
+        ("shop/main/__init__.py", "\n\n\nasync def app(scope, receive, send):\n    pass\n", 4),
+        ("src/shop/main.py", "app: object = 3\n", 1),
+        ("shop/main.py", "\n(app)\nfrom x import *\n", 1),
+        ("shop/main.py", "not python\n", 1),
+        ("main.py", "app = 3\n", None),
+    ],
+)
+def test_the_place_of_a_target(file: str, source: str, line: int | None, tmp_path: Path) -> None:
+    """File and line of the attribute, if the file is in the folder."""
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    place = sarif(checked(finding("fail")), tmp_path).runs[0].results[0].locations[0]
+    found = place.physical_location
+    assert (found and (found.artifact_location.uri, found.region.start_line)) == (
+        (file, line) if line else None
+    )
+
+
+def test_a_server_has_no_place(tmp_path: Path) -> None:
+    """Its name is the command."""
+    found = checked(finding("fail"), subject="x:y {app}", role="server")
+    (place,) = sarif(found, tmp_path).runs[0].results[0].locations[0].logical_locations
+    assert (place.fully_qualified_name, place.kind) == ("x:y {app}", "module")

@@ -48,6 +48,10 @@ class Hinted(Wording):
         del rule_id, role
         return "Send it."
 
+    def address(self, rule_id: str) -> str:
+        """Return one."""
+        return f"en/page.html#{rule_id}"
+
 
 def shown(
     found: Report,
@@ -90,15 +94,16 @@ def test_what_is_shown() -> None:
     assert lines[1] == "Rules that lifespan 2.0 (ASGI) requires and that were not kept: 1."
     assert lines[2] == "FAIL 1, PASS 1"
     assert lines[4].startswith("FAIL: startup-answered ")
-    assert [line.split(maxsplit=1) for line in lines[5:11]] == [
+    assert [line.split(maxsplit=1) for line in lines[5:12]] == [
         ["case", "two, three"],
         ["requirement", "It answers."],
         ["expected", "it answers"],
         ["actual", "It left."],
         ["hint", "Send it."],
         ["more", "lifespec explain startup-answered"],
+        ["en/page.html#startup-answered"],
     ]
-    assert lines[11:15] == ["", "a", "b", ""]
+    assert lines[12:16] == ["", "a", "b", ""]
     assert lines[-4].split() == ["verdict", "rule", "cases"]
     assert lines[-3].split(maxsplit=2) == ["FAIL", "startup-answered", "two and 2 more"]
     assert lines[-2].split() == ["PASS", "events-known", "one"]

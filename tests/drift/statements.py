@@ -18,6 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +29,9 @@ for name in ("src", "docs/_ext"):
     if str(ROOT / name) not in sys.path:
         sys.path.insert(0, str(ROOT / name))
 
+from lifespec.conformance import cases
 from lifespec_docs.facts.blocks import Block, blocks, sentences
+from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.i18n import lint
@@ -38,7 +41,8 @@ __all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
 LANGUAGES = "english", "chinese", "both"  # in which of them a statement is changed
 RESULT = ROOT / "docs" / "matrix" / "drift.json"
 SEED, AT_MOST = 15, 60  # of each kind
-ROLE = re.compile(r"\{[\w:-]+\}`[^`]*`")
+ROLES = "rule|fact|doc|ref|term|class|func|meth|exc|attr|mod|data"
+ROLE = re.compile(rf"\{{(?:{ROLES})\}}`[^`]*`")
 LITERAL = re.compile(r"(?<!\})`([^`]+)`")
 CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
 OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
@@ -81,11 +85,14 @@ def both(*changes: Change) -> Change:
     return change
 
 
-def replaced(pattern: str, new: Callable[[re.Match[str]], str]) -> Change:
-    """Return what replaces each place that a pattern finds."""
+def replaced(pattern: str, new: Callable[[re.Match[str]], str], *, prose: bool = False) -> Change:
+    """Return what replaces each place that a pattern finds, outside of code where `prose`."""
 
     def change(text: str) -> Iterator[str]:
+        kept = [match.span() for match in CODE.finditer(text)] if prose else []
         for match in re.finditer(pattern, text):
+            if any(first <= match.start() < last for first, last in kept):
+                continue
             yield text[: match.start()] + new(match) + text[match.end() :]
 
     return change
@@ -99,6 +106,12 @@ def two_ways(*pairs: tuple[str, str]) -> dict[str, str]:
 def more(match: re.Match[str]) -> str:
     """Return another number."""
     return str(int(match[0]) + 1)
+
+
+def outdated(match: re.Match[str]) -> str:
+    """Return a fact with another last number, typed."""
+    words_ = facts()[match[1]].words[0] if match[1] in facts() else "1"
+    return re.sub(r"\d+$", more, words_)
 
 
 NUMBER = r"(?<![\w.#`/:-])\d+(?![\w.:/-]*[\w`]|\.\d)"
@@ -126,9 +139,9 @@ KINDS: dict[str, Change] = {
         replaced(r"(?<=`make )\w+", lambda match: match[0] + "s"),
     ),
     "number": both(
-        replaced(NUMBER, more),
+        replaced(NUMBER, more, prose=True),
         swapped(dict(zip(COUNTS, (*COUNTS[1:], "eleven"), strict=True))),
-        replaced(r"\{fact\}`(?:count|version|date|python|locked) [^`]*`", lambda _: "9"),
+        replaced(r"\{fact\}`((?:count|version|date|python) [^`]*)`", outdated),
     ),
     "level": both(
         swapped(two_ways(("must", "should"), ("error", "warning"), ("errors", "warnings"))),
@@ -220,17 +233,43 @@ def noticed(statement: Statement, own: set[str]) -> str:
     """Return which check notices a statement that both languages make, or ""."""
     if statement.block == "rule":
         return "approval"  # the hash of the box is another one
-    before, after = ({*_told(text, own)} for text in (statement.old, statement.new))
+    parts = _rows if statement.block == "table" else _whole
+    before, after = (
+        {each for part in parts(text) for each in _told(part, own)}
+        for text in (statement.old, statement.new)
+    )
     return next(iter(sorted(after - before)), "").partition(" ")[0]
 
 
+def _whole(text: str) -> list[str]:
+    return [text]
+
+
+def _rows(table: str) -> list[str]:
+    """Return the rows of a table as the build reads them."""
+    head, *rows = table.splitlines()
+    default = "default " * ("default" in head.lower())
+    return [head, *(default + row.replace("|", " ") for row in rows)]
+
+
 def _told(text: str, own: set[str]) -> Iterator[str]:
+    for match in ROLE.finditer(text):
+        role, _, target = match[0][1:-1].partition("}`")
+        if target not in _targets().get(role, [target]):
+            yield f"links {match[0]}"
     bare = ROLE.sub("…", text)
     for match in LITERAL.finditer(bare):
         for name in names().faults(match[1], own, bare[: match.start()]):
             yield f"names {name}"
     for fact in typed(bare):
         yield f"facts {fact}"
+
+
+@lru_cache(maxsize=1)
+def _targets() -> dict[str, set[str]]:
+    """Return what the roles can name, for which the build fails where there is no such thing."""
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} | {"api"}
+    return {"rule": set(cases.rules()), "fact": set(facts()), "doc": pages}
 
 
 def one_language(english: str, chinese_: str, block: str) -> str:

@@ -22,7 +22,7 @@ __all__: list[str] = []
         ("name", "`lifespec check app`", "`lifespec try app`"),
         ("name", "`--strict`", "`--stricts`"),
         ("number", "3 of uvicorn 0.1", "4 of uvicorn 0.1"),
-        ("number", "{fact}`count rules`", "9"),
+        ("number", "{fact}`python oldest`", "3.12"),
         ("level", "It must.", "It should."),
         ("role", "The server waits.", "The application waits."),
         ("outcome", "`crashed`", "`returned`"),
@@ -52,6 +52,8 @@ def test_what_notices_it() -> None:
     assert statements.noticed(unknown, set()) == "names"
     grace = of("text", "{fact}`default Lifespan.grace` of grace", "7 seconds of grace by default")
     assert statements.noticed(grace, set()) == "facts"
+    link = of("text", "See {rule}`startup-sent`.", "See {rule}`start-sent`.")
+    assert statements.noticed(link, set()) == "links"
     assert statements.noticed(of("text", "It is.", "It is not."), set()) == ""
 
 

@@ -42,7 +42,6 @@ import polib
 from lifespec_docs import increment, translate
 from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.facts import approval
-from lifespec_docs.facts.checks import TYPED
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.i18n.messages import hints, of_reports
@@ -428,8 +427,6 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
-    if (told := builds[0].doctrees / TYPED).exists():
-        _say(told.read_text(encoding="utf-8").rstrip())
     _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
 
 

@@ -32,13 +32,13 @@ def check_app(
 ) -> Report:
     """Check an application, and return the report.
 
-    `app` is called with scope, receive and send.  An application that is handed in goes through all
-    cases here, one after the other, each in an event loop of its own.  One that is named, as in
-    "shop.main:app", is imported in another process, and each case has a process of its own, as for
-    `lifespec check app`.  `spec` names the specification, such as "amgi 2.0", or "amgi" for the
-    newest of AMGI.  `timeout` is the seconds that an answer may take.  The clock is virtual until
-    the application needs the real one.  Raises Unchecked for an unknown specification and for what
-    is no application, and RuntimeError for an application that is handed in within an event loop.
+    `app` is an application, or its name as in "shop.main:app".  A named application is imported
+    in another process, and each case has a process of its own, as with `lifespec check app`.  An
+    application object is called in this process, in a new event loop for each case.  `spec` names
+    the specification, such as "amgi 2.0", or "amgi" for the newest version.  `timeout` is how many
+    seconds an answer may take.  The clock is virtual unless the application needs the real one.
+    Raises Unchecked if the specification is unknown or `app` is not an application, and
+    RuntimeError if an event loop is running in this thread.
     """
     if isinstance(app, str):
         return app_check.check(app_check.Job("application", app, cases.text(spec), limit=timeout))
@@ -50,10 +50,9 @@ def check_middleware(
 ) -> Report:
     """Check middleware, and return the report.
 
-    `wrap` is called with an application of the suite, and returns an application; or it is the name
-    of such a function, as in "shop.main:wrap".  What the application and the server see of each
-    other is compared with what they see without the middleware.  `spec`, `timeout` and errors are
-    those of `check_app`.
+    `wrap` is a function that takes an application and returns one, or the name of such a function,
+    as in "shop.main:wrap".  The suite compares what its own application and server see with the
+    middleware and without it.  `spec`, `timeout` and exceptions are those of `check_app`.
     """
     if isinstance(wrap, str):
         return app_check.check(app_check.Job("middleware", wrap, cases.text(spec), limit=timeout))
@@ -71,12 +70,12 @@ def check_server(
 ) -> Report:
     """Check a server that a command starts, and return the report.
 
-    `command` is a list of words, or one string as a shell would read it.  Its places `{app}` and
-    `{port}` are filled in, such as in "uvicorn {app} --port {port}".  `only` names the cases to
-    play, all of them by default.  `workers` is added to the command for two workers.  `broker` is
-    "redis" or "mosquitto" for a server of AMGI 2.0.  `timeout` is the seconds for which the server
-    may do nothing.  Raises Unchecked where the server cannot be checked, and ValueError for a
-    string that no shell can read.
+    `command` is a list of arguments, or one string as in a shell.  `{app}` and `{port}` in it are
+    replaced, as in "uvicorn {app} --port {port}".  `only` is the names of the cases to run, by
+    default all.  `workers` is added to the command in the case with two workers.  `broker` is
+    "redis" or "mosquitto" for a server of AMGI 2.0.  `timeout` is how many seconds the server may
+    do nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string is
+    not a valid command.
     """
     words = shlex.split(command) if isinstance(command, str) else command
     job = server_job(words, cases.text(spec), workers, broker, timeout)

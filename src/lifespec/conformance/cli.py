@@ -10,7 +10,9 @@ import signal
 import sys
 import textwrap
 import threading
+import time
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +67,7 @@ def _add_app(subjects: Any) -> None:
     parser = subjects.add_parser(
         "app",
         help="an application",
-        description="Play the part of a server to an application, conversation by conversation.",
+        description="Check an application: call it as a server does, once for each case.",
     )
     parser.add_argument(
         "target",
@@ -271,6 +273,7 @@ def _add_outputs(
     parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
     parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
+    parser.add_argument("--sarif", metavar="FILE", type=Path, help="and as SARIF 2.1.0")
 
 
 def _seconds(text: str | float) -> float:
@@ -347,9 +350,9 @@ def _publish(
     """Check a subject, print the report, write its files, and return the exit status."""
     words = i18n.wording(arguments.language)
     with ExitStack() as stack:
-        json, junit = (
-            stack.enter_context(Target(path)) for path in (arguments.json, arguments.junit)
-        )
+        paths = arguments.json, arguments.junit, arguments.sarif
+        json, junit, sarif = (stack.enter_context(Target(path)) for path in paths)
+        began, clock = datetime.now(UTC), time.monotonic()
         with _interruptible(), _progress(title, count) as advance:
 
             def tell(case: str, findings: Sequence[Finding]) -> bool:
@@ -363,8 +366,10 @@ def _publish(
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
             terminal.show(found, sys.stdout, every=arguments.verbose, wording=words)
-        json.write(formats.as_json(found))
-        junit.write(formats.as_junit(found, strict=arguments.strict))
+        checked = formats.Checked(found, arguments.strict, began, time.monotonic() - clock)
+        json.write(formats.as_json(checked))
+        junit.write(formats.as_junit(checked))
+        sarif.write(formats.as_sarif(checked, Path.cwd()))
     return found.status(strict=arguments.strict)
 
 

@@ -5,12 +5,13 @@ explain.zh.json; nothing here has words of its own.
 """
 
 import json
+import os
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
+from importlib import metadata, resources
 from typing import NamedTuple
 
-__all__ = ["FOLDERS", "Explanation", "columns", "language", "lines", "read", "wrapped"]
+__all__ = ["FOLDERS", "Explanation", "base", "columns", "language", "lines", "read", "wrapped"]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
@@ -47,6 +48,19 @@ class Explanation(NamedTuple):
         return found.get(role, found.get("", ""))
 
 
+def base() -> str:
+    """Return where the site stands, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    address = os.environ.get("LIFESPEC_BASE_URL", "")
+    if not address:
+        try:
+            urls = metadata.metadata("lifespec").get_all("Project-URL") or []
+        except metadata.PackageNotFoundError:
+            urls = []
+        pairs = (each.partition(", ") for each in urls)
+        address = next((url for label, _, url in pairs if label == "Documentation"), "")
+    return f"{address.rstrip('/')}/" if address else ""
+
+
 def language(environment: Mapping[str, str]) -> str:
     """Return "zh" where the locale is a Chinese one, else "en".
 
@@ -68,7 +82,7 @@ def read(language: str) -> dict[str, Explanation]:
             row["text"],
             tuple((name, level, source) for name, level, source in row["texts"]),
             row["page"],
-            f"{FOLDERS[language]}/{row['address']}",
+            f"{base()}{FOLDERS[language]}/{row['address']}",
             tuple((head, tuple(specs), text) for head, specs, text in row["more"]),
             tuple((to, head, text) for to, head, text in row["hints"]),
         )

@@ -7,6 +7,7 @@ seen is told in English: the suite makes those sentences as it sees.
 
 from __future__ import annotations
 
+import functools
 import json
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -112,6 +113,10 @@ class Wording:
         rule = rules()[rule_id]
         return (role == "middleware" and rule.hint_middleware) or rule.hint
 
+    def address(self, rule_id: str) -> str:
+        """Return where the page of a rule is: a URL, or a path on the site."""
+        return _english()[rule_id].address
+
 
 class _Translated(Wording):
     """The same in another language."""
@@ -150,6 +155,15 @@ class _Translated(Wording):
     def hint(self, rule_id: str, role: str) -> str:
         """Return what the author of that role can do if the rule is broken, or ""."""
         return self.rules[rule_id].hint(role)
+
+    def address(self, rule_id: str) -> str:
+        """Return where the page of a rule is: a URL, or a path on the site."""
+        return self.rules[rule_id].address
+
+
+@functools.cache
+def _english() -> Mapping[str, explain.Explanation]:
+    return explain.read("en")
 
 
 ENGLISH = Wording()

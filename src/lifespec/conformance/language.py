@@ -287,17 +287,17 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
 
 KEYS: Mapping[str, str] = MappingProxyType(
     {
-        "role": "server, application or middleware: the role under test; the suite plays the other",
+        "role": "the role under test: server, application or middleware",
         "says": "what happens, in one English sentence",
         "script": "what the suite does, line by line",
-        "meanwhile": "what the suite does as a client and an operator: by default request /, stop",
-        "workers": "the number of worker processes, where it is not one",
-        "expect": "for each rule that is checked, what is to be seen: a phrase, or several",
-        "silent": "for each rule on which texts are silent in just this case, those texts, or true",
-        "specs": "the texts that the case is for, where it is not for all",
-        "server": "where middleware is checked, what the suite does as the server: see SERVER",
-        "real": "true where it needs real time",
-        "needs": "the programs without which it is not run",
+        "meanwhile": "what the suite does as client and operator; by default request / and stop",
+        "workers": "the number of worker processes if it is not 1",
+        "expect": "for each rule that is checked, one phrase or several",
+        "silent": "for rules: the specifications that say nothing in this case, or true for all",
+        "specs": "the specifications that the case is for; the default is all",
+        "server": "for middleware, what the suite does as the server; the default is SERVER",
+        "real": "true if the case needs real time",
+        "needs": "programs that must be installed, otherwise the case is skipped",
     }
 )
 SERVER = (

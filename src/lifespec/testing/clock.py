@@ -35,7 +35,7 @@ def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop of asyncio whose time begins at 0.0 and which never waits.
+    """An asyncio event loop with a virtual clock: it starts at 0.0 s and never waits.
 
     `refused` says what it was asked for last and does not have, or is "".
     """
@@ -78,7 +78,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return ()
 
     async def settle(self) -> None:
-        """Let every other task run as far as it gets while the clock stands still."""
+        """Run all other tasks until each of them waits, without moving the clock."""
         await asyncio.sleep(0)
         while self._ready:  # noqa: ASYNC110  there is no event for that
             await asyncio.sleep(0)

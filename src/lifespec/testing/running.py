@@ -31,11 +31,11 @@ _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that 
 
 
 class LifespanWarning(UserWarning):
-    """Warn of what a test should know, although no must was broken."""
+    """A warning of the validator, or a task that the application left behind."""
 
 
 class ViolationsFound(AssertionError):
-    """The application broke rules, or its client did: `violations` has them."""
+    """The application or its client broke rules; `violations` lists them."""
 
     def __init__(self, sentence: str, violations: Sequence[Violation]) -> None:
         super().__init__(sentence)
@@ -47,11 +47,11 @@ class Running(Generic[State]):
 
     Give requests to `app`: each gets a shallow copy of `state`, the live state.  `lifespan` is
     the `Lifespan` that runs the application, on asyncio or on trio.  `options` are the arguments
-    of `Lifespan`; `strict` is true unless it is given.
+    of `Lifespan`, but `strict` is True by default.
 
-    A rule that was broken raises `ViolationsFound` when the application has stopped.  If the body
-    raised, its exception has a note instead.  Warnings of the validator, and tasks of the
-    application that still run, are a `LifespanWarning` each.
+    Raises `ViolationsFound` after the application has stopped, if a rule was broken.  If the body
+    raised, its exception gets a note instead.  Issues a `LifespanWarning` for each warning of the
+    validator and for each task of the application that still runs.
     """
 
     lifespan: Lifespan[State]
@@ -68,7 +68,7 @@ class Running(Generic[State]):
 
     @property
     def state(self) -> State | None:
-        """The live state; None where the scope provides none."""
+        """The live state; None if the scope has none."""
         return self.lifespan.state
 
     @property

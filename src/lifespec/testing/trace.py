@@ -53,7 +53,7 @@ class Conversation:
 
 
 class Recorder:
-    """An application that does what `app` does and records its lifespans in `conversations`.
+    """Pass every call to `app`, and record its lifespans in `conversations`.
 
     It is no coroutine function, so that a call that raises at once does so for the server, too.
     """
@@ -88,13 +88,13 @@ class Recorder:
 
 
 def record(app: Callable[..., Any]) -> Recorder:
-    """Return an application that does what `app` does and records every lifespan of it."""
+    """Return a `Recorder`, which behaves like `app` and records each of its lifespans."""
     return Recorder(app)
 
 
 @contextmanager
 def collect() -> Iterator[list[Conversation]]:
-    """Give a list to which each lifespan that a `Recorder` sees meanwhile is added."""
+    """Collect each lifespan that a `Recorder` sees inside the `with` block, in a list."""
     conversations: list[Conversation] = []
     _collections.append(conversations)
     try:

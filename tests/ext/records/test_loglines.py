@@ -38,8 +38,8 @@ def test_each_line_of_a_server_is_code(tmp_path: Path) -> None:
     with tried(tmp_path, "```{loglines} raises\n```", quiet, loud) as sample:
         assert rows(sample) == [
             ["Server", "Log", "Serves requests"],
-            ["quiet 1.0", "no line", "no"],
-            ["loud 1.0", "ERROR: onetwo", "yes"],
+            ["quiet 1.0", "no line", "No"],
+            ["loud 1.0", "ERROR: onetwo", "Yes"],
         ]
         lines = [line.get_text() for line in sample.page().select(".log-line code")]
         assert lines == ["ERROR: one", "two"]
@@ -49,7 +49,7 @@ def test_on_demand_it_says_whether_a_server_ends(tmp_path: Path) -> None:
     """That matters if an application hangs."""
     page = "```{loglines} raises\n:interrupt:\n```"
     with tried(tmp_path, page, subject("stuck", ended=False), subject("free")) as sample:
-        assert [row[-1] for row in rows(sample)] == ["Ends on Ctrl-C", "no", "yes"]
+        assert [row[-1] for row in rows(sample)] == ["Ends on Ctrl-C", "No", "Yes"]
 
 
 def test_an_unknown_program_is_told(tmp_path: Path) -> None:

@@ -164,9 +164,8 @@ def told(root: Path, rule: str, texts: Path | None = None) -> Iterator[str]:
     for line in _cases(root, rule) or [row.get("unseen", "none")]:
         yield from indented(line)
     yield "--- example"
-    yield from (
-        f"    {line}".rstrip() for line in (found[-1].example if found else "").splitlines()
-    )
+    example = found[-1].example if found else ""
+    yield from (f"    {line}".rstrip()[:WIDTH] for line in example.splitlines())
 
 
 def indented(text: str, sign: str = "    ") -> Iterator[str]:

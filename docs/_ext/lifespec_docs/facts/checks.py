@@ -30,7 +30,6 @@ __all__ = ["EXCEPTIONS", "Found", "excused", "in_docstrings", "in_doctree", "set
 
 logger = logging.getLogger(__name__)
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
-TYPED = "typed.txt"  # beside the doctrees: what the pages that were read have typed
 SHELL = {"sh", "shell", "bash", "console"}
 DOCSTRING_LITERAL = re.compile(r"``?([^`]+)``?")
 DOCSTRING_EVENT = re.compile(r"(?<![\w.`\"])lifespan\.(?:startup|shutdown)[\w.]*\w")
@@ -58,8 +57,14 @@ def in_doctree(doctree: nodes.document) -> Iterator[Found]:
         for name in names().of_shell(block.astext()):
             yield Found("name", name.name, str(name), block)
     for node in doctree.findall(_is_prose):
-        for fact in typed(_prose(node)):
+        for fact in typed(_defaults(node) + _prose(node)):
             yield Found("typed", fact.what, str(fact), node, fact.true)
+
+
+def _defaults(node: nodes.Node) -> str:
+    """Return the word for what a row lists, if the head of its table says so."""
+    heads = node.parent.parent.findall(nodes.thead) if isinstance(node, nodes.row) else ()
+    return "default " * any("default" in head.astext().lower() for head in heads)
 
 
 def _files(block: nodes.literal_block) -> set[str]:
@@ -78,7 +83,7 @@ def _before(literal: nodes.Node) -> str:
 def _is_prose(node: nodes.Node) -> bool:
     """Whether this is a row of a table, or a paragraph that stands in none, nor in a rule."""
     if isinstance(node, nodes.row):
-        return "drawn" not in node.parent.parent.parent["classes"]
+        return True
     if not isinstance(node, nodes.paragraph | nodes.title):
         return False
     while node.parent is not None:
@@ -142,29 +147,19 @@ KINDS = "name", "typed"
 
 
 def check(app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each on a page in English."""
+    """Warn of each on a page in English; what a directive draws does not stand in its source."""
     if app.config.language != "en":
         return
     file = Path(app.env.doc2path(app.env.docname)).resolve()
     name = file.relative_to(ROOT).as_posix() if file.is_relative_to(ROOT) else file.name
-    for found in excused(name, in_doctree(doctree)):
+    source = " ".join(file.read_text(encoding="utf-8").split())
+    written = (each for each in in_doctree(doctree) if each.kind == "name" or each.what in source)
+    for found in excused(name, written):
         place = found.place if isinstance(found.place, nodes.Node) else app.env.docname
-        if found.kind == "name":
-            logger.warning("%s", found.sentence, location=place)
-        else:
-            line = place.line if isinstance(place, nodes.Element) else 1
-            told = f"{name}:{line}: {found.sentence}\n"
-            with Path(app.doctreedir, TYPED).open("a", encoding="utf-8") as file_:
-                file_.write(told)
-
-
-def forget(app: Sphinx) -> None:
-    """Begin a new list."""
-    Path(app.doctreedir, TYPED).unlink(missing_ok=True)
+        logger.warning("%s", found.sentence, location=place)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the check."""
-    app.connect("builder-inited", forget)
     app.connect("doctree-read", check)
     return {"version": "1", "parallel_read_safe": True}

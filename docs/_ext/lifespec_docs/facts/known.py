@@ -45,6 +45,7 @@ __all__ = [
     "EXAMPLES",
     "ROOT",
     "SOURCES",
+    "TIMEOUTS",
     "Value",
     "canonical",
     "facts",

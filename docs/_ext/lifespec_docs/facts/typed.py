@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec_docs.facts.known import facts
+from lifespec_docs.facts.known import TIMEOUTS, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,9 @@ LITERAL_DEFAULT = re.compile(
 )
 DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 RELEASE = re.compile(r"`?(?P<name>[A-Za-z][\w:-]*)`?,? (?:version )?v?(?P<version>\d+(?:\.\d+)+)\b")
+# Before a release of another time; and before the way in which one package runs with another, as in
+# “hypercorn, trio 0.18.0”.
+HISTORY = re.compile(r"(?:\b(?:since|until|before|than|from|by) `?|[a-z], )$", re.IGNORECASE)
 PYTHON = re.compile(
     r"\bPython (?P<oldest>3\.\d+)(?: or (?:newer|later|higher)|\+| (?:to|–) (?P<newest>3\.\d+))"
 )
@@ -80,10 +83,14 @@ def _seconds(sentence: str) -> Iterator[Typed]:
     default = re.search(r"\bdefaults?\b", sentence, re.IGNORECASE)
     for match in SECONDS.finditer(sentence):
         amount = _number(match["n"])
-        same = [name for name in _of_seconds() if float(_said(name)) == amount]
+        same = [
+            name for name in _of_seconds() if facts()[name].seconds and float(_said(name)) == amount
+        ]
         named = [name for name in _of_seconds() if _names(sentence, name)]
         if both := [name for name in same if name in named]:
             yield Typed(match[0], tuple(both), true=True)
+        elif "seconds testing.plugin.TIMEOUT" in named:  # of the fixture
+            yield Typed(match[0], ("seconds testing.plugin.TIMEOUT",), true=False)
         elif default and (named or same):
             yield Typed(match[0], tuple(named or same), true=not named)
 
@@ -97,9 +104,13 @@ def _names(sentence: str, fact: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _of_seconds() -> list[str]:
-    """Return the defaults that have a unit; few constants have a name that a reader knows."""
-    found = [name for name, value in facts().items() if value.seconds]
-    return [name for name in found if name[:8] != "seconds " or name.rpartition(".")[2] in SPOKEN]
+    """Return the defaults of timeouts; few constants have a name that a reader knows."""
+    return [
+        name
+        for name, value in facts().items()
+        if (value.seconds and (name[:8] != "seconds " or name.rpartition(".")[2] in SPOKEN))
+        or (name[:8] == "default " and TIMEOUTS.search(name.rpartition(".")[2]))
+    ]
 
 
 def _counted(sentence: str) -> Iterator[Typed]:
@@ -132,8 +143,8 @@ def _defaults(sentence: str) -> Iterator[Typed]:
 def _released(sentence: str) -> Iterator[Typed]:
     for match in RELEASE.finditer(sentence):
         fact = f"version {match['name'].lower()}"
-        if fact in facts():
-            yield from _equal(match[0], match["version"], [fact])
+        if fact in facts() and not HISTORY.search(sentence[: match.start()]):
+            yield Typed(match[0], (fact,), _said(fact) == match["version"])
 
 
 def _equal(what: str, given: str, names: list[str]) -> Iterator[Typed]:

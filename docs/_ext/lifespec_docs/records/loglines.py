@@ -70,7 +70,7 @@ def _row(
     return [
         said(f"{subject['name']} {next(iter(subject['versions'].values()))}"),
         lines or said(translate("no line")),
-        *(said(translate("yes" if fact else "no")) for fact in facts),
+        *(said(translate("Yes" if fact else "No")) for fact in facts),
     ]
 
 

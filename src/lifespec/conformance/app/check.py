@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -83,7 +84,9 @@ def check(job: Job, tell: Tell = lambda *_: False) -> Report:
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
         bench = Bench(job, pool)
         first, *others = job.cases()
+        began = time.monotonic()
         usual = bench.first(first)
+        times = {first.name: time.monotonic() - began}
         over = threading.Event()
 
         def told(case: Case, found: CaseResult) -> CaseResult:
@@ -95,7 +98,10 @@ def check(job: Job, tell: Tell = lambda *_: False) -> Report:
             if over.is_set():
                 skipped = assertions.without(case, job.spec, "skip", STOPPED)
                 return CaseResult(tuple(skipped), Usual("", ""))
-            return told(case, bench.tried(case))
+            began = time.monotonic()
+            found = bench.tried(case)
+            times[case.name] = time.monotonic() - began
+            return told(case, found)
 
         told(first, usual)
         others = [case for case in others if case.name in (job.only or (case.name,))]
@@ -109,7 +115,9 @@ def check(job: Job, tell: Tell = lambda *_: False) -> Report:
         del results[0]
     findings = tuple(finding for each in results for finding in each.findings)
     note = app_run.note_on(findings)
-    found = Report(job.target, job.spec, findings, note, isolation=pool.way, role=job.role)
+    found = Report(
+        job.target, job.spec, findings, note, isolation=pool.way, role=job.role, times=times
+    )
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 

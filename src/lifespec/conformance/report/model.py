@@ -6,7 +6,7 @@ Each case's process loads this, so it imports nothing heavy: the terminal's repo
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,7 +14,7 @@ from lifespec.conformance.cases import rules
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from lifespec.conformance.language import Role
 
@@ -70,10 +70,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What became of one rule in one case.
+    """The verdict on one rule in one case.
 
     `requirement`, `expected` and `actual` are sentences or phrases for a reader; `conversation` is
-    a diagram in text, or "".  `whose` says whose doing it is, where it is not the subject's.
+    a diagram in text, or "".  `whose` is a sentence if this comes from a framework, or "".
     """
 
     case: str
@@ -115,13 +115,14 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that was found about a subject, by one of SPECS.
+    """The result of a check: all findings about a subject, by one specification.
 
-    `note` is a sentence about all of it, or "".  `obstacle` says why it could not be checked, or
-    is "".  `supported` is False for an application that does not support lifespan; `whose` says
-    whose doing that is, where it is not its own.  `isolation` is how the processes of its cases
-    were made: by "fork" or by "spawn", or "".  `role` is that of the subject.  `course` says
-    how an application starts and stops; it is None for other roles.
+    `note` is a sentence about the whole check, or "".  `obstacle` says why nothing could be
+    checked, or is "".  `supported` is False for an application that does not support lifespan;
+    `whose` is a sentence if that comes from a framework, or "".  `isolation` is "fork" or "spawn",
+    as the processes of the cases were started, or "".  `role` is that of the subject.  `course`
+    says how an application starts and stops; it is None for other roles.  `times` is how
+    many seconds each case took, while other cases ran in parallel.
     """
 
     subject: str
@@ -134,6 +135,7 @@ class Report:
     isolation: str = ""
     role: Role = "application"
     course: Course | None = None
+    times: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, the one that counts first."""
@@ -169,13 +171,13 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether every must was kept: the exit status is 0."""
+        """Whether the exit status is 0: every MUST was kept."""
         return self.status() == 0
 
     def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 every must was kept, 1 one was not, 2 it could not be checked.
+        """Return the exit status: 0 every MUST was kept, 1 one was broken, 2 nothing was checked.
 
-        Where `strict`, every should counts, too, and an application has to support lifespan.
+        With `strict`, a missed SHOULD and an application without lifespan support are 1, too.
         """
         if any(finding.fails(strict=strict) for finding in self.findings):
             return 1

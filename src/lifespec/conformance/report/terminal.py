@@ -162,7 +162,8 @@ class _Told:
             "actual": finding.actual,
         }
         rows |= self.advice(finding)
-        rows |= {"more": f"lifespec explain {finding.rule}"}
+        address = self.wording.address(finding.rule)
+        rows |= {"more": f"lifespec explain {finding.rule}\n{address}"}
         title = self.wording.word("%s: %s", finding.verdict.word, finding.rule)
         self.section(title, finding.verdict, rows)
         diagram = f"\n{finding.conversation}\n" if finding.conversation else ""

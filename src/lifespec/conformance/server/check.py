@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -121,7 +122,14 @@ def check(job: Job, only: Sequence[Case], tell: Tell = lambda *_: False) -> Repo
             bench.known.set()
             pool.shutdown(cancel_futures=True)
     findings = tuple(each for case in only for each in found[case.name])
-    return Report(job.subject, job.spec, findings, obstacle=bench.obstacle, role="server")
+    return Report(
+        job.subject,
+        job.spec,
+        findings,
+        obstacle=bench.obstacle,
+        role="server",
+        times=bench.times,
+    )
 
 
 def _waits(case: Case) -> bool:
@@ -136,6 +144,7 @@ class _Bench:
     def __init__(self, job: Job, only: Sequence[Case], tell: Tell) -> None:
         self.job, self.spec, self.tell, self.only = job, job.spec, tell, only
         self.over = threading.Event()
+        self.times: dict[str, float] = {}
         self.broken_off = threading.Event()
         self.places = threading.Semaphore(AT_ONCE)
         self.known, self.without = threading.Event(), False  # what the first case shows
@@ -160,8 +169,10 @@ class _Bench:
 
     def first(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play the first case; raise Unchecked where it shows that nothing can be checked."""
+        began = time.monotonic()
         with place:
             seen = self.run_case(case, place)
+        self.times[case.name] = time.monotonic() - began
         if not any(line["kind"] == "called" for line in seen.lines):
             raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
         self.without = not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines)
@@ -179,7 +190,10 @@ class _Bench:
         if self.over.is_set():
             place.close()
             return [*app_assertions.without(case, self.spec, "skip", STOPPED)]
-        return self.told_of(case, self.tried(case, place))
+        began = time.monotonic()
+        found = self.tried(case, place)
+        self.times[case.name] = time.monotonic() - began
+        return self.told_of(case, found)
 
     def tried(self, case: Case, place: ExitStack) -> list[Finding]:
         try:
