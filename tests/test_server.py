@@ -1219,6 +1219,29 @@ async def test_both_ways_to_start(kind: type[Lifespan]) -> None:
 
 
 @pytest.mark.parametrize("kind", [Eager, Late])
+async def test_cancelled_before_it_starts(kind: type[Lifespan]) -> None:
+    """A server whose task is cancelled already leaves no application behind."""
+    ended: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await correct(scope, receive, send)
+        finally:
+            ended.append("ended")
+
+    async def server() -> None:
+        task = asyncio.current_task()
+        assert task
+        task.cancel()
+        await lifespan.startup()
+
+    lifespan = kind(app)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.create_task(server())
+    assert (lifespan.phase, len(ended)) in {("ended", 1), ("ended", 0)}
+
+
+@pytest.mark.parametrize("kind", [Eager, Late])
 async def test_cancelled_by_its_first_step(kind: type[Lifespan]) -> None:
     """If the application cancels the task of startup() at once, startup() stops it and raises."""
     heard: list[str] = []

@@ -148,7 +148,7 @@ def test_a_case_tells_what_is_usual() -> None:
     """One case can be tried, compared with what is usual, or with itself."""
     case = cases_for("asgi 2.0")[0]
     tried = run_case(live, case, "asgi 2.0", None)
-    usual = Usual("complete", "complete", received=True)
+    usual = Usual("complete", "complete", received=True, ended="returned")
     assert (tried.usual, tried.doubt) == (usual, "")
     assert not {each.verdict for each in tried.findings} & set(FAULTS)
 

@@ -487,7 +487,7 @@ def test_a_reader_that_has_read_enough(
         monkeypatch.setattr(sys, "stdout", stream)
         told = ended("check", "app", "shop:live", "--json", "report.json")
     assert told == (status, "", "")
-    assert json.loads(Path("report.json").read_text("utf-8"))["subject"] == "shop:live"
+    assert json.loads(Path("report.json").read_text("utf-8"))["subject"]["name"] == "shop:live"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

@@ -63,15 +63,15 @@ def test_a_text_has_its_name(spec: str) -> None:
 @pytest.mark.parametrize(
     ("case", "rule_id", "spec", "end"),
     [
-        ("start-and-stop", "startup-answered", "asgi 2.0", "%s〔必须，生命周期 2.0（ASGI）〕"),
-        ("start-and-stop", "startup-answered", "pagi 0.3", "%s〔必须，PAGI 0.3〕"),
+        ("start-and-stop", "startup-answered", "asgi 2.0", "%s〔必须 MUST，生命周期 2.0（ASGI）〕"),
+        ("start-and-stop", "startup-answered", "pagi 0.3", "%s〔必须 MUST，PAGI 0.3〕"),
         (
             "crashes-while-serving",
             "crash-logged",
             "asgi 2.0",
             "%s〔规范未规定，生命周期 2.0（ASGI）〕",
         ),
-        ("crashes-while-serving", "crash-logged", "pagi 0.3", "%s〔应，PAGI 0.3〕"),
+        ("crashes-while-serving", "crash-logged", "pagi 0.3", "%s〔应 SHOULD，PAGI 0.3〕"),
         ("hangs-at-startup", "wait-for-startup", "amgi 2.0", "%s〔AMGI 2.0 未规定这种情形〕"),
     ],
 )

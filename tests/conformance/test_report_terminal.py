@@ -11,7 +11,7 @@ import pytest
 from lifespec.conformance import i18n
 from lifespec.conformance.i18n import Wording
 from lifespec.conformance.report import terminal
-from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 
 __all__: list[str] = []
 
@@ -75,6 +75,13 @@ def test_a_reader_that_has_read_enough() -> None:
     with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
         terminal.show(found, stream)
     assert caught.type is BrokenPipeError
+
+
+def test_an_application_that_does_not_start_is_not_checked() -> None:
+    """The first sentence says so, instead of a verdict on what was never played."""
+    course = Course(startup="failed", shutdown="", received=True, detail="no database")
+    found = Report("shop:app", "asgi 2.0", (finding("skip"),), course=course)
+    assert "not checked: its startup has to succeed first" in shown(found)
 
 
 def test_what_is_shown() -> None:

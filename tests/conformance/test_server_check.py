@@ -80,7 +80,16 @@ def test_a_server_is_checked_case_by_case() -> None:
     ]
     assert "X------" in found.findings[0].conversation
     assert "ProtocolError" in found.findings[0].conversation
-    assert len(told) == 3  # with the first of all cases
+    assert len(told) == 2  # the first of all cases is played besides, and was not asked for
+
+
+def test_what_is_told_can_end_the_check() -> None:
+    """Cases that had not begun by then are skipped, and say so."""
+    only = server_check.chosen(["well-behaved", "sends-no-type", "returns-on-the-scope"])
+    found = server_check.check(job(), only, lambda *_: True)
+    verdicts = {each.case: each.verdict for each in found.findings}
+    assert verdicts["well-behaved"] == "pass"
+    assert "skip" in verdicts.values()
 
 
 def test_the_first_case_is_checked_too() -> None:

@@ -17,6 +17,7 @@ from published import ROOT
 
 from lifespec_docs import build as building
 from lifespec_docs.build import counted, faults, main, root_page, swap
+from lifespec_docs.facts import approval
 
 __all__: list[str] = []
 
@@ -25,6 +26,8 @@ Run = Callable[..., Command]
 INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
 
 
+FOR_QUIET = 'msgid "For {rule}`quiet`:"\nmsgstr ""'
+FOR_QUIET_IN_CHINESE = 'msgid "For {rule}`quiet`:"\nmsgstr "关于 {rule}`quiet`："'
 ONE_RULE = """\
 [quiet]
 role = "server"
@@ -231,7 +234,9 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Ru
     words = rules / "words.zh.json"
     words.unlink()
     (rules / "rules.toml").write_text(ONE_RULE)
-    (project / "docs" / "index.md").write_text(f":::{{rule}} quiet\nIt must rest.\n:::\n\n{INDEX}")
+    title, example = INDEX.split("\n\n", 1)
+    page = f"{title}\n\n:::{{rule}} quiet\nIt must rest.\n:::\n\nFor {{rule}}`quiet`:\n\n{example}"
+    (project / "docs" / "index.md").write_text(page)
     assert build(project).returncode == 1  # the Chinese is missing
     assert [file.read_text() for file in files] == ["{}\n"] * 2
     assert build(project, "--explain").returncode == 0
@@ -247,7 +252,9 @@ def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Ru
     text = catalog.read_text().replace(
         '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
     )
-    catalog.write_text(text.replace("#, waiting\n", ""))
+    catalog.write_text(text.replace("#, waiting\n", "").replace(FOR_QUIET, FOR_QUIET_IN_CHINESE))
+    approved = approval._now(project, approval.boxes(project))
+    (project / "docs" / "approved.json").write_text(json.dumps(approved))
     done = build(project, "--into", str(project / "other"))
     assert done.returncode == 0, done.stderr
     assert chinese.read_text() == "{}\n"

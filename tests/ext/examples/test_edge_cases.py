@@ -48,6 +48,14 @@ def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> N
         assert not built.warnings
 
 
+def test_a_paragraph_may_stand_between_a_case_and_its_program(tmp_path: Path) -> None:
+    """The program still has its facts."""
+    page = decision().replace(":::\n\n```python", ":::\n\nA program:\n\n```python")
+    with sample(tmp_path, page) as built:
+        assert case(built)["facts"]["outcome"] == ["returned"]
+        assert not built.warnings
+
+
 def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
     """By its kind and its name, with words of its own."""
     built = sample(tmp_path, decision())

@@ -54,6 +54,13 @@ def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
         assert not built.warnings
 
 
+def test_an_example_at_the_top_of_a_page_shows_its_rule(tmp_path: Path) -> None:
+    """Nothing but the paragraph with the link stands above it."""
+    page = f"{example('startup-sent').strip()}\n\n# A\n{rule('startup-sent')}\n"
+    with sample(tmp_path, {"index": page + shown("answered-once")}) as built:
+        assert not [each for each in built.warnings if "No example" in str(each)]
+
+
 def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
     """It is a literal that links to its own rule."""
     with sample(tmp_path, {"index": PAGE}) as built:
