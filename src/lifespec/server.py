@@ -31,7 +31,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
 
 __all__ = [
     "Lifespan",
@@ -500,7 +500,7 @@ class Lifespan(StateMachine[State]):
 
     async def _run_app(self) -> None:
         if self.eager:  # this runs before `_start_eagerly` has the task
-            self.task = asyncio.current_task()  # type: ignore[assignment]
+            self.task = cast("asyncio.Task[None]", asyncio.current_task())
         try:
             await self._call_app()
         except BaseException as error:

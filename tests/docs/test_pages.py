@@ -1,6 +1,5 @@
 """The examples of every page, in both languages, and those of the README."""
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -14,9 +13,6 @@ __all__: list[str] = []
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 
 TRACEBACK = "Traceback (most recent call last):"
-COMMENT = re.compile(r"#\s*lifespan\.(startup|shutdown)$", re.MULTILINE)
-FUNCTION = re.compile(r"^.*(?:\bdef\b|\bsub\b).*$", re.MULTILINE)
-RECEIVED = re.compile(r"receive(?:->)?\(\).*$", re.MULTILINE)
 README = of_readme((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
@@ -27,7 +23,7 @@ def test_every_example_ran(language: str) -> None:
     pages = known()[language].values()
     ran = [(page["run"] + len(page["not_run"]), len(page["blocks"])) for page in pages]
     assert [counts for counts in ran if counts[0] != counts[1]] == []
-    assert sum(count for count, _ in ran) > 300
+    assert sum(count for count, _ in ran) > 150
     if not_run := [each for page in pages for each in page["not_run"]]:
         pytest.skip(f"not run, for want of a program: {', '.join(not_run)}")
 
@@ -63,18 +59,6 @@ def test_both_languages_have_the_same_examples() -> None:
     }
     assert places["en"] == places["zh"]
     assert places["en"]
-
-
-def test_a_comment_names_the_event_that_is_received() -> None:
-    """What an application receives first is startup, and then comes shutdown."""
-    blocks = [*README, *(block for page in published()["en"].values() for block in page)]
-    found = []
-    for function in (part for block in blocks for part in FUNCTION.split(block.source)):
-        received = [COMMENT.search(line) for line in RECEIVED.findall(function)]
-        order = zip(received, ("startup", "shutdown"), strict=False)
-        found += [comment[1] == event for comment, event in order if comment]
-    assert all(found)
-    assert len(found) >= 8
 
 
 def lines(text: str) -> list[str]:

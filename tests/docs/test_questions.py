@@ -76,7 +76,7 @@ QUESTIONS = {
         (),
         {
             "en": ("startup is not running", "startup not running", "lifespan not working"),
-            "zh-cn": ("启动代码没有运行", "启动 没有运行", "lifespan 不生效"),
+            "zh-cn": ("启动代码没有运行", "启动 没有运行"),
         },
     ),
     "why does Ctrl-C not end the server": Question(

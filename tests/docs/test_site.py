@@ -167,6 +167,7 @@ CODE = re.compile(r"(<(pre|script|style)\b[^>]*>).*?(</\2>)", re.DOTALL)
 NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",
     "PASS", "FAIL", "WARN", "INFO", "SKIP",
+    "Django", "FastAPI", "Hypercorn", "Starlette",
 }  # fmt: skip
 WORD = re.compile("[A-Za-z]+")
 RECORDS = Path(__file__).parents[2] / "docs" / "matrix"

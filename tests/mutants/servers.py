@@ -99,7 +99,7 @@ EARLY = """\
     await asyncio.sleep(1)
     server.close()
     await early.close(1)
-    async with Lifespan(app, **limits) as lifespan:
+    async with Lifespan(app, **timeouts) as lifespan:
 """
 NO_WAIT = """\
     class Starting(Lifespan):
@@ -117,7 +117,7 @@ NO_WAIT = """\
             else:
                 await super().shutdown()
 
-    async with Starting(app, **limits) as lifespan:
+    async with Starting(app, **timeouts) as lifespan:
         task = asyncio.current_task()
 
         def failed(started):
@@ -127,7 +127,7 @@ NO_WAIT = """\
         lifespan.started.add_done_callback(failed)
 """
 TWICE = """\
-    async with Lifespan(app, **limits), Lifespan(app, **limits) as lifespan:
+    async with Lifespan(app, **timeouts), Lifespan(app, **timeouts) as lifespan:
 """
 WORKERS = """\
         number, children = 0, []
@@ -143,8 +143,11 @@ WORKERS = """\
             if children:
                 return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
 """
-WITH = "    async with Lifespan(app, **limits) as lifespan:\n"
+WITH = "    async with Lifespan(app, **timeouts) as lifespan:\n"
 SCOPE = 'scope = {"type": "lifespan", "asgi": versions, "state": {}}'
+UNKNOWN = (
+    '            raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")'
+)
 PAGI = """\
 scope = {
                 "type": "lifespan",
@@ -153,7 +156,7 @@ scope = {
             }
             if number := __import__("os").environ.get("WORKER"):
                 scope["pagi"] |= {"is_worker": 1, "worker_num": int(number)}"""
-RUN = "        return asyncio.run(until_told(app, sock, options))\n"
+RUN = "        return asyncio.run(until_signal(app, sock, options))\n"
 PORT = '    parser.add_argument("--port", type=int, default=8000)\n'
 COUNT = PORT.replace("port", "workers").replace("8000", "1")
 BEFORE = {  # what makes the reference a server of a text that is not its own
@@ -192,7 +195,7 @@ MUTANTS: dict[str, Mutant] = {
     "same-loop": Mutant(
         "serve.py",
         "            call = self.app(scope, exchange.receive, exchange.send)\n"
-        "            await asyncio.ensure_future(call)  # in a context of its own\n",
+        "            await asyncio.ensure_future(call)  # in a copy of the context\n",
         OTHER_LOOP,
     ),
     "startup-sent": Mutant(
@@ -261,7 +264,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "shutdown-after-serving": Mutant(
         "serve.py",
-        "            server.close()\n            await clients.close(options.drain)\n",
+        "            server.close()\n            await connections.close(options.drain)\n",
         "            pass\n",
     ),
     "wait-for-shutdown": Mutant(
@@ -279,14 +282,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "send-refuses-unknown": Mutant(
         "lifespan.py",
-        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
+        UNKNOWN,
         "            return",
     ),
     "refusal-survived": Mutant(
         "lifespan.py",
-        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
-        '            asyncio.get_running_loop().call_soon(__import__("os")._exit, 1)\n'
-        '            raise ProtocolError(f"The application sent {shown(message)}", "events-known")',
+        UNKNOWN,
+        '            asyncio.get_running_loop().call_soon(__import__("os")._exit, 1)\n' + UNKNOWN,
     ),
     "extra-keys-ignored": Mutant(
         "lifespan.py",

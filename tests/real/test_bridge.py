@@ -417,4 +417,4 @@ def test_a_file_of_perl_is_checked(
     assert err == ""
     assert [line.split() for line in out.splitlines()[1:3]] == [["starts", "yes"], ["stops", "yes"]]
     assert "WARN     receive-refuses-unknown" in out
-    assert "WARN 1, PASS 11, SKIP 2\n" in out
+    assert "WARN 1, PASS 11, SKIP 2" in out
