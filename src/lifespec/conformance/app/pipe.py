@@ -107,6 +107,7 @@ class Pipe:
             raise Unchecked(f"{self._name!r} cannot be started: {error.strerror}") from None
         self._input = cast("IO[bytes]", self._process.stdin)
         os.set_blocking(self._input.fileno(), False)  # who reads nothing keeps nobody waiting
+        self._writing = threading.RLock()  # the reader's thread writes, too
         self._room = select.poll()
         self._room.register(self._input, select.POLLOUT)
         self._output = io.BufferedReader(cast("io.RawIOBase", self._process.stdout))
@@ -168,7 +169,7 @@ class Pipe:
     def tell(self, **what: Any) -> None:
         """Write a line to the program, if it still listens; end one that does not read it."""
         line = json.dumps(what, default=_text).encode() + b"\n"
-        with suppress(OSError, ValueError):
+        with self._writing, suppress(OSError, ValueError):
             while line and not self.fault:
                 if self._room.poll(READING * 1000):
                     line = line[self._input.write(line) or 0 :]
