@@ -3,20 +3,25 @@
 import json
 from pathlib import Path
 
-from lifespec_docs.records.results import COUNTED, NO_LIFESPAN, results
+from lifespec.conformance.report.model import Verdict
+from lifespec_docs.records.record import Record
 
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[1]
+COUNTED = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+NO_LIFESPAN = "never calls the application with a lifespan scope"
 
 
 def test_each_server_has_a_line() -> None:
     """With the counts of docs/matrix/servers.json; a verdict that is not there is left out."""
-    record = json.loads((ROOT / "docs/matrix/servers.json").read_text("utf-8"))
+    record = Record("servers", json.loads((ROOT / "docs/matrix/servers.json").read_text("utf-8")))
     expected = []
-    for each in results(record):
-        counts = [f"{each.counts[one]} {one.word}" for one in COUNTED if each.counts[one]]
-        expected.append(f"- {each.server}: {', '.join(counts) or NO_LIFESPAN}")
+    for subject in record.subjects:
+        counts = record.counts(subject)
+        words = ", ".join(f"{counts[one]} {one.word}" for one in COUNTED if counts[one])
+        version = next(iter(subject.versions.values()))
+        expected.append(f"- {subject.name} {version}: {words or NO_LIFESPAN}")
     text = (ROOT / "README.md").read_text("utf-8").splitlines()
     first = text.index(expected[0])
     assert text[first : first + len(expected) + 1] == [*expected, ""]
