@@ -13,12 +13,15 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines
+.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
+	@$(RUN) docs/build.py
+
+live: build/live/complete .venv/complete  ## build site/ with buttons that run the examples in the browser; needs npm
 	@$(RUN) docs/build.py
 
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
@@ -100,6 +103,13 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
+
+build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc
+	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
+	@echo "build/live: installing what .ci/live/package-lock.json names, once"
+	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
+	@cd build/live && npm ci --loglevel=error
+	@touch build/live/complete
 
 build/peers/complete: .ci/peers.txt .venv/complete
 	@echo "build/peers: installing $$(grep -c == .ci/peers.txt) packages, once"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
 project = "lifespec"
 author = "the lifespec authors"
+# The inventory names it: other projects show it where they link here.
+_PYPROJECT = (_HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
+release = version = tomllib.loads(_PYPROJECT)["project"]["version"]
 language = "en"
 
 extensions = [
@@ -65,7 +69,6 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
 html_js_files = [("languages.js", {"defer": "defer"})]
-html_search_scorer = str(_HERE / "_ext" / "lifespec_docs" / "theme" / "search_scorer.js")
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {

@@ -24,7 +24,11 @@ APART = {"matrix-pytest-amgi": {"amgi-common", "amgi-types"}}  # what a lock is 
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
-TOLD = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *(ROOT / ".ci").iterdir()]
+TOLD = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(p for p in (ROOT / ".ci").rglob("*") if p.is_file()),
+]
 CONFIGURED = [*TOLD, ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / ".github").rglob("*.yml")]
 # The oldest Python that Debian 12 has, this one, and the newest: what markers say of each.
 HERE = {key: str(value) for key, value in default_environment().items()}

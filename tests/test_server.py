@@ -1838,8 +1838,12 @@ async def test_app_gives_a_copy_of_the_state() -> None:
 async def test_app_runs_already() -> None:
     """A client that would start the application again is told that it runs."""
     async with Lifespan(correct) as lifespan:
-        with pytest.raises(RuntimeError, match="is running already and takes requests only"):
+        with pytest.raises(RuntimeError) as raised:
             await lifespan.app({"type": "lifespan"}, None, None)
+    assert str(raised.value) == (
+        "this application is running already and takes requests only; give the application"
+        " itself to a client that starts it, such as Starlette's TestClient in a `with`"
+    )
     assert lifespan.outcome == "complete"
 
 

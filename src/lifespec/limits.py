@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import signal
+import sys
 import threading
 import time
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from ctypes import c_ulong, py_object, pythonapi
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,13 @@ class LimitPassed(KeyboardInterrupt):
 
 
 def limited(seconds: float) -> AbstractContextManager[None]:
-    """Raise LimitPassed in what runs longer, and again each second should it be swallowed."""
+    """Raise LimitPassed in what runs longer, and again each second should it be swallowed.
+
+    Under Pyodide nothing is limited: it has neither an alarm nor threads, and the page that
+    started the program ends it.
+    """
+    if sys.platform == "emscripten":
+        return nullcontext()
     main = threading.current_thread() is threading.main_thread()
     return _Alarm(seconds) if main and hasattr(signal, "setitimer") else _watchdog(seconds)
 

@@ -172,7 +172,7 @@ def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
     stream = Unicode()
     facts = {"supported": course.startup == "complete", "course": course}
     terminal.show(report("events-known", **facts), stream, wording=wording)
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    lines = stream.getvalue().splitlines()
     head = "\n".join(lines[: lines.index("")])
     lines = head.splitlines()
     assert max(map(columns, lines)) <= 80

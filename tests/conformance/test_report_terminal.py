@@ -96,7 +96,8 @@ def test_what_is_shown() -> None:
         finding("fail", case="two", conversation="a\nb"),
     )
     text = shown(Report("shop:app", "asgi 2.0", findings))
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = text.splitlines()
+    assert not any(line.endswith(" ") for line in lines)
     assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
     assert lines[1] == "Rules that lifespan 2.0 (ASGI) requires and that were not kept: 1."
     assert lines[2] == "FAIL 1, PASS 1"
@@ -138,7 +139,7 @@ def test_the_first_sentence(verdicts: list[str], facts: dict[str, Any], sentence
     found = tuple(
         finding(verdict, rule_id) for verdict, rule_id in zip(verdicts, "ab", strict=False)
     )
-    assert shown(Report("it", "asgi 2.0", found, **facts)).splitlines()[1].rstrip() == sentence
+    assert shown(Report("it", "asgi 2.0", found, **facts)).splitlines()[1] == sentence
 
 
 def test_the_worst_comes_first() -> None:
@@ -185,7 +186,7 @@ def test_why_something_was_skipped() -> None:
         finding("pass", rule_id="startup-sent"),
     )
     text = shown(Report("it", "asgi 2.0", findings))
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = text.splitlines()
     assert lines[2] == "PASS 1, SKIP 2"
     assert lines[-2:] == [
         "SKIP startup-answered, same-loop: The command has no {workers}.",
@@ -198,7 +199,7 @@ def test_why_something_was_skipped() -> None:
 def test_a_long_sentence_is_wrapped() -> None:
     """Beside its head, and in lines of its own where it has some."""
     text = shown(Report("it", "asgi 2.0", (finding("fail", actual="It left. " * 20 + "\nEnd"),)))
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = text.splitlines()
     first = next(line for line in lines if line.startswith("actual"))
     after = lines[lines.index(first) + 1 :]
     assert len(first) > 70
@@ -213,9 +214,9 @@ def test_another_language() -> None:
     stream = Unicode()
     found = Report("it", "asgi 2.0", findings)
     terminal.show(found, stream, wording=i18n.wording("zh"))
-    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    lines = stream.getvalue().splitlines()
     assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
-    assert lines[1] == "生命周期 2.0（ASGI） 要求而未遵守的规则：1。"
+    assert lines[1] == "生命周期 2.0（ASGI）要求而未遵守的规则：1。"
     assert lines[2] == "FAIL 1、SKIP 1"
     assert lines[4].startswith("FAIL：startup-answered ──")
     assert lines[5] == "用例  a、b"
@@ -245,7 +246,7 @@ def test_all_can_be_shown() -> None:
 def test_a_note() -> None:
     """A note stands below the counts."""
     found = Report("it", "asgi 2.0", (finding("pass"),), "It declined.")
-    assert shown(found).splitlines()[3].rstrip() == "It declined."
+    assert shown(found).splitlines()[3] == "It declined."
 
 
 def test_nothing_to_show() -> None:

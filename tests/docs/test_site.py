@@ -109,10 +109,7 @@ def test_no_page_asks_another_host(visits: Visits, address: str, pages: list[str
 def test_the_search_answers(browser: Browser, address: str, folder: str, query: str) -> None:
     """Each query finds a page that holds its words."""
     browser.open(f"{address}/{folder}/search.html?q={query}")
-    done = "document.querySelector('#search-results .search-summary, #search-summary')?.innerText"
-    found = "[...document.querySelectorAll('#search-results li a')].map((each) => each.href)"
-    browser.until(f"!Search.isRunning?.() && {done}")
-    assert browser.until(found)
+    assert browser.until("document.querySelectorAll('#search-results li a').length")
 
 
 @looked_at

@@ -47,6 +47,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             root / folder,
             ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
         )
+    shutil.copy(ROOT / "pyproject.toml", root)
     (root / "docs" / "index.md").write_text(INDEX)
     rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.write_text("")

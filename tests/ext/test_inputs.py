@@ -45,7 +45,7 @@ def root(tmp_path: Path) -> Path:
         ("docs/new.md", False, False, ["docs/new.md"]),
         (f"{CATALOGS}/index.po", False, False, [f"{CATALOGS}/index.po"]),
         ("docs/matrix/servers.json", False, False, ["docs/matrix/servers.json"]),
-        ("pyproject.toml", False, False, ["pyproject.toml"]),
+        ("pyproject.toml", False, True, ["pyproject.toml"]),
         (f"{CATALOGS}/index.mo", False, False, []),
         ("src/lifespec/__pycache__/server.pyc", False, False, []),
     ],

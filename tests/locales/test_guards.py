@@ -134,6 +134,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("whole")
     true = translate.ROOT
     (root / "docs").mkdir()
+    shutil.copy(true / "pyproject.toml", root)
     shutil.copy(true / "docs" / "conf.py", root / "docs")
     for folder in ("_static", "_templates"):
         shutil.copytree(true / "docs" / folder, root / "docs" / folder)

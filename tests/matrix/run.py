@@ -16,16 +16,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.conformance.cases import Case
+from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Job
 from lifespec.conformance.server.process import OfPerl
 
-__all__ = ["RECORDS", "findings", "recorded"]
+__all__ = ["RECORDS", "compared", "findings", "recorded"]
 
 TEXT = "asgi 2.0"
 PORT = "--bind 127.0.0.1:{port} --workers {workers}"
@@ -160,6 +162,41 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     }
 
 
+def compared(before: Mapping[str, Any], date: str, now: dict[str, Any]) -> dict[str, Any]:
+    """Return a row that also says what was otherwise in the record before.
+
+    That is the last one that had another verdict or another version: to measure the same again
+    keeps what was said.  A case or a rule that only one of them has is not compared.
+    """
+    cells = {
+        (each["case"], each["rule"]): (each["case" if each["silent"] else "rule"], each["silent"])
+        for each in now["findings"]
+    }
+    both = cells.keys() & {(each["case"], each["rule"]) for each in before["findings"]}
+    then, after = (_verdicts(row["findings"], cells, both) for row in (before, now))
+    changed = [
+        {"row": row, "silent": silent, "verdict": was.value}
+        for (row, silent), was in then.items()
+        if was != after[row, silent]
+    ]
+    if changed or before["versions"] != now["versions"]:
+        return now | {"before": {"date": date, "versions": before["versions"], "changed": changed}}
+    return now | ({"before": before["before"]} if "before" in before else {})
+
+
+def _verdicts(
+    found: Sequence[Mapping[str, Any]],
+    cells: Mapping[tuple[str, str], tuple[str, bool]],
+    both: AbstractSet[tuple[str, str]],
+) -> dict[tuple[str, bool], Verdict]:
+    """Return the verdict that counts of each cell, of the cases and rules in `both`."""
+    verdicts: dict[tuple[str, bool], list[Verdict]] = {}
+    for each in found:
+        if (key := (each["case"], each["rule"])) in both:
+            verdicts.setdefault(cells[key], []).append(Verdict.named(each["verdict"]))
+    return {cell: Verdict.of(every) for cell, every in verdicts.items()}
+
+
 def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
     """Yield a sentence for each package whose version counts and that is not installed by name."""
     here = Path(__file__).read_text("utf-8").split("\n")
@@ -180,14 +217,15 @@ def main(arguments: Sequence[str]) -> int:
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)
         return 2
-    before = json.loads(Path(file).read_text("utf-8"))["subjects"] if Path(file).exists() else []
-    rows = {row["name"]: row for row in before}
+    before = json.loads(Path(file).read_text("utf-8")) if Path(file).exists() else {"subjects": []}
+    rows = {row["name"]: row for row in before["subjects"]}
     record = Path(file).stem
     if not RECORDS[record]:
         print(f"{record}: left out; PAGI_SERVER names no program, such as …/bin/pagi-server")
         return 0
     for name in names or RECORDS[record]:
-        rows[name] = recorded(record, name, Path(folder).absolute())
+        now = recorded(record, name, Path(folder).absolute())
+        rows[name] = compared(rows[name], before["date"], now) if name in rows else now
         print(f"{name}: {rows[name]['seconds']} s")
     found = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),

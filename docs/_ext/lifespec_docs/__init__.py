@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-FOLDERS = ("i18n", "examples", "facts", "rules", "records", "diagrams", "theme")
+FOLDERS = (
+    "i18n", "examples", "facts", "rules", "records", "diagrams", "live", "theme", "search",
+)  # fmt: skip
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

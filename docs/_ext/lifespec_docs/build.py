@@ -46,6 +46,7 @@ from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.i18n.messages import hints, of_reports
 from lifespec_docs.inputs import Inputs
+from lifespec_docs.live import assets
 from lifespec_docs.rules.export import as_json, explained
 
 if TYPE_CHECKING:
@@ -245,12 +246,13 @@ def _fresh(work: Path, into: Path) -> Iterator[str]:
     """Build from nothing, and run the examples of each language; yield what is wrong."""
     _say("Reading all pages in two languages, running the examples of each, checking the catalogs.")
     compile_catalogs(ROOT / "locales")
-    builds = [Build(language, work) for language in LANGUAGES]
+    builds = [Build(language, work, _live_size()) for language in LANGUAGES]
     found = list(_built(builds))
     if found:
         yield from found
         return
     _report(builds)
+    assets.assemble(ROOT, work / assets.FOLDER)
     _finish(builds, work, into)
 
 
@@ -270,7 +272,7 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
             return
         compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
         results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
-        more = [part for each in results for part in ("-D", each)]
+        more = [*(part for each in results for part in ("-D", each)), *_live_size()]
         builds = [Build(language, work, more) for language in LANGUAGES]
         if before and before.frame == now.frame:
             changed = now.changed(before)
@@ -296,6 +298,12 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
+def _live_size() -> Sequence[str]:
+    """Tell Sphinx how much a page has to load before its examples run, if they can."""
+    runtime = assets.runtime(ROOT)
+    return ("-D", f"live_size={assets.megabytes(runtime)}") if runtime else ()
+
+
 def _changed_catalogs(now: Inputs, before: Inputs | None) -> set[Path]:
     names = now.changed(before) if before else now.files
     return {ROOT / name for name in names if name.endswith(".po")}
@@ -315,6 +323,7 @@ def _keep_all(builds: Sequence[Build], now: Inputs) -> None:
     for build in builds:
         shutil.rmtree(KEPT / build.folder, ignore_errors=True)
         shutil.move(build.work / build.folder, KEPT / build.folder)
+    assets.assemble(ROOT, KEPT / assets.FOLDER)
     needs = {
         program
         for build in builds
@@ -373,10 +382,13 @@ def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
     page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
     first = into / "index.html"
     stands = first.exists() and first.read_text(encoding="utf-8") == page
-    if stands and all(_same(build.html, into / build.folder) for build in builds):
+    folders = {build.folder: build.html for build in builds}
+    if (live := builds[0].work / assets.FOLDER).exists():
+        folders[assets.FOLDER] = live
+    if stands and all(_same(folder, into / name) for name, folder in folders.items()):
         return
-    for build in builds:
-        shutil.copytree(build.html, work / "site" / build.folder)
+    for name, folder in folders.items():
+        shutil.copytree(folder, work / "site" / name)
     (work / "site" / "index.html").write_text(page, encoding="utf-8")
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
@@ -427,6 +439,8 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
+    live = "with" if assets.runtime(ROOT) else "without"
+    _say(f"  live:     {live} buttons to run the examples, which `make live` brings")
     _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from lifespec_docs.examples.perl_apps import lacking
 from lifespec_docs.facts.known import SOURCES
+from lifespec_docs.live import assets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ __all__ = ["Inputs"]
 
 LOCK = ".ci/requirements.lock"
 CODE = "src/lifespec", "docs/_ext"
-FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py"
+FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py", "pyproject.toml"
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
 WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
 DERIVED = {".mo", ".pyc"}
@@ -53,7 +54,9 @@ class Inputs:
         facts = [path for name in SOURCES for path in _files(root / name)]
         single = sorted(pages.union(catalogs, facts).difference(words))
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
-        base = [code, os.environ.get(ADDRESS, "")]
+        installed = root / "build" / "live" / "package-lock.json"
+        runtime = _content(installed) if assets.runtime(root) else ""
+        base = [code, os.environ.get(ADDRESS, ""), runtime]
         return cls(
             code=_digest(_machine(), code),
             frame=_digest(_machine(), _together(root, [*frame, *words]), *base),

@@ -126,7 +126,8 @@ class _Translated(Wording):
 
     def word(self, english: str, *parts: str) -> str:
         """Return a word, or a sentence with its parts in place."""
-        return super().word(self.words.get(english, english), *parts)
+        # a full-width bracket, with which some names of specifications end, has its own space
+        return super().word(self.words.get(english, english), *parts).replace("） ", "）")
 
     def title(self, spec: str) -> str:
         """Return the name of a text."""

@@ -212,6 +212,21 @@ def test_steps() -> None:
     ]
 
 
+def test_traceback() -> None:
+    """Of a message that is a traceback, as frameworks send, only the last line is shown."""
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/srv/shop.py", line 7',
+        "OSError: no db",
+    ]
+    failed = Entry(0.0, "sent", "lifespan.startup.failed", "\n".join([*lines, ""]))
+    assert drawing.steps([failed]) == [
+        "The application sends lifespan.startup.failed: OSError: no db"
+    ]
+    drawn = drawing.sequence([failed])
+    assert ("OSError: no db" in drawn, "shop.py" in drawn) == (True, False)
+
+
 def test_step_with_percent() -> None:
     """A percent sign in what was said is a percent sign."""
     entry = Entry(0.0, "raised", "ValueError", "100 %s")

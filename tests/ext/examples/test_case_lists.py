@@ -159,3 +159,47 @@ def test_all_sentences_are_messages() -> None:
     """What the lists show can be translated."""
     assert "It is quick." in messages()
     assert set(language.KEYS.values()) <= set(messages())
+
+
+BOTH = """\
+[quick]
+role = "application"
+says = "It is quick."
+script = ["call", "await end"]
+expect = { startup-answered = "answered" }
+[slow]
+role = "application"
+says = "It is slow."
+script = ["call", "await end"]
+expect = { startup-answered = "answered" }
+[around]
+role = "middleware"
+says = "It is around."
+script = []
+expect = { startup-answered = "same answers" }
+"""
+
+
+def test_the_cases_of_a_rule_are_listed_by_role(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each leads to its case; the rule's box leads here, one without a case nowhere."""
+    small = cases.read(BOTH, "cases.toml")
+    monkeypatch.setattr(cases, "load", lambda: small)
+    page = "# Cases\n\n```{cases} application\n```\n\n```{cases} middleware\n```\n"
+    pages = {"index": STARTUP, "cases": page + "\n```{cases-by-rule}\n```\n"}
+    with SampleSite(tmp_path, pages, *EXTENSIONS, rules=RULES) as built:
+        told = built.page("cases").select_one("dl.cases-by-rule")
+        assert [term["id"] for term in told.select("dt")] == ["cases-startup-answered"]
+        assert told.dt.a["href"] == "index.html#startup-answered"
+        assert [line.get_text() for line in told.select("dd p")] == [
+            "application: quick, slow",
+            "middleware: around",
+        ]
+        links = [link["href"] for link in told.select("dd a")]
+        assert links == ["#case-quick", "#case-slow", "#case-around"]
+        box = built.page().select_one("#startup-answered .rule-links")
+        assert [(link.get_text(), link["href"]) for link in box.select("a")] == [
+            ("Cases", "cases.html#cases-startup-answered")
+        ]
+        assert not built.page().select_one("#shutdown-answered .rule-links")

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from lifespec.conformance import cases
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -29,13 +30,6 @@ One.
 ## Servers
 
 ```{subjects} them
-```
-
-```{observed} them
-```
-
-```{observed} them
-:silent:
 ```
 """
 UNUSED = "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
@@ -75,9 +69,9 @@ def subject(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "versions": versions, "command": f"{name} app", "findings": [*findings]}
 
 
-def tried(folder: Path, *subjects: dict[str, Any]) -> SampleSite:
+def tried(folder: Path, *subjects: dict[str, Any], page: str = PAGE) -> SampleSite:
     """Make a page that shows a record."""
-    site = SampleSite(folder, {"index": PAGE}, *EXTENSIONS)
+    site = SampleSite(folder, {"index": page}, *EXTENSIONS)
     (site.docs / "matrix").mkdir()
     (site.docs / "matrix" / "notes.toml").write_text(NOTES)
     record = {"date": "2026-01-02", "text": "", "subjects": subjects}
@@ -98,14 +92,9 @@ def test_a_server_without_notes_shows_its_findings(tmp_path: Path) -> None:
         assert site.warnings == [UNUSED]
 
 
-def test_a_note_has_its_rows_and_the_findings_lead_to_what_was_observed(tmp_path: Path) -> None:
-    """The worst stands first; a case that is not specified has a place of its own."""
-    findings = (
-        finding("info", "odd", silent=True),
-        finding("fail", "plain"),
-        finding("fail", "late"),
-    )
-    with tried(tmp_path, subject("slow", *findings)) as site:
+def test_a_note_has_its_rows(tmp_path: Path) -> None:
+    """They have links to a program and to issues."""
+    with tried(tmp_path, subject("slow", finding("pass", "plain"))) as site:
         section = site.page().find("section", id="slow")
         assert section
         assert section.select_one("p em").get_text() == "slow"  # type: ignore[union-attr]
@@ -121,9 +110,84 @@ def test_a_note_has_its_rows_and_the_findings_lead_to_what_was_observed(tmp_path
         ]
         assert section.find("a", href="https://github.com/owner/slow/issues/3")
         assert section.find("a", href="#workaround-state")
-        lines = [line.get_text() for line in section.select("ul.findings li")]
-        assert lines == ["✗ FAIL startup-sent: plain, late", "○ INFO startup-sent: odd"]
-        links = [link["href"] for link in section.select("ul.findings a.reference")]
-        plain, odd = "#them-startup-sent", "#them-odd"
-        assert links == ["#startup-sent", plain, plain, "#startup-sent", odd]
         assert site.warnings == [UNUSED]
+
+
+def sentences(site: SampleSite, name: str) -> list[str]:
+    """Return the sentences of a section."""
+    section = site.page().find("section", id=name)
+    assert section
+    found = section.select("ul.findings > li")
+    return [" ".join(each.get_text().replace("\N{NO-BREAK SPACE}", " ").split()) for each in found]
+
+
+def test_what_was_seen_is_told_by_rule_and_case(tmp_path: Path) -> None:
+    """The worst stands first; each case has a line."""
+    findings = (
+        finding("info", "odd", silent=True),
+        finding("fail", "plain"),
+        finding("fail", "late"),
+        finding("warn", "other"),
+        finding("pass", "good"),
+    )
+    with tried(tmp_path, subject("slow", *findings)) as site:
+        assert sentences(site, "slow") == [
+            "✗ FAIL startup-sent plain → It came. late → It came.",
+            "△ WARN startup-sent other → It came.",
+            "○ INFO startup-sent · not specified odd → It came.",
+        ]
+        section = site.page().find("section", id="slow")
+        assert section
+        ids = [each.get("id") for each in section.select("ul.findings > li")]
+        assert ids == ["seen-them-startup-sent-slow", None, "seen-them-odd-slow"]
+        assert section.select_one(".actual [lang=en]")
+
+
+def test_what_happens_in_a_case_of_the_suite_is_said(tmp_path: Path) -> None:
+    """Its name leads to the case reference."""
+    says = next(case.says for case in cases.load() if case.name == "well-behaved")
+    with tried(tmp_path, subject("slow", finding("fail", "well-behaved"))) as site:
+        assert sentences(site, "slow") == [
+            f"✗ FAIL startup-sent well-behaved {says} → It came.",
+        ]
+
+
+def test_two_rules_of_a_case_that_is_not_specified_have_one_anchor(tmp_path: Path) -> None:
+    """The cell of the case leads to the first of them."""
+    findings = (
+        finding("info", "odd", silent=True),
+        finding("info", "odd", silent=True) | {"rule": "answered-once"},
+    )
+    with tried(tmp_path, subject("slow", *findings)) as site:
+        section = site.page().find("section", id="slow")
+        assert section
+        ids = [each.get("id") for each in section.select("ul.findings > li")]
+        assert ids == ["seen-them-odd-slow", None]
+
+
+def test_what_was_not_seen_has_a_reason(tmp_path: Path) -> None:
+    """Rules with the same reason share it; it stands alone if nothing at all was seen."""
+    never = finding("skip", "plain")
+    some = [never | {"rule": "answered-once"}, finding("skip", "odd", silent=True)]
+    rows = subject("slow", finding("pass", "plain"), *some), subject("never", never, *some)
+    with tried(tmp_path, *rows) as site:
+        assert sentences(site, "slow") == ["· SKIP answered-once, odd It came."]
+        assert sentences(site, "never") == ["· SKIP It came."]
+
+
+def test_a_list_has_the_sentences_without_sections(tmp_path: Path) -> None:
+    """With what has changed, and for a server without a change that it has none."""
+    was = {"date": "2025-12-31", "versions": {"slow": "0.9"}, "changed": []}
+    page = PAGE.replace("{subjects}", "{findings}")
+    rows = subject("slow", finding("warn", "plain")) | {"before": was}, subject("good")
+    with tried(tmp_path, *rows, page=page) as site:
+        (name, other) = site.page().select("dl dt")
+        assert (name.get_text(), other.get_text()) == ("slow", "good")
+        told = site.page().select_one("dl dd")
+        assert told
+        assert told.p
+        assert told.p.get_text() == (
+            "Compared with the record of 2025-12-31, slow 0.9: the verdicts are the same"
+        )
+        assert told.select_one("ul.findings > li#seen-them-startup-sent-slow")
+        assert not site.page().find("section", id="slow")

@@ -241,10 +241,30 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
         domain = built.app.env.domains["lifespec"]
         boxes = {("a", ()): "far", ("b", ()): "near"}
-        domain.merge_domaindata({"far"}, {"rules": {"a": "far", "b": "near"}, "boxes": boxes})
+        places = {("case", "a"): ("far", "case-a"), ("case", "b"): ("near", "case-b")}
+        rules = {"a": "far", "b": "near"}
+        domain.merge_domaindata({"far"}, {"rules": rules, "boxes": boxes, "places": places})
+        assert domain.places == {("case", "a"): ("far", "case-a")}
         assert domain.data["rules"]["a"] == domain.data["boxes"]["a", ()] == "far"
         assert "b" not in domain.data["rules"]
         assert ("b", ()) not in domain.data["boxes"]
+
+
+def test_the_places_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:
+    """Those of other pages stay."""
+    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
+        domain = built.app.env.domains["lifespec"]
+        domain.places["servers", "startup-sent"] = ("index", "servers-startup-sent")
+        domain.places["case", "plain"] = ("other", "case-plain")
+        domain.clear_doc("index")
+        assert domain.places == {("case", "plain"): ("other", "case-plain")}
+
+
+def test_a_rule_is_a_label_for_other_projects(tmp_path: Path) -> None:
+    """Its text there is its ID; a box of another wording has none."""
+    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
+        labels = built.app.env.domains.standard_domain.labels
+        assert labels["rule-startup-sent"] == ("index", "startup-sent", "startup-sent")
 
 
 def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:

@@ -141,10 +141,16 @@ def steps(entries: Sequence[Entry], translate: Translate = str) -> list[str]:
     return [_step(entry, translate) for entry in entries]
 
 
+def _detail(entry: Entry) -> str:
+    """Return the detail; of a traceback its last line, as the others name files of this machine."""
+    traceback = entry.detail.startswith("Traceback (most recent call last):")
+    return entry.detail.rstrip().splitlines()[-1] if traceback else entry.detail
+
+
 def _step(entry: Entry, translate: Translate) -> str:
     plain, detailed = STEPS[entry.kind]
     if detailed and entry.detail:
-        said = translate(detailed) % (entry.type, entry.detail)
+        said = translate(detailed) % (entry.type, _detail(entry))
     else:
         said = translate(plain)
         said = said % entry.type if "%s" in said else said
@@ -204,7 +210,7 @@ def _arrow(drawing: Drawing, entry: Entry, ends: tuple[int, int], translate: Tra
     font = "" if entry.kind in ("called", "returned", "cancelled") else MONO
     middle = (left + right) / 2
     drawing.text(middle, y - 6, _label(entry, translate), f'{font} font-size="12"')
-    details = _wrapped(entry.detail, right - left - 28, 11.5) if entry.detail else []
+    details = _wrapped(_detail(entry), right - left - 28, 11.5) if entry.detail else []
     for number, line in enumerate(details, 1):
         drawing.text(middle, y + 15 * number, line, ' font-size="11.5" opacity=".8"')
     drawing.height = y + 12 + 15 * len(details)

@@ -6,7 +6,7 @@ import functools
 import json
 import tomllib
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.language import Phrase, Verb
 
-__all__ = ["CasesDirective", "VocabularyDirective", "setup"]
+__all__ = ["CasesByRuleDirective", "CasesDirective", "VocabularyDirective", "setup"]
 
 logger = logging.getLogger(__name__)
 WORDS: dict[str, Mapping[str, Verb | Phrase]] = {
@@ -51,7 +52,9 @@ class CasesDirective(SphinxDirective):
 
     def _case(self, case: Case) -> nodes.definition_list_item:
         translate = words(self.env)
-        head = nodes.term("", "", nodes.literal("", case.name), ids=[f"case-{case.name}"])
+        anchor = f"case-{case.name}"
+        _domain(self.env).note_place("case", case.name, anchor)
+        head = nodes.term("", "", nodes.literal("", case.name), ids=[anchor])
         script = nodes.literal_block(
             "", "\n".join(_lines(case)), language="text", classes=["drawn"]
         )
@@ -63,15 +66,48 @@ class CasesDirective(SphinxDirective):
         translate = words(self.env)
         for rule_id, phrase, argument in case.expect:
             says = translate("%s: %s") % ("", translate(language.PHRASES[phrase].says))
-            line = nodes.paragraph("", "", self._link(rule_id), nodes.Text(says))
+            line = nodes.paragraph("", "", _link(self.env, "rule", rule_id), nodes.Text(says))
             if argument:
                 line += [nodes.Text(translate("%s: %s") % ("", "")), nodes.literal("", argument)]
             yield nodes.list_item("", line)
 
-    def _link(self, rule_id: str) -> pending_xref:
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule_id}
-        text = nodes.literal("", rule_id)
-        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+class CasesByRuleDirective(SphinxDirective):
+    """The cases that expect each rule."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions, in the order of the rules."""
+        found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in cases.rules()}
+        for case in cases.load():
+            for each in case.expect:
+                found[each.rule].setdefault(case.role, []).append(case.name)
+        items = (self._item(rule_id, roles) for rule_id, roles in found.items() if roles)
+        return [nodes.definition_list("", *items, classes=["simple", "cases-by-rule"])]
+
+    def _item(self, rule_id: str, roles: dict[str, list[str]]) -> nodes.definition_list_item:
+        translate = words(self.env)
+        anchor = f"cases-{rule_id}"
+        _domain(self.env).note_place("cases", rule_id, anchor)
+        lines = []
+        for role, names in roles.items():
+            line = nodes.paragraph("", f"{translate('%s: %s') % (translate(role), '')}")
+            for number, name in enumerate(names):
+                line += nodes.Text(translate(", ") if number else "")
+                line += _link(self.env, "case", name)
+            lines.append(line)
+        head = nodes.term("", "", _link(self.env, "rule", rule_id), ids=[anchor])
+        return nodes.definition_list_item("", head, nodes.definition("", *lines))
+
+
+def _domain(env: BuildEnvironment) -> RuleDomain:
+    return cast("RuleDomain", env.domains[RuleDomain.name])
+
+
+def _link(env: BuildEnvironment, kind: str, name: str) -> pending_xref:
+    """Return a link to a rule or to a case."""
+    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
+    text = nodes.literal("", name)
+    return pending_xref("", text, refdoc=env.docname, refwarn=True, **place)
 
 
 class VocabularyDirective(SphinxDirective):
@@ -130,7 +166,8 @@ def _definitions(items: Iterable[nodes.definition_list_item]) -> nodes.definitio
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{cases}` and `{vocabulary}`."""
+    """Register `{cases}`, `{cases-by-rule}` and `{vocabulary}`."""
     app.add_directive("cases", CasesDirective)
+    app.add_directive("cases-by-rule", CasesByRuleDirective)
     app.add_directive("vocabulary", VocabularyDirective)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

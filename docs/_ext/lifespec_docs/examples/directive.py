@@ -30,19 +30,18 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.diagrams import drawing
+from lifespec_docs.diagrams.event_log import event_log
 from lifespec_docs.examples import download, runner
 from lifespec_docs.examples.results import Results
 from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec.testing.trace import Entry
     from lifespec_docs.examples.results import Result
 
 __all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup"]
@@ -55,7 +54,6 @@ NEVER_RUN = ("json", "sh", "toml", "yaml")
 SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
 PRINTING = ("python", "perl")
 JOINED = ("python", "virtual")
-MESSAGE_KINDS = ("received", "sent", "refused")
 
 
 @dataclass
@@ -252,28 +250,7 @@ def _note(env: BuildEnvironment, run: runner.Run) -> str:
     if run.missing:
         sentence = translate("Not run here, for want of %s. The output was recorded.")
         return f'<p class="not-run">{escape(sentence % ", ".join(run.missing))}</p>'
-    spoken = [entries for entries in run.conversations if entries]
-    return _said(spoken, translate) if spoken else ""
-
-
-def _said(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
-    parts = [f"<details class='said'><summary>{_summary(conversations, translate)}</summary>"]
-    for number, entries in enumerate(conversations, 1):
-        if len(conversations) > 1:
-            parts.append(f"<h6>{escape(translate('Lifespan %s') % number)}</h6>")
-        steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
-        parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
-    return "".join(parts) + "</details>"
-
-
-def _summary(conversations: list[list[Entry]], translate: Callable[[str], str]) -> str:
-    count = sum(entry.kind in MESSAGE_KINDS for entries in conversations for entry in entries)
-    said = translate("%s event" if count == 1 else "%s events") % count
-    if seconds := max(entries[-1].time for entries in conversations):
-        said = translate("%s in %s s") % (said, f"{seconds:g}")
-    if len(conversations) > 1:
-        said = translate("%s lifespans, %s") % (len(conversations), said)
-    return escape(translate("Event log: %s") % said)
+    return event_log(run.conversations, translate)
 
 
 def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:

@@ -40,8 +40,10 @@ __all__ = [
     "Run",
     "Session",
     "compiled",
+    "lengths",
     "results",
     "run",
+    "spoken_since",
 ]
 
 LIMITS = {"virtual": 20.0, "real": 60.0}  # seconds, where the machine has time for us
@@ -176,14 +178,24 @@ def run(block: Block, namespace: Namespace) -> Run:
     if block.language not in ("python", "pycon") or block.kind != "virtual":
         what = f"a block of language {block.language!r} and kind {block.kind!r}"
         raise ExampleFailed(block, block.line, f"Nothing is known of {what}.")
-    lengths = {id(spoken): len(spoken.entries) for spoken in namespace.conversations}
+    before = lengths(namespace)
     try:
         with namespace.staged(), limited(LIMITS["virtual"] * patience()):
             output = "".join(_run_here(block, namespace))
     except LimitPassed as error:
         raise _too_long(block, _line(block, error)) from None
-    grown = (s for s in namespace.conversations if len(s.entries) > lengths.get(id(s), 0))
-    return Run(output, [list(spoken.entries) for spoken in grown])
+    return Run(output, spoken_since(before, namespace))
+
+
+def lengths(namespace: Namespace) -> dict[int, int]:
+    """Return how long each recorded lifespan is by now, by its id."""
+    return {id(spoken): len(spoken.entries) for spoken in namespace.conversations}
+
+
+def spoken_since(before: dict[int, int], namespace: Namespace) -> list[list[trace.Entry]]:
+    """Return the lifespans that have grown since `lengths` was asked."""
+    grown = (s for s in namespace.conversations if len(s.entries) > before.get(id(s), 0))
+    return [list(spoken.entries) for spoken in grown]
 
 
 def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:

@@ -292,7 +292,7 @@ class Names:
     @cached_property
     def kebab(self) -> set[str]:
         """Rules, cases, and the packages that are locked or measured."""
-        locks = [_text(path) for path in (self.root / ".ci").iterdir()]
+        locks = [_text(path) for path in (self.root / ".ci").iterdir() if path.is_file()]
         packages = {name.lower() for text in locks for name in PINNED.findall(text)}
         records: list[dict[str, Any]] = [
             json.loads(_text(path)) for path in (self.root / "docs/matrix").glob("*.json")

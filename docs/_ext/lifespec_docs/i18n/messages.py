@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec.conformance import cases, i18n, language
-from lifespec_docs.diagrams import drawing
+from lifespec_docs.diagrams import drawing, event_log
+from lifespec_docs.live.labels import LABELS, OBSTACLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,12 +63,6 @@ MESSAGES = (
     "Rule",
     "Reported as",
     "cannot be observed",
-    "Event log: %s",
-    "%s event",
-    "%s events",
-    "%s in %s s",
-    "%s lifespans, %s",
-    "Lifespan %s",
     "What happens",
     "Outcome",
     "What Lifespan does",
@@ -80,7 +75,7 @@ MESSAGES = (
     "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
     "waiting for a translation",
-    "The programs of this page as one file, in which time is real",
+    "Download the programs of this page as one file. It runs in real time.",
     "This page in another language",
     "Key",
     "Value",
@@ -193,8 +188,20 @@ MESSAGES = (
     "no line",
     "Yes",
     "No",
-    "Rules missed",
-    "never calls the application with a lifespan scope",
+    "middleware",
+    "Only differences",
+    "Only FAIL, WARN and INFO",
+    "Only what has changed",
+    "%s of %s rows",
+    "Rows",
+    "Part of a lifespan",
+    "Show all",
+    "Test client or adapter",
+    "before: %s",
+    "Compared with the record of %s",
+    "the verdicts are the same",
+    "Cases",
+    "Results of servers",
     "Since",
     "Workaround",
     "Issue",
@@ -220,6 +227,14 @@ MESSAGES = (
     "Requests in work: answered, or cancelled at a limit",
     "The application: cleans up when the last is closed",
     "The process: ends when shutdown is answered",
+    "Type words, an error message or a log line. Or start here:",
+    "Nothing was found. Start here:",
+    "Pages found: %s.",
+    "None of them has all words of the query.",
+    "Not on this page: %s",
+    "Log line or exception",
+    "From",
+    "Explained in",
 )
 
 HINT = "Usual cause and fix"
@@ -233,7 +248,8 @@ class UnlistedWordError(LookupError):
 @lru_cache(maxsize=1)
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
-    return tuple(dict.fromkeys((*MESSAGES, *drawing.LABELS, *_of_the_suite())))
+    found = (*MESSAGES, *event_log.LABELS, *drawing.LABELS, *LABELS.values(), *OBSTACLES.values())
+    return tuple(dict.fromkeys((*found, *_of_the_suite())))
 
 
 def _of_the_suite() -> Iterator[str]:

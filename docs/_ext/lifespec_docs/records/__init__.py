@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("bench", "loglines", "matrix", "results", "subjects", "verification")
+EXTENSIONS = ("bench", "logindex", "loglines", "matrix", "scores", "subjects", "verification")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -1,151 +1,150 @@
-"""What `make matrix` found: `{matrix}` is a table of signs, `{observed}` what was seen.
+"""The table of verdicts: `{matrix}` has a row for each rule, and a column for each subject.
 
-Both read a record of `docs/matrix`, by name. A cell has a sign, and its verdict as a title; it
-leads to what was observed.
+Its content is the caption.  Each cell has an anchor; one that is no PASS leads to the sentence
+that says what was seen.  With `:controls:` the page has a form above it, which `matrix.js` shows:
+without JavaScript the table is whole, and there is no form.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
-from sphinx.util.docutils import SphinxDirective
 
-from lifespec.conformance import cases
 from lifespec.conformance.report.model import Verdict
-from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.records.markup import caption_node, element, markup_node, unseen
+from lifespec_docs.records.record import SIGNS, TITLES, OfRecord, verdict_class, word_of
+from lifespec_docs.rules import rulebook
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, ClassVar
+    from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    Record = dict[str, Any]
-    Seen = dict[str, str]
-    Translate = Callable[[str], str]
+    from lifespec_docs.records.record import Subject
 
-__all__ = [
-    "FAULTS",
-    "SIGNS",
-    "Legend",
-    "Matrix",
-    "Observed",
-    "OfRecord",
-    "RecordedWhen",
-    "place_of",
-    "setup",
-    "verdict_class",
-]
+__all__ = ["Matrix", "RecordedWhen", "setup"]
 
-LATER = "not yet measured"  # a record may be older than a case
-SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
-FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
-
-
-class OfRecord(SphinxDirective):
-    """A directive about a record, which its argument names.
-
-    With `:silent:` it is about the cases on which the text is silent, else about the rules.
-    """
-
-    required_arguments = 1
-    option_spec: ClassVar = {"silent": directives.flag}
-
-    @property
-    def record(self) -> Record:
-        """Read the record; the page is read anew when that changes."""
-        file = f"matrix/{self.arguments[0]}.json"
-        self.env.note_dependency(file)
-        text = Path(self.env.srcdir, file).read_text(encoding="utf-8")
-        found: Record = json.loads(text)
-        return found
-
-    @property
-    def rows(self) -> dict[str, dict[str, list[Seen]]]:
-        """The findings by rule, or by case, and by subject; in the order of the cases."""
-        silent = "silent" in self.options
-        record = self.record
-        found: dict[str, dict[str, list[Seen]]] = {}
-        for case, rule_id, apart in _of_the_cases(record.get("text", "")):
-            if apart == silent:
-                found[case if silent else rule_id] = {}
-        for subject in record["subjects"]:
-            for finding in subject["findings"]:
-                if finding.get("silent", False) == silent:
-                    of = found.setdefault(finding["case" if silent else "rule"], {})
-                    of.setdefault(subject["name"], []).append(finding)
-        return found
-
-    def place(self, row: str) -> str:
-        """Return where on the page it is told what was observed."""
-        return place_of(self.arguments[0], row)
-
-    def label(self, row: str) -> nodes.Element:
-        """Return a link to a rule, or the name of a case."""
-        text = nodes.literal("", row)
-        if "silent" in self.options:
-            return text
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": row}
-        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
-
-
-def place_of(record: str, row: str) -> str:
-    """Return the id of what was observed of a rule or in a case."""
-    return f"{record}-{row}"
-
-
-def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield case and rule of each expectation, and whether it stands apart."""
-    for case in cases.load():
-        if case.role == "server" and spec in case.specs:
-            for each in case.expect:
-                if spec in cases.rules()[each.rule].levels:
-                    yield case.name, each.rule, case.silent_on(each.rule, spec)
+SCRIPT = "matrix.js"
+CHANGED = "*"
+VIEWS = {  # what the form shows, by its value in the address
+    "": "All",
+    "differences": "Only differences",
+    "faults": "Only FAIL, WARN and INFO",
+    "changes": "Only what has changed",
+}
 
 
 class Matrix(OfRecord):
-    """Rules by subjects: a sign in each cell."""
+    """Rules, or cases that are not specified, by subjects: a sign in each cell."""
+
+    has_content = True
+    option_spec: ClassVar = {"silent": directives.flag, "controls": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, in a box that can be scrolled."""
-        record, translate = self.record, words(self.env)
-        subjects = record["subjects"]
-        group = nodes.tgroup(cols=len(subjects) + 1)
-        group += [nodes.colspec(colwidth=1) for _ in range(len(subjects) + 1)]
-        first = nodes.Text(translate("Case" if "silent" in self.options else "Rule"))
-        titles = (first, *(_title(each) for each in subjects))
-        group += nodes.thead("", nodes.row("", *map(_entry, titles)))
-        body = nodes.tbody("")
-        for row, found in self.rows.items():
-            place = self.place(row)
-            signs = (_sign(place, found.get(each["name"], []), translate) for each in subjects)
-            body += nodes.row("", _entry(self.label(row)), *signs)
-        group += body
-        table = nodes.table("", group, classes=["matrix"])
-        return [nodes.container("", table, classes=["matrix-box"])]
+        """Return the table, below its form if it has one."""
+        self.assert_has_content()
+        inlines, messages = self.parse_inline("\n".join(self.content))
+        caption = caption_node(self.content[0], "", *inlines)
+        self.set_source_info(caption)
+        groups = [*self._groups()]
+        bodies = (self._body(stage, rows) for stage, rows in groups)
+        table = element(
+            "table", caption, self._head(), *bodies,
+            classes=["docutils", "matrix", "no-search"], data_record=self.record.name,
+        )  # fmt: skip
+        controls = [self._controls([stage for stage, _ in groups])]
+        return [*(controls if "controls" in self.options else []), table, *messages]
 
+    def _groups(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the stages of a lifespan, each with its rows; all rows in one if there is none."""
+        rows = self.record.rows[self.silent]
+        book = {} if self.silent else self.domain.book
+        stages = {row: book[row].stage if row in book else "" for row in rows}
+        for stage in rulebook.STAGES:
+            if here := [row for row in rows if stages[row] == stage]:
+                yield stage, here
 
-class Observed(OfRecord):
-    """For each rule, what was observed of whom."""
+    def _head(self) -> markup_node:
+        first = self.translate("Case" if self.silent else "Rule")
+        heads = (
+            element("th", element("a", each.name, href=f"#{each.key}"), scope="col",
+                    data_key=each.key)
+            for each in self.record.subjects
+        )  # fmt: skip
+        return element("thead", element("tr", element("th", first, scope="col"), *heads))
 
-    def run(self) -> list[nodes.Node]:
-        """Return a list of definitions."""
-        items = (self._item(row, found) for row, found in self.rows.items())
-        return [nodes.definition_list("", *items, classes=["simple", "observed"])]
+    def _body(self, stage: str, rows: Iterable[str]) -> markup_node:
+        lines = []
+        if title := rulebook.STAGES[stage]:
+            span = len(self.record.subjects) + 1
+            text = self.translate(title)
+            lines.append(element("tr", element("th", text, scope="rowgroup", colspan=span)))
+        lines += map(self._row, rows)
+        return element("tbody", *lines, data_group=stage)
 
-    def _item(self, row: str, found: dict[str, list[Seen]]) -> nodes.definition_list_item:
-        translate = words(self.env)
-        term = nodes.term("", "", self.label(row), ids=[self.place(row)])
-        lines = (_line(key, names, translate) for key, names in _alike(found).items())
-        return nodes.definition_list_item(
-            "", term, nodes.definition("", nodes.bullet_list("", *lines, bullet="-"))
+    def _row(self, row: str) -> markup_node:
+        anchor = self.record.row_anchor(row)
+        if self.record.name not in TITLES:
+            for rule in self._rules(row):
+                self.domain.note_place("servers", rule, anchor)
+        head = element("th", self.link("case" if self.silent else "rule", row), scope="row")
+        cells = (self._cell(row, each) for each in self.record.subjects)
+        return element("tr", head, *cells, ids=[anchor])
+
+    def _rules(self, row: str) -> Iterable[str]:
+        """Return the rules that a row is about."""
+        if not self.silent:
+            return (row,)
+        found = (each for subject in self.record.subjects for each in subject.findings)
+        return {each.rule: None for each in found if each.silent and each.case == row}
+
+    def _cell(self, row: str, subject: Subject) -> markup_node:
+        verdict = subject.verdict(row, silent=self.silent)
+        before = subject.verdict_before(row, silent=self.silent)
+        content: list[nodes.Node] = [
+            element("span", SIGNS[verdict], aria_hidden="true"),
+            unseen(word_of(verdict, self.translate)),
+        ]
+        place = self.record.seen_anchor(row, subject, silent=self.silent)
+        if before:
+            content += [
+                element("sup", CHANGED, aria_hidden="true"),
+                unseen(self.translate("before: %s") % before.upper()),
+            ]
+            if verdict == Verdict.PASS:
+                place = self.record.changes_anchor(subject)
+        if before or verdict != Verdict.PASS:
+            content = [element("a", *content, href=f"#{place}")]
+        classes = [verdict_class(verdict), *(["changed"] if before else [])]
+        anchor = self.record.cell_anchor(row, subject)
+        return element("td", *content, ids=[anchor], classes=classes)
+
+    def _controls(self, stages: Iterable[str]) -> markup_node:
+        """Return the form; its values are those of the address, in every language."""
+        subjects = {"": "All"} | {each.key: each.name for each in self.record.subjects}
+        groups = {"": "All"} | {stage: rulebook.STAGES[stage] for stage in stages if stage}
+        counted = element("output", data_text=self.translate("%s of %s rows"))
+        return element(
+            "form",
+            self._choice(self.record.title, "subject", subjects),
+            self._choice("Part of a lifespan", "part", groups),
+            self._choice("Rows", "rows", VIEWS),
+            element("button", self.translate("Show all"), type="reset"),
+            counted,
+            classes=["matrix-controls"], hidden="", data_for=self.record.name,
+        )  # fmt: skip
+
+    def _choice(self, title: str, name: str, choices: dict[str, str]) -> markup_node:
+        known = {each.name for each in self.record.subjects}
+        options = (
+            element("option", text if text in known else self.translate(text), value=value)
+            for value, text in choices.items()
+        )
+        return element(
+            "label", element("span", self.translate(title)), element("select", *options, name=name)
         )
 
 
@@ -154,92 +153,25 @@ class RecordedWhen(OfRecord):
 
     def run(self) -> list[nodes.Node]:
         """Return a paragraph."""
-        record = self.record
-        sentence = words(self.env)("Measured on %s: %s; %s.")
-        text = sentence % (record["date"], record["python"], record["system"])
+        data = self.record.data
+        text = self.translate("Measured on %s: %s; %s.")
+        text %= (data["date"], data["python"], data["system"])
         return [nodes.paragraph("", text, translatable=False)]
 
 
-class Legend(SphinxDirective):
-    """The signs and their verdicts in a line."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return a paragraph."""
-        translate = words(self.env)
-        parts = [
-            nodes.inline(
-                "",
-                f"{sign}\N{NO-BREAK SPACE}{_word(verdict, translate)}",
-                classes=[verdict_class(verdict)],
-            )
-            for verdict, sign in SIGNS.items()
-        ]
-        return [nodes.paragraph("", "", *parts, classes=["matrix-legend"], translatable=False)]
-
-
-def _worst(findings: Iterable[Seen]) -> str:
-    """Return the verdict that counts, of several cases; LATER where there is none."""
-    verdicts = [Verdict.named(each["verdict"]) for each in findings]
-    return Verdict.of(verdicts).value if verdicts else LATER
-
-
-def _alike(found: dict[str, list[Seen]]) -> dict[tuple[str, str, str], list[str]]:
-    """Return who did the same: verdict, case and what was seen; the last two only of FAULTS."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for name, findings in found.items():
-        worst = _worst(findings)
-        shown = [each for each in findings if each["verdict"] == worst]
-        told = [(worst, each["case"], each["actual"]) for each in shown]
-        for key in told if worst in FAULTS else [(worst, "", "")]:
-            alike.setdefault(key, []).append(name)
-    return dict(sorted(alike.items(), key=lambda item: [*SIGNS].index(item[0][0])))
-
-
-def _line(key: tuple[str, str, str], names: list[str], translate: Translate) -> nodes.list_item:
-    verdict, case, actual = key
-    sign = nodes.inline(
-        "", f"{SIGNS[verdict]} {_word(verdict, translate)}", classes=[verdict_class(verdict)]
-    )
-    colon = translate("%s: %s").split("%s")[1]
-    line = nodes.paragraph("", "", sign, nodes.Text(colon + translate("; ").join(names)))
-    if case:
-        line += [nodes.Text(" · "), nodes.literal("", case), nodes.Text(" ")]
-        line += nodes.inline("", actual, classes=["actual", "language-en"])
-    return nodes.list_item("", line)
-
-
-def _sign(place: str, findings: list[Seen], translate: Translate) -> nodes.entry:
-    verdict = _worst(findings)
-    link = nodes.reference("", SIGNS[verdict], refid=place, reftitle=_word(verdict, translate))
-    entry = _entry(link)
-    entry["classes"].append(verdict_class(verdict))
-    return entry
-
-
-def _title(subject: Record) -> nodes.Element:
-    (_, version), *others = subject["versions"].items()
-    versions = ", ".join([version, *(" ".join(other) for other in others)])
-    return nodes.inline("", "", nodes.Text(f"{subject['name']} "), nodes.emphasis("", versions))
-
-
-def _entry(*content: nodes.Node) -> nodes.entry:
-    return nodes.entry("", nodes.paragraph("", "", *content))
-
-
-def _word(verdict: str, translate: Translate) -> str:
-    """Return a verdict as it is written in every language; LATER in the page's."""
-    return translate(LATER) if verdict == LATER else verdict.upper()
-
-
-def verdict_class(verdict: str) -> str:
-    """Return the class by which a style sheet knows a verdict."""
-    return f"verdict-{verdict.replace(' ', '-')}"
+def add_script(
+    app: Sphinx, _page: str, _template: str, _context: object, doctree: nodes.document | None
+) -> None:
+    """Load the script on each page that has the form."""
+    found = doctree.findall(markup_node) if doctree else ()
+    if any("matrix-controls" in node["classes"] for node in found):
+        app.add_js_file(SCRIPT, defer="defer")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{matrix}`, `{observed}`, `{recorded-when}` and `{matrix-legend}`."""
+    """Register `{matrix}` and `{recorded-when}`."""
+    app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("matrix", Matrix)
-    app.add_directive("observed", Observed)
     app.add_directive("recorded-when", RecordedWhen)
-    app.add_directive("matrix-legend", Legend)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    app.connect("html-page-context", add_script)
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -1,13 +1,15 @@
 """A section for each server of a record: `{subjects}` with the name of the record.
 
-The record gives versions, counts and findings. What users should know beside that stands in
+The record gives versions, counts and findings: for each cell of the table that is no PASS there is
+a sentence here, to which the cell leads.  What users should know beside that stands in
 docs/matrix/notes.toml, as Markdown, and is translated with the page that shows it.
+
+`{findings}` shows the sentences alone, as a list.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,57 +18,168 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 
 from lifespec.conformance.report.model import Verdict
-from lifespec_docs.i18n.messages import words
-from lifespec_docs.records.matrix import FAULTS, SIGNS, OfRecord, place_of, verdict_class
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.records.record import (
+    FAULTS,
+    LATER,
+    SIGNS,
+    Finding,
+    OfRecord,
+    sign_and_word,
+    word_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    Note = dict[str, Any]
-    Subject = dict[str, Any]
+    from lifespec_docs.records.record import Subject
 
-__all__ = ["NOTES", "Subjects", "setup"]
+    Note = dict[str, Any]
+
+__all__ = ["NOTES", "Findings", "Subjects", "setup"]
 
 NOTES = "matrix/notes.toml"
 ISSUES = "https://github.com/{}/issues/{}"
 
 
-class Subjects(OfRecord):
-    """Sections, in the order of the record; without a note, its findings alone."""
+class Findings(OfRecord):
+    """What was seen of each subject, as a list of definitions."""
 
     option_spec: ClassVar = {}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the list."""
+        items = (
+            nodes.definition_list_item(
+                "",
+                nodes.term("", each.name, translatable=False),
+                nodes.definition("", *self.told(each)),
+            )
+            for each in self.record.subjects
+        )
+        return [nodes.definition_list("", *items, classes=["simple"])]
+
+    def told(self, subject: Subject) -> Iterator[nodes.Node]:
+        """Yield what has changed, and the list of sentences."""
+        if subject.before:
+            yield self._changes(subject)
+        if items := [*self._items(subject)]:
+            yield nodes.bullet_list("", *items, bullet="-", classes=["simple", "findings"])
+
+    def _changes(self, subject: Subject) -> nodes.paragraph:
+        """Return the verdicts that were others in the record before."""
+        pair = self.translate("%s: %s")
+        line = self._paragraph(ids=[self.record.changes_anchor(subject)], classes=["changes"])
+        since = self.translate("Compared with the record of %s") % subject.before
+        cells = [
+            (row, silent, before)
+            for row, silent in subject.changed
+            if (before := subject.verdict_before(row, silent=silent))
+        ]
+        if not cells:
+            line += nodes.Text(pair % (since, self.translate("the verdicts are the same")))
+            return line
+        line += nodes.Text(pair % (since, ""))
+        for number, (row, silent, before) in enumerate(cells):
+            after = subject.verdict(row, silent=silent)
+            words = [word_of(each, self.translate) for each in (before, after)]
+            line += nodes.Text(self.translate("; ") if number else "")
+            line += [self.link("case" if silent else "rule", row), nodes.Text(" ")]
+            line += nodes.Text(" → ".join(words))
+        return line
+
+    def _items(self, subject: Subject) -> Iterator[nodes.list_item]:
+        """Yield a sentence for each cell that is no PASS, the worst first."""
+        record, order = self.record, [*SIGNS]
+        faults: dict[tuple[str, bool, str, str], list[Finding]] = {}
+        for each in subject.findings:
+            if each.verdict in FAULTS:
+                key = each.verdict, each.silent, each.row, each.rule
+                faults.setdefault(key, []).append(each)
+        named = set()
+        for (verdict, silent, row, rule), found in sorted(
+            faults.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
+        ):
+            item = self._item(rule, verdict, found)
+            anchor = record.seen_anchor(row, subject, silent=silent)
+            if verdict == subject.verdict(row, silent=silent) and anchor not in named:
+                item["ids"] = [anchor]
+                named.add(anchor)
+            yield item
+        yield from self._not_seen(subject)
+
+    def _item(self, rule: str, verdict: str, found: Sequence[Finding]) -> nodes.list_item:
+        """Say in which cases it was, what happens in each, and what was seen."""
+        head = self._paragraph(sign_and_word(verdict, self.translate), nodes.Text(" "))
+        head += self.link("rule", rule)
+        if found[0].silent:
+            head += nodes.Text(f" · {self.translate('not specified')}")
+        lines = (nodes.list_item("", self._seen(each)) for each in found)
+        return nodes.list_item("", head, nodes.bullet_list("", *lines, bullet="-"))
+
+    def _seen(self, finding: Finding) -> nodes.paragraph:
+        line = self._paragraph(self.link("case", finding.case), nodes.Text(" "))
+        if finding.case in self.cases:
+            line += nodes.Text(f"{self.translate(self.cases[finding.case].says)} ")
+        seen = nodes.inline("", finding.actual, classes=["language-en"])
+        line += nodes.inline("", "→ ", seen, classes=["actual"])
+        return line
+
+    def _not_seen(self, subject: Subject) -> Iterator[nodes.list_item]:
+        """Say why something could not be observed, and what was not measured."""
+        record = self.record
+        rows: dict[tuple[str, str, str], list[nodes.Node]] = {}
+        for silent, names in record.rows.items():
+            for row in names:
+                verdict = subject.verdict(row, silent=silent)
+                if verdict in {Verdict.SKIP, LATER}:
+                    reason = "".join(each.actual for each in subject.of(row, silent=silent)[:1])
+                    anchor = record.seen_anchor(row, subject, silent=silent)
+                    link = self.link("case" if silent else "rule", row)
+                    rows.setdefault((verdict, reason, anchor), []).append(link)
+        for (verdict, reason, anchor), links in rows.items():
+            line = self._paragraph(sign_and_word(verdict, self.translate), nodes.Text(" "))
+            if subject.has_lifespan:  # else the reason is one, and it is about all of them
+                line += [*self._listed(links), nodes.Text(" ")]
+            line += nodes.inline("", reason, classes=["actual", "language-en"])
+            yield nodes.list_item("", line, ids=[anchor])
+
+    def _listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
+        """Put commas between parts."""
+        comma = self.translate(", ")
+        return [node for part in parts for node in (nodes.Text(comma), part)][1:]
+
+    def _paragraph(self, *content: nodes.Node, **attributes: Any) -> nodes.paragraph:
+        return nodes.paragraph("", "", *content, translatable=False, **attributes)
+
+
+class Subjects(Findings):
+    """Sections, in the order of the record; without a note, its findings alone."""
 
     def run(self) -> list[nodes.Node]:
         """Return the sections."""
         self.env.note_dependency(NOTES)
         text = Path(self.env.srcdir, NOTES).read_text(encoding="utf-8")
         self.notes: list[Note] = tomllib.loads(text)["notes"]
-        self.translate = words(self.env)
-        record = self.record
-        return [self._section(each, record["date"]) for each in record["subjects"]]
+        return [self._section(each) for each in self.record.subjects]
 
-    def _section(self, subject: Subject, date: str) -> nodes.section:
-        name = subject["name"]
-        section = nodes.section("", names=[nodes.fully_normalize_name(name)])
+    def _section(self, subject: Subject) -> nodes.section:
+        section = nodes.section("", names=[nodes.fully_normalize_name(subject.name)])
         self.state.document.note_implicit_target(section, section)
-        versions = ", ".join(" ".join(pair) for pair in subject["versions"].items())
-        counted = Counter(each["verdict"] for each in subject["findings"])
+        self.domain.note_place("subject", subject.name, section["ids"][0])
+        date = f"{subject.packages}, {self.record.data['date']}"
+        counted = self.record.counts(subject)
         counts = " · ".join(f"{counted[each]} {each.upper()}" for each in Verdict if counted[each])
-        colon = self.translate("%s: %s") % (f"{versions}, {date}", counts)
-        section += nodes.title("", name, translatable=False)
-        section += nodes.paragraph("", colon, translatable=False)
-        command = nodes.literal("", subject["command"])
-        section += nodes.paragraph("", "", command, translatable=False)
+        section += nodes.title("", subject.name, translatable=False)
+        section += self._paragraph(nodes.Text(self.translate("%s: %s") % (date, counts)))
+        section += self._paragraph(nodes.literal("", subject.command))
         for note in self.notes:
-            if name in note["of"]:
+            if subject.name in note["of"]:
                 section += self._note(note)
-        if findings := [*self._findings(subject)]:
-            section += nodes.bullet_list("", *findings, bullet="-", classes=["simple", "findings"])
+        section += self.told(subject)
         return section
 
     def _note(self, note: Note) -> Iterator[nodes.Node]:
@@ -77,12 +190,12 @@ class Subjects(OfRecord):
         if "workaround" in note:
             rows.append(("Workaround", [*self._parsed(note["workaround"]), self._program(note)]))
         if "issues" in note:
-            rows.append(("Issue", [self._line(*map(_issue, note["issues"]))]))
+            rows.append(("Issue", [self._paragraph(*self._listed(map(_issue, note["issues"])))]))
         if rows:
-            items = (self._item(self.translate(word), content) for word, content in rows)
+            items = (self._noted(self.translate(word), content) for word, content in rows)
             yield nodes.definition_list("", *items, classes=["simple", "note-rows"])
 
-    def _item(self, word: str, content: Sequence[nodes.Node]) -> nodes.definition_list_item:
+    def _noted(self, word: str, content: Sequence[nodes.Node]) -> nodes.definition_list_item:
         return nodes.definition_list_item(
             "", nodes.term("", word, translatable=False), nodes.definition("", *content)
         )
@@ -107,39 +220,7 @@ class Subjects(OfRecord):
         if options := note.get("options"):
             parts.append(nodes.literal("", options))
         parts.append(nodes.Text(self.translate("run on %s") % note["tried"]))
-        return self._line(*parts)
-
-    def _line(self, *parts: nodes.Node) -> nodes.paragraph:
-        """Return a paragraph of parts, with commas between them."""
-        line = nodes.paragraph("", "", translatable=False)
-        for part in parts:
-            line += [nodes.Text(self.translate(", ")), part] if line.children else [part]
-        return line
-
-    def _findings(self, subject: Subject) -> Iterator[nodes.list_item]:
-        """Yield a line for each rule that has findings other than PASS and SKIP."""
-        grouped: dict[tuple[str, str, bool], list[str]] = {}
-        for each in subject["findings"]:
-            if each["verdict"] in FAULTS:
-                key = each["verdict"], each["rule"], each.get("silent", False)
-                grouped.setdefault(key, []).append(each["case"])
-        order = [*SIGNS]
-        for (verdict, rule, silent), cases in sorted(
-            grouped.items(), key=lambda item: order.index(item[0][0])
-        ):
-            sign = f"{SIGNS[verdict]} {verdict.upper()}"
-            place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule}
-            line = nodes.paragraph("", "", translatable=False)
-            line += [nodes.inline("", sign, classes=[verdict_class(verdict)]), nodes.Text(" ")]
-            line += pending_xref(
-                "", nodes.literal("", rule), refdoc=self.env.docname, refwarn=True, **place
-            )
-            line += nodes.Text(self.translate("%s: %s").split("%s")[1])
-            for number, case in enumerate(cases):
-                row = place_of(self.arguments[0], case if silent else rule)
-                link = nodes.reference("", "", nodes.literal("", case), refid=row)
-                line += [nodes.Text(self.translate(", ")), link] if number else [link]
-            yield nodes.list_item("", line)
+        return self._paragraph(*self._listed(parts))
 
 
 def _issue(issue: str) -> nodes.reference:
@@ -150,6 +231,7 @@ def _issue(issue: str) -> nodes.reference:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the directive."""
+    """Register the directives."""
+    app.add_directive("findings", Findings)
     app.add_directive("subjects", Subjects)
-    return {"version": "1", "parallel_read_safe": True}
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
+LINKS = {"cases": "Cases", "servers": "Results of servers"}  # of a box, to what is told elsewhere
 
 
 class rule_node(nodes.General, nodes.Element):
@@ -92,11 +93,16 @@ class RuleDirective(SphinxDirective):
         node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
         node["classes"] += ["more"] * (group != rule.boxes[0])
         self.state.document.ids.setdefault(node["ids"][0], node)
+        if group == rule.boxes[0]:  # a label: reStructuredText elsewhere does not know our domain
+            labels = self.env.domains.standard_domain.labels
+            labels[f"rule-{rule_id}"] = (self.env.docname, rule_id, rule_id)
         translate = words(self.env)
         role = rule.role if node["level"] else ""
         node["example"] = translate("Example")
         node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
         node["sources"] = tuple(_sources(rule, group, translate))
+        told = LINKS if group == rule.boxes[0] else {}
+        node["links"] = {kind: translate(text) for kind, text in told.items()}
         node["texts"] = tuple(citations.by_text(rule, translate))
         self.set_source_info(node)
         return [node]
@@ -163,8 +169,8 @@ class RuleDomain(Domain):
     name = "lifespec"
     label = "lifespan rules"
     object_types = {"rule": ObjType("rule", "rule")}  # noqa: RUF012 - so the base class has it
-    initial_data = {"rules": {}, "boxes": {}}  # noqa: RUF012 - the same
-    data_version = 2
+    initial_data = {"rules": {}, "boxes": {}, "places": {}}  # noqa: RUF012 - the same
+    data_version = 3
 
     @property
     def book(self) -> dict[str, Rule]:
@@ -184,6 +190,18 @@ class RuleDomain(Domain):
         """Rule ID and specifications to docname."""
         return self.data["boxes"]  # type: ignore[no-any-return]
 
+    @property
+    def places(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Docname and anchor of what is told elsewhere, by kind and name.
+
+        `case` is a case, `subject` is a server, `cases` and `servers` are those of a rule.
+        """
+        return self.data["places"]  # type: ignore[no-any-return]
+
+    def note_place(self, kind: str, name: str, anchor: str) -> None:
+        """Record that the page being read has this; the first place counts."""
+        self.places.setdefault((kind, name), (self.env.docname, anchor))
+
     def note(self, rule_id: str, group: tuple[str, ...], location: str) -> None:
         """Record that the page being read holds this box."""
         if (rule_id, group) in self.boxes:
@@ -200,13 +218,18 @@ class RuleDomain(Domain):
             del self.rules[rule_id]
         for box in [box for box, home in self.boxes.items() if home == docname]:
             del self.boxes[box]
+        for place in [place for place, (home, _) in self.places.items() if home == docname]:
+            del self.places[place]
 
     def merge_domaindata(
         self, docnames: AbstractSet[str], otherdata: dict[str, dict[Any, str]]
     ) -> None:
         """Take over the rules of pages that another process read."""
-        for mine, theirs in ((self.data[name], otherdata[name]) for name in self.initial_data):
+        for mine, theirs in ((self.data[name], otherdata[name]) for name in ("rules", "boxes")):
             mine.update({key: home for key, home in theirs.items() if home in docnames})
+        for key, place in otherdata["places"].items():
+            if place[0] in docnames:
+                self.places.setdefault(key, place)  # type: ignore[arg-type]
 
     def resolve_xref(
         self,
@@ -218,11 +241,13 @@ class RuleDomain(Domain):
         node: pending_xref,  # noqa: ARG002
         contnode: Element,
     ) -> nodes.reference | None:
-        """Return a link to the rule, or to its example; None where no page has it."""
-        if target not in self.rules:
+        """Return a link to the rule, its example or a place; None where no page has it."""
+        if place := self.places.get((typ, target)):
+            return make_refnode(builder, fromdocname, *place, contnode)
+        if typ not in {"rule", "example"} or target not in self.rules:
             return None
-        place = f"example-{target}" if typ == "example" else target
-        return make_refnode(builder, fromdocname, self.rules[target], place, contnode, target)
+        anchor = f"example-{target}" if typ == "example" else target
+        return make_refnode(builder, fromdocname, self.rules[target], anchor, contnode, target)
 
     def resolve_any_xref(
         self,
@@ -312,7 +337,20 @@ def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
     """Write the sources and close the box."""
     for line in node["sources"]:
         writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
+    if links := [*_links(writer, node)]:
+        writer.body.append(f'<p class="rule-links">{" ".join(links)}</p>')
     writer.body.append("</div>\n")
+
+
+def _links(writer: HTML5Translator, node: rule_node) -> Iterator[str]:
+    """Yield the links to the cases of a rule and to what servers do, where there are any."""
+    domain = cast("RuleDomain", writer.builder.env.domains[RuleDomain.name])
+    here = writer.builder.current_docname
+    for kind, text in node["links"].items():
+        if place := domain.places.get((kind, node["rule_id"])):
+            page, anchor = place
+            url = f"{writer.builder.get_relative_uri(here, page)}#{anchor}"
+            yield f'<a href="{escape(url)}">{escape(text)}</a>'
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
@@ -326,4 +364,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-read", check_examples)
     app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 5, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 6, "parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""The site: navigation between the languages, colours of code, Chinese search."""
+"""The site: navigation between the languages, notes that unfold, colours of code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("folded", "navigation", "search_zh")
+EXTENSIONS = ("folded", "navigation")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

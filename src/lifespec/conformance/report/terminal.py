@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.progress import Progress
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +22,8 @@ from lifespec.conformance.texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import ConsoleOptions, RenderResult
 
     from lifespec.conformance.i18n import Wording
     from lifespec.conformance.report.model import Finding, Report
@@ -84,6 +87,20 @@ def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     for each in findings:
         found.setdefault((each.rule, each.verdict, each.actual, each.whose), []).append(each)
     return found.values()
+
+
+@dataclass
+class _Unpadded:
+    """A table without the spaces that rich puts at the end of its lines: a log keeps them."""
+
+    table: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.table, options, pad=False):
+            kept = list(dropwhile(lambda part: not part.text.strip(), reversed(line)))[::-1]
+            yield from kept[:-1]
+            yield from (Segment(part.text.rstrip(), part.style) for part in kept[-1:])
+            yield Segment.line()
 
 
 @dataclass
@@ -151,7 +168,8 @@ class _Told:
             cases = self.text(same[0] if len(same) == 1 else more)
             table.add_row(self.text(first.word, first.style), self.text(rule_id), cases)
         if report.findings:
-            self.console.print(Padding(table, (0, 0, 1, 0)))
+            self.console.print(_Unpadded(table))
+            self.console.print()
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
         named = finding.rule, finding.case, self.spec
@@ -201,4 +219,4 @@ class _Told:
         for head, said in zip(heads, rows.values(), strict=True):
             lines = (line for part in said.split("\n") for line in wrapped(part, room))
             table.add_row(self.text(head), self.text("\n".join(lines)))
-        self.console.print(table)
+        self.console.print(_Unpadded(table))

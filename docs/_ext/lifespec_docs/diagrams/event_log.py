@@ -1,0 +1,46 @@
+"""The event log below an example, as HTML: each lifespan as a drawing and as a list."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from lifespec_docs.diagrams import drawing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lifespec.testing.trace import Entry
+    from lifespec_docs.diagrams.drawing import Translate
+
+__all__ = ["LABELS", "event_log"]
+
+MESSAGE_KINDS = ("received", "sent", "refused")
+TITLE, NUMBERED = "Event log: %s", "Lifespan %s"
+EVENT, EVENTS = "%s event", "%s events"
+LASTING, SEVERAL = "%s in %s s", "%s lifespans, %s"
+LABELS = (TITLE, EVENT, EVENTS, LASTING, SEVERAL, NUMBERED)
+
+
+def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str:
+    """Return an element that unfolds, or "" if no lifespan was recorded."""
+    spoken = [entries for entries in conversations if entries]
+    if not spoken:
+        return ""
+    parts = [f"<details class='said'><summary>{_summary(spoken, translate)}</summary>"]
+    for number, entries in enumerate(spoken, 1):
+        if len(spoken) > 1:
+            parts.append(f"<h6>{escape(translate(NUMBERED) % number)}</h6>")
+        steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
+        parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
+    return "".join(parts) + "</details>"
+
+
+def _summary(conversations: Sequence[list[Entry]], translate: Translate) -> str:
+    count = sum(entry.kind in MESSAGE_KINDS for entries in conversations for entry in entries)
+    said = translate(EVENT if count == 1 else EVENTS) % count
+    if seconds := max(entries[-1].time for entries in conversations):
+        said = translate(LASTING) % (said, f"{seconds:g}")
+    if len(conversations) > 1:
+        said = translate(SEVERAL) % (len(conversations), said)
+    return escape(translate(TITLE) % said)

@@ -1,0 +1,118 @@
+"""The folder `live` of the site: Pyodide as `make live` installed it, our sources, and scripts.
+
+Names hold a version or a digest, so that a browser may keep the files; `manifest.json` lists them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from lifespec_docs.examples.sandbox import WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["FOLDER", "assemble", "megabytes", "runtime"]
+
+FOLDER = "live"  # of the site, beside those of the languages
+
+HERE = Path(__file__).parent
+SCRIPTS = "client.js", "worker.js", "run.js", "run.css"
+IMPORTED = "pyodide.mjs", "pyodide.asm.mjs"
+NEEDED = "pyodide.asm.wasm", "python_stdlib.zip"
+# What examples import beside us, with all that those import.
+PACKAGES = (
+    *("starlette", "asgi-lifespan", "httpx"),
+    *("anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "typing_extensions"),
+)
+UNPACKED = "/lifespec"
+YEAR = (1980, 1, 1, 0, 0, 0)  # the same sources make the same file
+USED = (
+    "import sys; from lifespec_docs.live import bridge; bridge.warm();"
+    "print(*(m.__file__ for m in sys.modules.values() if getattr(m, '__file__', None)), sep='\\n')"
+)
+
+
+def runtime(root: Path) -> Path | None:
+    """Return the folder of Pyodide, or None if `make live` has not installed it."""
+    installed = root / "build" / "live"
+    return installed / "node_modules" / "pyodide" if (installed / "complete").exists() else None
+
+
+def megabytes(folder: Path) -> int:
+    """Return how much a page loads of Pyodide, in whole megabytes."""
+    return round(sum((folder / name).stat().st_size for name in (*IMPORTED, *NEEDED)) / 1e6)
+
+
+def assemble(root: Path, into: Path) -> None:
+    """Write the folder, or remove it if there is no runtime."""
+    shutil.rmtree(into, ignore_errors=True)
+    if not (installed := runtime(root)):
+        return
+    about = json.loads((installed / "package.json").read_text(encoding="utf-8"))
+    lock = json.loads((installed / "pyodide-lock.json").read_text(encoding="utf-8"))
+    folder = f"pyodide-{about['version']}"
+    (into / folder).mkdir(parents=True)
+    for name in (*IMPORTED, *NEEDED):
+        shutil.copy2(installed / name, into / folder)
+    for name in SCRIPTS:
+        shutil.copy2(HERE / name, into)
+    sources = _packed(into, "lifespec", _sources(root))
+    packages = _packed(into, "packages", _packages())
+    needed = [*(f"{folder}/{name}" for name in NEEDED), sources]
+    manifest = {
+        "runtime": f"{folder}/",
+        "needed": [{"name": name, "size": (into / name).stat().st_size} for name in needed],
+        "sources": sources,
+        "packages": packages,
+        "modules": [name.replace("-", "_") for name in PACKAGES],
+        "path": UNPACKED,
+        "lock": {"info": lock["info"], "packages": {}},
+        "environment": {"COLUMNS": WIDTH, "PYTHONUTF8": "1"},
+    }
+    (into / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def _sources(root: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the package, whole, and the modules of this documentation that run in a page."""
+    package, extension = root / "src", root / "docs" / "_ext"
+    command = [sys.executable, "-c", USED]
+    environment = {"PYTHONPATH": f"{package}:{extension}", "PYTHONUTF8": "1"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    used = (Path(line) for line in done.stdout.splitlines())
+    for path in package.rglob("*"):
+        if path.is_file() and path.suffix != ".pyc":
+            yield path.relative_to(package).as_posix(), path.read_bytes()
+    for path in used:
+        if path.is_relative_to(extension):
+            yield path.relative_to(extension).as_posix(), path.read_bytes()
+
+
+def _packages() -> Iterator[tuple[str, bytes]]:
+    """Yield the packages that examples import, as they are installed here."""
+    for name in PACKAGES:
+        for file in metadata.files(name) or ():
+            path = PurePosixPath(file)
+            if not {"..", "__pycache__"}.intersection(path.parts):
+                yield path.as_posix(), Path(str(file.locate())).read_bytes()
+
+
+def _packed(into: Path, name: str, files: Iterable[tuple[str, bytes]]) -> str:
+    """Write a zip with a digest in its name; return the name."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, content in sorted(files):
+            archive.writestr(zipfile.ZipInfo(path, YEAR), content, zipfile.ZIP_DEFLATED)
+    digest = hashlib.sha256(written.getvalue()).hexdigest()[:12]
+    file = into / f"{name}-{digest}.zip"
+    file.write_bytes(written.getvalue())
+    return file.name

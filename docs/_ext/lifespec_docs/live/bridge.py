@@ -1,0 +1,48 @@
+"""Answers a page's calls inside Pyodide: a name and JSON come in, JSON goes out.
+
+Pyodide puts its own loop, which always counts as running, and its own `asyncio.run` in the place
+of asyncio's. During a call both are as they are in a process: the examples start loops themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CALLS", "call", "warm"]
+
+CALLS = {  # what a page may call: the module of the function of that name
+    "run_blocks": "lifespec_docs.live.blocks",
+}
+
+
+def call(name: str, request: str) -> str:
+    """Call the function of that name with a dict and return the dict it returns, both as JSON."""
+    function = getattr(import_module(CALLS[name]), name)
+    with _as_in_a_process():
+        return json.dumps(function(json.loads(request)))
+
+
+def warm() -> None:
+    """Import what most calls need, so that the first of them is quick."""
+    for module in CALLS.values():
+        import_module(module)
+
+
+@contextmanager
+def _as_in_a_process() -> Iterator[None]:
+    """Let no loop run, and `asyncio.run` be asyncio's own."""
+    running, run = asyncio._get_running_loop(), asyncio.run  # noqa: SLF001  there is no public way
+    asyncio._set_running_loop(None)  # noqa: SLF001
+    asyncio.run = asyncio.runners.run
+    try:
+        yield
+    finally:
+        asyncio.run = run
+        asyncio._set_running_loop(running)  # noqa: SLF001

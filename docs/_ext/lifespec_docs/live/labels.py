@@ -1,0 +1,30 @@
+"""The words of the scripts of a page; their translations are those of `i18n.messages`."""
+
+from __future__ import annotations
+
+__all__ = ["LABELS", "OBSTACLES"]
+
+# What run.js shows, by the name it has there.
+LABELS = {
+    "run": "Run",
+    "edit": "Edit",
+    "reset": "Reset",
+    "about": "Runs in your browser. The first run loads Python, about %s MB.",
+    "loading": "Loading Python: %s of %s MB",
+    "starting": "Starting Python …",
+    "running": "Running …",
+    "same": "The output is the same as on this page.",
+    "different": "The output is not the same as on this page.",
+    "edited": "Your program ran.",
+    "silent": "The program printed nothing.",
+    "limit": "The program was ended after %s s.",
+    "failed": "The program could not be run: %s",
+    "program": "Program, to be edited",
+    "output": "Output in your browser",
+    "download": "Download the program",
+}
+# Why an example cannot run in a browser.
+OBSTACLES = {
+    "process": "This program needs a real process or socket, which a browser does not have.",
+    "perl": "This program is written in Perl, which does not run in a browser.",
+}

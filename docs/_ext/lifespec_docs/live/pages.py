@@ -1,0 +1,114 @@
+"""What a page says of its examples for `run.js`, if the site has a runtime for them.
+
+The number of an example is a class of its block. Its program is read from `_live/PAGE.json`, which
+is fetched at the first run. Without the runtime a page is as if this extension did not exist.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+
+from lifespec_docs.diagrams import drawing, event_log
+from lifespec_docs.examples import directive
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.live.assets import FOLDER
+from lifespec_docs.live.labels import LABELS, OBSTACLES
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec_docs.examples.runner import Block
+
+__all__ = ["obstacle", "setup"]
+
+DATA = "_live"  # in the folder of a language
+NUMBER = "example-%d"
+
+
+def obstacle(block: Block) -> str:
+    """Return why a block cannot run in a browser, as a key of OBSTACLES, or ""."""
+    if block.language == "perl":
+        return "perl"
+    return "process" if block.kind == "real" else ""
+
+
+def number(_app: Sphinx, doctree: nodes.document) -> None:
+    """Give each example its number on the page, as a class."""
+    found = filter(directive.is_example, doctree.findall(nodes.literal_block))
+    for count, node in enumerate(found):
+        node["classes"].append(NUMBER % count)
+
+
+def add_context(
+    app: Sphinx, pagename: str, _templatename: str, context: dict[str, Any],
+    _doctree: nodes.document | None,
+) -> None:  # fmt: skip
+    """Give the template what the scripts of a page with examples are told."""
+    blocks = directive.blocks(app.env).get(pagename, [])
+    if not (app.config.live_size and blocks):
+        return
+    up = "../" * app.builder.get_target_uri(pagename).count("/")
+    translate = words(app.env)
+    told = {
+        "data": f"{up}{DATA}/{pagename}.json",
+        "size": app.config.live_size,
+        "words": {name: translate(label) for name, label in LABELS.items()},
+        "obstacles": {
+            count: {"reason": translate(OBSTACLES[name]), "program": up + _program(pagename, count)}
+            for count, block in enumerate(blocks)
+            if (name := obstacle(block))
+        },
+    }
+    context["live"] = {"folder": f"{up}../{FOLDER}/", "data": json.dumps(told, ensure_ascii=False)}
+
+
+def _program(docname: str, count: int) -> str:
+    """Return where the program of one example is offered, in the folder of a language."""
+    return f"_programs/{docname}-{count}.py"
+
+
+def write_data(app: Sphinx, exception: Exception | None) -> None:
+    """Write the programs of each page, and the words of event logs, for its scripts."""
+    if exception or not app.config.live_size or app.builder.format != "html":
+        return
+    for docname, blocks in directive.blocks(app.env).items():
+        if blocks:
+            _write(Path(app.outdir, DATA, f"{docname}.json"), json.dumps(data(app.env, blocks)))
+        for count, block in enumerate(blocks):
+            if obstacle(block):
+                _write(Path(app.outdir, _program(docname, count)), block.source + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def data(env: BuildEnvironment, blocks: list[Block]) -> dict[str, Any]:
+    """Return the examples of a page that can run in a browser, by number, and words for logs."""
+    translate = words(env)
+    labels = (*event_log.LABELS, *drawing.LABELS)
+    return {
+        "blocks": {
+            number: asdict(block) for number, block in enumerate(blocks) if not obstacle(block)
+        },
+        "words": {label: translate(label) for label in labels if translate(label) != label},
+    }
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the value `live_size`, the megabytes that a first run loads: 0 without a runtime."""
+    app.add_config_value("live_size", default=0, rebuild="html", types=[int])
+    app.connect("doctree-read", number)
+    app.connect("html-page-context", add_context)
+    app.connect("build-finished", write_data)
+    return {"version": "1", "parallel_read_safe": False}

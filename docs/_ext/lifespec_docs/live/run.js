@@ -1,0 +1,171 @@
+// Gives each example of a page that can run in a browser its buttons.  What the page says of them
+// stands in the attribute `data-live` of the script's element.
+
+import {available, call, LimitPassed} from "./client.js";
+
+const LIMIT = 10_000; // milliseconds
+const page = JSON.parse(document.querySelector("script[data-live]").dataset.live);
+const {words} = page;
+const edited = {}; // the reader's programs, by number
+let data = null; // the page's programs, fetched at the first run
+
+const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
+
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+function button(label, pressed) {
+  const made = element("button", {type: "button", textContent: label});
+  made.addEventListener("click", pressed);
+  return made;
+}
+
+/** One example: the block of its program, what the page shows below it, and its buttons. */
+class Example {
+  constructor(block, number) {
+    this.block = block;
+    this.number = number;
+    this.below = shownBelow(block);
+    this.editor = null;
+    this.status = element("span", {className: "live-status"});
+    this.status.setAttribute("role", "status");
+    this.bar = element("progress", {hidden: true});
+    this.bar.setAttribute("aria-label", words.starting);
+    this.runButton = button(words.run, () => this.run());
+    this.runButton.title = fill(words.about, page.size);
+    this.editButton = button(words.edit, () => this.edit());
+    this.resetButton = button(words.reset, () => this.reset());
+    this.resetButton.hidden = true;
+    const buttons = element("div", {className: "live-bar"},
+      this.runButton, this.editButton, this.resetButton, this.bar, this.status);
+    this.result = element("div", {className: "live-result"});
+    (this.below.at(-1) ?? block).after(buttons, this.result);
+  }
+
+  async run() {
+    this.runButton.disabled = true;
+    this.show(words.running);
+    try {
+      data ??= await programs();
+      this.took(await this.asked());
+    } catch (error) {
+      this.result.replaceChildren();
+      const limit = error instanceof LimitPassed;
+      this.show(limit ? fill(words.limit, error.limit / 1000) : fill(words.failed, error.message));
+    } finally {
+      this.bar.hidden = true;
+      this.runButton.disabled = false;
+    }
+  }
+
+  asked() {
+    if (this.editor) edited[this.number] = this.editor.value;
+    const numbers = Object.keys(data.blocks).map(Number).filter((each) => each <= this.number);
+    const changed = numbers.flatMap((each, place) => (each in edited ? [[place, edited[each]]] : []));
+    const request = {
+      blocks: numbers.map((each) => data.blocks[each]),
+      edited: Object.fromEntries(changed),
+      words: data.words,
+    };
+    return call("run_blocks", request, {limit: LIMIT, onProgress: (told) => this.progress(told)});
+  }
+
+  progress({phase, loaded, total}) {
+    this.bar.hidden = phase === "run";
+    this.bar.removeAttribute("value");
+    if (phase === "download") {
+      Object.assign(this.bar, {max: total, value: loaded});
+      this.show(fill(words.loading, megabytes(loaded), megabytes(total)));
+    } else {
+      this.show(phase === "start" ? words.starting : words.running);
+    }
+  }
+
+  took({output, same, log}) {
+    const printed = element("pre", {textContent: output || words.silent, tabIndex: 0});
+    printed.setAttribute("role", "group");
+    printed.setAttribute("aria-label", words.output);
+    const spoken = new DOMParser().parseFromString(log, "text/html").body.childNodes;
+    this.result.replaceChildren(printed, ...spoken);
+    this.show(same === null ? words.edited : same ? words.same : words.different);
+  }
+
+  show(text) {
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+
+  async edit() {
+    data ??= await programs();
+    const text = data.blocks[this.number].source;
+    this.editor = element("textarea", {
+      className: "live-editor", value: text, spellcheck: false, rows: text.split("\n").length + 1,
+    });
+    this.editor.setAttribute("aria-label", words.program);
+    this.editor.setAttribute("autocapitalize", "off");
+    this.editor.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.run();
+    });
+    this.block.after(this.editor);
+    this.hide(true);
+    this.editor.focus();
+  }
+
+  reset() {
+    this.editor.remove();
+    this.editor = null;
+    delete edited[this.number];
+    this.result.replaceChildren();
+    this.show("");
+    this.hide(false);
+    this.runButton.focus();
+  }
+
+  // While the program is edited, what the page shows is not of it.
+  hide(hidden) {
+    for (const each of [this.block, ...this.below, this.editButton]) each.hidden = hidden;
+    this.resetButton.hidden = !hidden;
+  }
+}
+
+function shownBelow(block) {
+  const found = [];
+  let next = block.nextElementSibling;
+  if (next?.classList.contains("output")) {
+    found.push(next);
+    next = next.nextElementSibling;
+  }
+  if (next?.classList.contains("said")) found.push(next);
+  return found;
+}
+
+async function programs() {
+  const answer = await fetch(page.data);
+  if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
+  return answer.json();
+}
+
+function megabytes(bytes) {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function numberOf(block) {
+  const name = [...block.classList].find((each) => each.startsWith("example-"));
+  return Number(name.slice("example-".length));
+}
+
+if (available) {
+  for (const block of document.querySelectorAll("[class*=' example-'], [class^='example-']")) {
+    const number = numberOf(block);
+    if (number in page.obstacles) {
+      const {reason, program} = page.obstacles[number];
+      const link = element("a", {href: program, download: "", textContent: words.download});
+      const line = element("p", {className: "live-obstacle"}, `${reason} `, link);
+      (shownBelow(block).at(-1) ?? block).after(line);
+    } else {
+      new Example(block, number);
+    }
+  }
+}

@@ -1,0 +1,270 @@
+"""What `make matrix` found, as pages show it: a record of `docs/matrix`, by name.
+
+A row is a rule, or a case that the specification does not cover; a cell is a row and a subject,
+which is a server, a test client or an adapter.  Every cell has an anchor, and so has the sentence
+that says what was seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec.conformance import cases
+from lifespec.conformance.report.model import Verdict
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import RuleDomain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, ClassVar
+
+    from sphinx.environment import BuildEnvironment
+
+    from lifespec.conformance.cases import Case
+
+    Translate = Callable[[str], str]
+
+__all__ = [
+    "FAULTS",
+    "LATER",
+    "SIGNS",
+    "TITLES",
+    "Finding",
+    "OfRecord",
+    "Record",
+    "Subject",
+    "sign_and_word",
+    "verdict_class",
+    "word_of",
+]
+
+LATER = "not yet measured"  # a record may be older than a case
+SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
+TITLES = {"drivers": "Test client or adapter"}  # of a record whose subjects are no servers
+FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
+
+
+class Finding(NamedTuple):
+    """What was seen of a rule in a case."""
+
+    case: str
+    rule: str
+    verdict: str
+    actual: str
+    silent: bool
+
+    @property
+    def row(self) -> str:
+        """Return the row of the table that it counts in."""
+        return self.case if self.silent else self.rule
+
+
+class Subject(NamedTuple):
+    """A server, test client or adapter: its row of the record."""
+
+    name: str
+    command: str
+    versions: dict[str, str]  # by package, the first is its own
+    findings: list[Finding]
+    before: str  # date and versions of the record before, "" if there is none
+    changed: dict[tuple[str, bool], str]  # by cell, the verdict there, if it was another one
+
+    @property
+    def key(self) -> str:
+        """Return the name as part of an anchor."""
+        return nodes.make_id(self.name)
+
+    @property
+    def packages(self) -> str:
+        """Return each package with its version."""
+        return _packages(self.versions)
+
+    @property
+    def release(self) -> str:
+        """Return its version, and what it was checked with."""
+        (_, version), *others = self.versions.items()
+        return ", ".join([version, *(" ".join(each) for each in others)])
+
+    @property
+    def has_lifespan(self) -> bool:
+        """Tell whether anything could be observed, as far as it was measured."""
+        return not self.findings or any(each.verdict != Verdict.SKIP for each in self.findings)
+
+    def verdict(self, row: str, *, silent: bool) -> str:
+        """Return the verdict that counts of a cell, LATER if there is none."""
+        return _worst(each.verdict for each in self.of(row, silent=silent))
+
+    def verdict_before(self, row: str, *, silent: bool) -> str:
+        """Return what a cell had in the record before, "" if that was the same."""
+        before = self.changed.get((row, silent), "")
+        return before if before != self.verdict(row, silent=silent) else ""
+
+    def of(self, row: str, *, silent: bool) -> list[Finding]:
+        """Return the findings of a cell."""
+        return [each for each in self.findings if (each.row, each.silent) == (row, silent)]
+
+
+class Record:
+    """A record: when it was made, and who was checked."""
+
+    def __init__(self, name: str, data: dict[str, Any]) -> None:
+        self.name, self.data = name, data
+        self.title = TITLES.get(name, "Server")  # what a subject is
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """Return who was checked, in the order of the record."""
+        return [_subject(row) for row in self.data["subjects"]]
+
+    @cached_property
+    def rows(self) -> dict[bool, list[str]]:
+        """Return the rules, and under True the cases that are not specified; each once.
+
+        They come in the order of the cases, and then what only the record has.
+        """
+        found: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        for case, rule_id, silent in _of_the_cases(self.data.get("text", "")):
+            found[silent][case if silent else rule_id] = None
+        for subject in self.subjects:
+            for each in subject.findings:
+                found[each.silent][each.row] = None
+        return {silent: [*rows] for silent, rows in found.items()}
+
+    def counts(self, subject: Subject) -> Counter[str]:
+        """Count the rules by the verdict that counts."""
+        return Counter(subject.verdict(row, silent=False) for row in self.rows[False])
+
+    def row_anchor(self, row: str) -> str:
+        """Name a row."""
+        return f"{self.name}-{row}"
+
+    def cell_anchor(self, row: str, subject: Subject) -> str:
+        """Name a cell."""
+        return f"{self.name}-{row}-{subject.key}"
+
+    def skip_anchor(self, subject: Subject, reason: str) -> str:
+        """Name the sentence that says why something could not be observed."""
+        skipped = (each.actual for each in subject.findings if each.verdict == Verdict.SKIP)
+        number = list(dict.fromkeys(skipped)).index(reason)
+        return f"seen-{self.name}-{subject.key}-skip-{number}"
+
+    def changes_anchor(self, subject: Subject) -> str:
+        """Name the paragraph that says what has changed since the record before."""
+        return f"changes-{self.name}-{subject.key}"
+
+    def seen_anchor(self, row: str, subject: Subject, *, silent: bool) -> str:
+        """Name the sentence about a cell: of those with the same reason for a SKIP it is one."""
+        verdict = subject.verdict(row, silent=silent)
+        if verdict == LATER:
+            return f"seen-{self.name}-{subject.key}-later"
+        if verdict == Verdict.SKIP:
+            reason = subject.of(row, silent=silent)[0].actual
+            return self.skip_anchor(subject, reason)
+        return f"seen-{self.cell_anchor(row, subject)}"
+
+
+def _subject(row: dict[str, Any]) -> Subject:
+    findings = [
+        Finding(
+            each["case"], each["rule"], each["verdict"], each["actual"], each.get("silent", False)
+        )
+        for each in row["findings"]
+    ]  # fmt: skip
+    before = row.get("before", {})
+    when = f"{before['date']}, {_packages(before['versions'])}" if before else ""
+    changed = {(each["row"], each["silent"]): each["verdict"] for each in before.get("changed", ())}
+    command = row.get("command", "")
+    return Subject(row["name"], command, row["versions"], findings, when, changed)
+
+
+def _packages(versions: dict[str, str]) -> str:
+    return ", ".join(f"{package} {version}" for package, version in versions.items())
+
+
+def _worst(found: Iterable[str]) -> str:
+    verdicts = [Verdict.named(each) for each in found]
+    return Verdict.of(verdicts).value if verdicts else LATER
+
+
+def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield case and rule of each expectation, and whether the specification is silent on it."""
+    for case in cases.load():
+        if case.role == "server" and spec in case.specs:
+            for each in case.expect:
+                if spec in cases.rules()[each.rule].levels:
+                    yield case.name, each.rule, case.silent_on(each.rule, spec)
+
+
+class OfRecord(SphinxDirective):
+    """A directive about a record, which its argument names.
+
+    With `:silent:` it is about the cases that the specification does not cover.
+    """
+
+    required_arguments = 1
+    option_spec: ClassVar = {"silent": directives.flag}
+
+    @cached_property
+    def record(self) -> Record:
+        """Read the record; the page is read anew when that changes."""
+        return read(self.env, self.arguments[0])
+
+    @cached_property
+    def translate(self) -> Translate:
+        """Return what gives a word in the language of the page."""
+        return words(self.env)
+
+    @property
+    def silent(self) -> bool:
+        """Tell which rows it is about."""
+        return "silent" in self.options
+
+    @cached_property
+    def cases(self) -> dict[str, Case]:
+        """Return the cases of the suite by name; a record may have one that is gone."""
+        return {case.name: case for case in cases.load()}
+
+    @property
+    def domain(self) -> RuleDomain:
+        """Return what knows the places of rules, cases and subjects."""
+        return cast("RuleDomain", self.env.domains[RuleDomain.name])
+
+    def link(self, kind: str, name: str) -> nodes.Element:
+        """Return a link to a rule, or to a case that the suite has."""
+        text = nodes.literal("", name)
+        if kind == "case" and name not in self.cases:
+            return text
+        place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
+        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+
+def read(env: BuildEnvironment, name: str) -> Record:
+    """Read a record for the page that is being read."""
+    file = f"matrix/{name}.json"
+    env.note_dependency(file)
+    return Record(name, json.loads(Path(env.srcdir, file).read_text(encoding="utf-8")))
+
+
+def verdict_class(verdict: str) -> str:
+    """Return the class by which style sheet and script know a verdict."""
+    return f"verdict-{verdict.replace(' ', '-')}"
+
+
+def word_of(verdict: str, translate: Translate) -> str:
+    """Return a verdict as it is written in every language; LATER in the page's."""
+    return translate(LATER) if verdict == LATER else verdict.upper()
+
+
+def sign_and_word(verdict: str, translate: Translate) -> nodes.inline:
+    """Return a verdict with its sign."""
+    text = f"{SIGNS[verdict]}\N{NO-BREAK SPACE}{word_of(verdict, translate)}"
+    return nodes.inline("", text, classes=[verdict_class(verdict)])

@@ -1,0 +1,74 @@
+"""The score of each server: `{scores}` with the name of a record has a line for each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
+from lifespec.conformance.report.model import Verdict
+from lifespec_docs.records.markup import caption_node, element
+from lifespec_docs.records.record import LATER, SIGNS, OfRecord, verdict_class, word_of
+from lifespec_docs.rules.domain import RuleDomain
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec_docs.records.markup import markup_node
+    from lifespec_docs.records.record import Subject
+
+__all__ = ["Scores", "setup"]
+
+COUNTED = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO, Verdict.SKIP, LATER)
+
+
+class Scores(OfRecord):
+    """How many rules have which verdict; the content is the caption."""
+
+    has_content = True
+    option_spec: ClassVar = {}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.assert_has_content()
+        inlines, messages = self.parse_inline("\n".join(self.content))
+        caption = caption_node(self.content[0], "", *inlines)
+        self.set_source_info(caption)
+        heads = (
+            element(
+                "th", element("span", SIGNS[each], aria_hidden="true"), " ",
+                word_of(each, self.translate), scope="col", classes=[verdict_class(each)],
+            )
+            for each in COUNTED
+        )  # fmt: skip
+        first = element("th", self.translate(self.record.title), scope="col")
+        table = element(
+            "table", caption, element("thead", element("tr", first, *heads)),
+            element("tbody", *map(self._row, self.record.subjects)),
+            classes=["docutils", "scores", "no-search"],
+        )  # fmt: skip
+        return [table, *messages]
+
+    def _row(self, subject: Subject) -> markup_node:
+        place = {"refdomain": RuleDomain.name, "reftype": "subject", "reftarget": subject.name}
+        link = pending_xref(
+            "", nodes.inline("", subject.name), refdoc=self.env.docname, refwarn=True, **place
+        )
+        versions = element("span", subject.release, classes=["versions"])
+        counts = self.record.counts(subject)
+        cells = (
+            element(
+                "td", str(counts[each]), classes=[verdict_class(each) if counts[each] else "none"]
+            )
+            for each in COUNTED
+        )
+        return element("tr", element("th", link, " ", versions, scope="row"), *cells)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{scores}`."""
+    app.setup_extension("lifespec_docs.records.markup")
+    app.add_directive("scores", Scores)
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -1,0 +1,20 @@
+"""The search of the site: an index of its sections, and the page that shows what is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["setup"]
+
+EXTENSIONS = ("index",)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register the extensions of this folder."""
+    for name in EXTENSIONS:
+        app.setup_extension(f"{__name__}.{name}")
+    return {"version": "1", "parallel_read_safe": True}

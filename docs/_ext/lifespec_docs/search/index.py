@@ -1,0 +1,101 @@
+"""Writes the index of the search, and the page that shows what is found.
+
+They replace Sphinx's.  The index is a script, since a page that is read from a file system may load
+no other file; `search.js` reads it.  It holds every sentence, so that a result can show the one
+that has the query without loading its page.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.builders.html import StandaloneHTMLBuilder
+
+from lifespec_docs.search.entries import page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["FILE", "Index", "doors", "setup"]
+
+FILE = "search-index.js"
+SYNONYMS = Path(__file__).with_name("synonyms.toml")
+# what the theme brings for Sphinx's own search
+STOCK = ("searchtools.js", "language_data.js")
+
+
+class Index:
+    """One build: its pages as they are written."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, dict[str, Any]] = {}
+
+    def replace_stock(self, app: Sphinx) -> None:
+        """Keep Sphinx from writing its own index and page."""
+        if isinstance(app.builder, StandaloneHTMLBuilder):
+            app.builder.search = False
+
+    def add(
+        self, _app: Sphinx, pagename: str, _template: str, _context: dict[str, Any],
+        doctree: nodes.document | None,
+    ) -> None:  # fmt: skip
+        """Note a page that is being written."""
+        if doctree is not None:
+            page = page_of(doctree)
+            packed = [entry.packed() for entry in page.entries]
+            self.pages[pagename] = {"keywords": page.keywords, "entries": packed}
+
+    def pages_of_ours(self, app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+        """Yield the page of the search."""
+        yield "search", {"doors": doors(app)}, "search.html"
+
+    def write(self, app: Sphinx, exception: Exception | None) -> None:
+        """Write the index; where no page was written the last one stands."""
+        if exception or app.builder.format != "html":
+            return
+        for name in STOCK:
+            Path(app.outdir, "_static", name).unlink(missing_ok=True)
+        if self.pages:
+            text = json.dumps(
+                {
+                    "synonyms": synonyms(app.config.language),
+                    "pages": {name: self.pages[name] for name in sorted(self.pages)},
+                },
+                ensure_ascii=False,
+                separators=(",", ":"),
+            )
+            Path(app.outdir, FILE).write_text(f"setSearchIndex({text});\n", encoding="utf-8")
+
+
+def synonyms(language: str) -> list[list[str]]:
+    """Return the groups of words that are searched for together: the English ones everywhere."""
+    groups: dict[str, list[list[str]]] = tomllib.loads(SYNONYMS.read_text(encoding="utf-8"))
+    return [group for key in dict.fromkeys(("en", language)) for group in groups.get(key, [])]
+
+
+def doors(app: Sphinx) -> str:
+    """Return the HTML of the front page's doors: they are shown where nothing is found."""
+    root = app.config.root_doc
+    if not isinstance(app.builder, StandaloneHTMLBuilder):
+        return ""
+    document = app.env.get_and_resolve_doctree(root, app.builder, tags=app.tags)
+    lists = (node for node in document.findall(nodes.bullet_list) if "doors" in node["classes"])
+    return "".join(app.builder.render_partial(node)["fragment"] for node in lists)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Follow a build."""
+    index = Index()
+    app.connect("builder-inited", index.replace_stock)
+    app.connect("html-page-context", index.add)
+    app.connect("html-collect-pages", index.pages_of_ours)
+    app.connect("build-finished", index.write)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

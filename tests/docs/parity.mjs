@@ -1,0 +1,39 @@
+// Runs every example that can run in a browser, of every page below a site, and prints the results
+// as JSON: node parity.mjs SITE
+import {readdir, readFile} from "node:fs/promises";
+import {join} from "node:path";
+import {pathToFileURL} from "node:url";
+
+const site = process.argv[2];
+const read = async (...path) => JSON.parse(await readFile(join(site, ...path), "utf8"));
+const manifest = await read("live", "manifest.json");
+const runtime = join(site, "live", manifest.runtime);
+const {loadPyodide} = await import(pathToFileURL(join(runtime, "pyodide.mjs")));
+const python = await loadPyodide({
+  indexURL: runtime,
+  lockFileContents: JSON.stringify(manifest.lock),
+  env: manifest.environment,
+});
+for (const name of [manifest.sources, manifest.packages]) {
+  const zip = new Uint8Array(await readFile(join(site, "live", name)));
+  python.unpackArchive(zip, "zip", {extractDir: manifest.path});
+}
+python.runPython(`import sys; sys.path.insert(0, "${manifest.path}")`);
+const bridge = python.pyimport("lifespec_docs.live.bridge");
+
+const results = [];
+for (const language of ["en", "zh-cn"]) {
+  for (const file of (await readdir(join(site, language, "_live"), {recursive: true})).sort()) {
+    if (!file.endsWith(".json")) continue;
+    const {blocks, words} = await read(language, "_live", file);
+    const numbers = Object.keys(blocks).map(Number);
+    for (const number of numbers) {
+      const before = numbers.filter((each) => each <= number).map((each) => blocks[each]);
+      const began = performance.now();
+      const answer = bridge.call("run_blocks", JSON.stringify({blocks: before, edited: {}, words}));
+      const took = performance.now() - began;
+      results.push({language, page: file.replace(/\.json$/, ""), number, took, ...JSON.parse(answer)});
+    }
+  }
+}
+console.log(JSON.stringify(results));

@@ -1,0 +1,93 @@
+"""The score of each server."""
+
+import json
+from pathlib import Path
+
+from sample_site import SampleSite
+
+__all__: list[str] = []
+
+RULE = "```{rule} startup-sent\nThe server must send it.\n```\n\n```python\npass\n```\n"
+EXTENSIONS = "rules.domain", "examples.directive", "records.scores", "records.subjects"
+
+
+def finding(verdict: str, rule: str = "startup-sent", *, silent: bool = False) -> dict[str, object]:
+    """Return a finding."""
+    about = {"case": "plain", "rule": rule, "verdict": verdict}
+    return about | {"actual": "It came.", "silent": silent}
+
+
+SERVERS = {
+    "good": [finding("pass"), finding("info"), finding("fail", silent=True)],
+    "bad": [finding("pass"), finding("fail"), finding("warn", "answered-once")],
+    "none": [finding("skip"), finding("skip", "answered-once")],
+}
+
+
+def sample(folder: Path, directive: str, record: str = "servers") -> SampleSite:
+    """Make a page with a score and the sections of the servers."""
+    subjects = [
+        {
+            "name": name,
+            "command": name,
+            "versions": {name: "1.0", "also": "2"},
+            "findings": findings,
+        }
+        for name, findings in SERVERS.items()
+    ]
+    again = RULE.replace("startup-sent", "answered-once")
+    again = again.replace("The server must send it.", "A second answer is refused.")
+    page = f"# A\n\n{RULE}\n{again}\n{directive}\n"
+    there = f"# There\n\n```{{subjects}} {record}\n```\n"
+    found = SampleSite(folder, {"index": page, "there": there}, *EXTENSIONS)
+    (found.docs / "matrix").mkdir()
+    (found.docs / "matrix" / "notes.toml").write_text("notes = []\n")
+    text = json.dumps({"date": "2026-01-02", "subjects": subjects})
+    (found.docs / "matrix" / f"{record}.json").write_text(text)
+    return found
+
+
+def test_rules_are_counted_by_the_verdict_that_counts(tmp_path: Path) -> None:
+    """A case that is not specified counts nowhere; a rule without a finding is not measured."""
+    with sample(tmp_path, "```{scores} servers\nThe numbers\n```") as built:
+        table = built.page().select_one("table.scores")
+        assert table
+        caption = table.caption
+        assert caption
+        assert caption.get_text(strip=True) == "The numbers"
+        rows = [[cell.get_text() for cell in row.select("th, td")] for row in table.select("tr")]
+        heads = ["✓ PASS", "△ WARN", "✗ FAIL", "○ INFO", "· SKIP", "? not yet measured"]
+        assert rows == [
+            ["Server", *heads],
+            ["good 1.0, also 2", "1", "0", "0", "0", "0", "1"],
+            ["bad 1.0, also 2", "0", "1", "1", "0", "0", "0"],
+            ["none 1.0, also 2", "0", "0", "0", "0", "2", "0"],
+        ]
+        assert {cell["scope"] for cell in table.select("thead th")} == {"col"}
+        assert {cell["scope"] for cell in table.select("tbody th")} == {"row"}
+        assert [cell["class"][0] for cell in table.select("tbody tr:first-child td")] == [
+            "verdict-pass", "none", "none", "none", "none", "verdict-not-yet-measured",
+        ]  # fmt: skip
+
+
+def test_a_name_leads_to_the_section_of_the_server(tmp_path: Path) -> None:
+    """On another page, too."""
+    with sample(tmp_path, "```{scores} servers\nThe numbers\n```") as built:
+        links = [link["href"] for link in built.page().select("table.scores a")]
+        assert links == ["there.html#good", "there.html#bad", "there.html#none"]
+        assert not built.page().select("table.scores a[title]")
+        assert built.page("there").find("section", id="good")
+
+
+def test_what_is_no_server_has_another_head(tmp_path: Path) -> None:
+    """The record of drivers is about test clients."""
+    with sample(tmp_path, "```{scores} drivers\nThe numbers\n```", "drivers") as built:
+        head = built.page().select_one("table.scores th")
+        assert head
+        assert head.get_text() == "Test client or adapter"
+
+
+def test_a_table_without_a_caption_is_an_error(tmp_path: Path) -> None:
+    """It names the directive."""
+    with sample(tmp_path, "```{scores} servers\n```") as built:
+        assert any("scores" in line and "content" in line.lower() for line in built.warnings)
