@@ -27,7 +27,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx_autodoc_typehints",
-    "sphinx_copybutton",
     "lifespec_docs",
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
@@ -69,7 +68,6 @@ html_show_copyright = False
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
-html_js_files = [("page.js", {"defer": "defer"})]
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {
@@ -115,10 +113,6 @@ specification_pages = [
 ]
 pygments_style = "lifespec_docs.theme.highlighting.Light"
 pygments_dark_style = "lifespec_docs.theme.highlighting.Dark"
-
-# A copied session is its statements alone; what a program prints is nothing to copy.
-copybutton_exclude = ".linenos, .gp, .go, .gt, .gr"
-copybutton_selector = "div:not(.output) > div.highlight > pre"
 
 
 def _plain_dict(

@@ -49,3 +49,39 @@ addEventListener("keydown", (event) => {
       .find((label) => label.checkVisibility())?.focus();
   }
 });
+
+// A button copies a program: of a session its statements alone, without prompts and output.
+const { copy, copied } = document.currentScript.dataset;
+for (const block of document.querySelectorAll("div:not(.output) > .highlight > pre")) {
+  const button = document.createElement("button");
+  button.className = "copybtn";
+  button.type = "button";
+  button.textContent = copy;
+  button.addEventListener("click", async () => {
+    const program = block.cloneNode(true);
+    program.querySelectorAll(".gp, .go, .gt").forEach((each) => each.remove());
+    const lines = program.textContent.split("\n");
+    await write(lines.filter((line) => line.trim() || !session(block)).join("\n").trim());
+    button.textContent = copied;
+    setTimeout(() => { button.textContent = copy; }, 2000);
+  });
+  block.before(button);
+}
+
+function session(block) {
+  return block.querySelector(".gp") !== null;
+}
+
+// A page that was opened from a file may have no clipboard.
+async function write(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+}

@@ -96,9 +96,9 @@ def test_the_drawers_of_a_phone_open_and_close(browser: Browser, address: str) -
         assert browser.run(f"{FOCUSED}.getAttribute('aria-expanded')") == "false"
         press(browser, "Enter")
         browser.until(f"!!{FOCUSED}.closest({drawer!r})")
-        assert browser.run(f"document.querySelector(\"{label}\").ariaExpanded") == "true"
+        assert browser.run(f'document.querySelector("{label}").ariaExpanded') == "true"
         press(browser, "Escape")
-        assert browser.run(f"{FOCUSED}.matches(\"{label}\")")
+        assert browser.run(f'{FOCUSED}.matches("{label}")')
 
 
 def test_the_results_of_servers_are_filtered(browser: Browser, address: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from published import ROOT
@@ -61,7 +61,8 @@ def test_programs_are_told_of_each_page(doctrees: dict[str, Path]) -> None:
     """In both languages, with the specification in one file."""
     text = files("", TEMPLATES, doctrees)["llms.txt"]
     assert text.startswith("# lifespec\n\n> The reference for lifespan")
-    assert """
+    assert (
+        """
 ## English
 
 - [specification.txt](en/specification.txt): All of it
@@ -72,15 +73,19 @@ def test_programs_are_told_of_each_page(doctrees: dict[str, Path]) -> None:
 - [State](en/state.html): It is a dict.
 
 ## 中文
-""" in text
-    assert "(https://a.org/en/state.html)" in files("https://a.org", TEMPLATES, doctrees)["llms.txt"]
+"""
+        in text
+    )
+    assert (
+        "(https://a.org/en/state.html)" in files("https://a.org", TEMPLATES, doctrees)["llms.txt"]
+    )
 
 
 def test_a_sitemap_names_each_page_in_each_language(doctrees: dict[str, Path]) -> None:
     """Only where the site has an address: a sitemap has no relative one."""
     assert "sitemap.xml" not in files("", TEMPLATES, doctrees)
     text = files("https://a.org/x", TEMPLATES, doctrees)["sitemap.xml"]
-    urls = ElementTree.fromstring(text)
+    urls = ET.fromstring(text)
     assert [url[0].text for url in urls] == [
         f"https://a.org/x/{folder}/{name}.html"
         for folder in ("en", "zh-cn")

@@ -123,7 +123,12 @@ def test_a_page_of_the_theme_has_no_inline_script(tmp_path: Path) -> None:
     )
     more = {"templates_path": ["templates"], "html_theme": "furo"}
     with SampleSite(
-        tmp_path, PAGES_OF_SAMPLE, "examples.directive", "theme.navigation", "theme.metadata", **more
+        tmp_path,
+        PAGES_OF_SAMPLE,
+        "examples.directive",
+        "theme.navigation",
+        "theme.metadata",
+        **more,
     ) as built:
         scripts = BeautifulSoup(str(built.page()), "html.parser").find_all("script")
         assert "theme.js" in [each.get("src") for each in scripts]

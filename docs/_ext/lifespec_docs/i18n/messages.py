@@ -236,6 +236,8 @@ MESSAGES = (
     "From",
     "Explained in",
     "Next and previous page",
+    "Copy",
+    "Copied",
     "Version %s",
     "Built on %s",
     "Licence %s",

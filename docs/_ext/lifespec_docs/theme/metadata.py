@@ -33,11 +33,11 @@ CATALOGS = "locales/{}/LC_MESSAGES"
 
 # A page loads nothing from another host, and runs no script but the files of the site. Styles are
 # in attributes of drawings. Pyodide compiles WebAssembly.
-POLICY = "; ".join((
-    "default-src 'none'", "script-src 'self' 'wasm-unsafe-eval'", "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:", "font-src 'self'", "connect-src 'self'", "worker-src 'self'",
-    "base-uri 'none'", "form-action 'self'",
-))  # fmt: skip
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+    "base-uri 'none'; form-action 'self'"
+)
 # Sphinx writes a second one.
 VIEWPORT = re.compile(r'<meta [^>]*name="viewport"[^>]*>\s*')
 
@@ -99,9 +99,8 @@ class Metadata:
         if exception or app.builder.format != "html" or not self.pages:
             return
         root = app.config.root_doc
-        sections = [["", [root]]]
-        for tree in app.env.get_doctree(root).findall(addnodes.toctree):
-            sections.append([tree.get("caption") or "", tree["includefiles"]])
+        trees = app.env.get_doctree(root).findall(addnodes.toctree)
+        listed = [(tree.get("caption") or "", tree["includefiles"]) for tree in trees]
         told = {
             "specification": words(app.env)("The whole specification in one file, as plain text"),
             "sections": [
@@ -109,7 +108,7 @@ class Metadata:
                     "caption": caption,
                     "pages": [{"name": name, **self.pages[name]} for name in names],
                 }
-                for caption, names in sections
+                for caption, names in [("", [root]), *listed]
             ],
         }
         text = json.dumps(told, ensure_ascii=False, indent=1)

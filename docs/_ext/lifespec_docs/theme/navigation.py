@@ -30,6 +30,7 @@ LANGUAGES = {
 _FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')
 # The theme's script that sets light or dark; `theme.js` does it, since no script stands in a page.
 _INLINE = re.compile(r"\s*<script>.*?</script>", re.DOTALL)
+_ICONS = re.compile(r'\s*<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # unused
 
 
 _BUTTON = ' role="button" tabindex="0" aria-label="'
@@ -38,7 +39,10 @@ _MENDED = (
     ('role="heading"', 'role="heading" aria-level="2"'),
     ('<aside class="sidebar-drawer"', '<aside class="sidebar-drawer" aria-label="Site navigation"'),
     ('<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
-    ('<label class="nav-overlay-icon"', f'<label class="nav-overlay-icon"{_BUTTON}Site navigation"'),
+    (
+        '<label class="nav-overlay-icon"',
+        f'<label class="nav-overlay-icon"{_BUTTON}Site navigation"',
+    ),
     ('<label class="toc-overlay-icon', f'<label{_BUTTON}On this page" class="toc-overlay-icon'),
 )
 
@@ -49,7 +53,7 @@ def translated_chrome(html: str) -> str:
     What no catalog knows stays as it is.
     """
     translate = get_translation("sphinx")
-    html = _INLINE.sub("", html)
+    html = _ICONS.sub("", _INLINE.sub("", html))
     for lacking, mended in _MENDED:
         html = html.replace(lacking, mended)
     return _FIXED.sub(lambda found: found[1] + translate(found[2]) + found[3], html)

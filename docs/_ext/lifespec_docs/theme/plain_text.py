@@ -6,7 +6,7 @@ Sphinx's writer of text does the work; rule boxes and edge cases get their head 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from docutils.io import StringOutput
@@ -48,8 +48,9 @@ class Writer(TextWriter):
 
     def translate(self) -> None:
         """Write the document."""
-        visitor = Translator(self.document, self.builder)
-        self.document.walkabout(visitor)
+        document = cast("nodes.document", self.document)
+        visitor = Translator(document, self.builder)
+        document.walkabout(visitor)
         self.output = visitor.body
 
 
