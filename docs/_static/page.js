@@ -26,44 +26,34 @@ scrolls();
 addEventListener("resize", scrolls);
 document.addEventListener("toggle", scrolls, true); // a note that unfolds
 
-// The theme opens its drawers with hidden checkboxes: their labels work as buttons, too.
-for (const label of document.querySelectorAll("label[role='button']")) {
-  const box = document.getElementById(label.htmlFor);
-  const told = () => label.setAttribute("aria-expanded", box.checked);
-  told();
-  box.addEventListener("change", told);
-  label.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    label.click();
-    const drawer = document.querySelector(`.${box.id === "__toc" ? "toc" : "sidebar"}-drawer`);
-    if (box.checked) drawer.querySelector("a, input")?.focus();
+// The drawers of a narrow window: the focus goes into one that the keyboard opens; Escape closes it.
+for (const box of document.querySelectorAll(".sidebar-toggle")) {
+  const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");
+  box.addEventListener("change", () => {
+    if (!box.checked || !box.matches(":focus-visible")) return;
+    [...drawer.querySelectorAll("a")].find((link) => link.checkVisibility())?.focus();
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !box.checked) return;
+    box.checked = false;
+    box.focus();
   });
 }
-addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  for (const box of document.querySelectorAll(".sidebar-toggle:checked")) {
-    box.checked = false;
-    box.dispatchEvent(new Event("change"));
-    [...document.querySelectorAll(`label[role='button'][for='${box.id}']`)]
-      .find((label) => label.checkVisibility())?.focus();
-  }
-});
 
 // A button copies a program: of a session its statements alone, without prompts and output.
-const { copy, copied } = document.currentScript.dataset;
+const labels = document.currentScript.dataset;
 for (const block of document.querySelectorAll("div:not(.output) > .highlight > pre")) {
   const button = document.createElement("button");
   button.className = "copybtn";
   button.type = "button";
-  button.textContent = copy;
+  button.textContent = labels.copy;
   button.addEventListener("click", async () => {
     const program = block.cloneNode(true);
     program.querySelectorAll(".gp, .go, .gt").forEach((each) => each.remove());
     const lines = program.textContent.split("\n");
     await write(lines.filter((line) => line.trim() || !session(block)).join("\n").trim());
-    button.textContent = copied;
-    setTimeout(() => { button.textContent = copy; }, 2000);
+    button.textContent = labels.copied;
+    setTimeout(() => { button.textContent = labels.copy; }, 2000);
   });
   block.before(button);
 }

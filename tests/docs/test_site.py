@@ -180,12 +180,12 @@ def test_a_program_can_be_copied(browser: Browser, address: str, site: Path, ser
         permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
         browser.send("Browser.grantPermissions", permissions=permissions, **origin)
     browser.run("""
-        copied = "";
-        addEventListener("copy", () => { copied = document.activeElement.value; });
-        if (navigator.clipboard) navigator.clipboard.writeText = async (text) => { copied = text; };
+        globalThis.taken = "";
+        addEventListener("copy", () => { taken = document.activeElement.value; });
+        if (navigator.clipboard) navigator.clipboard.writeText = async (text) => { taken = text; };
         document.querySelector(".highlight-python .copybtn").click();
     """)
-    copied = browser.until("globalThis.copied")
+    copied = browser.until("globalThis.taken")
     assert copied.startswith("import asyncio\n")
     assert copied.endswith("asyncio.run(main())")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0

@@ -12,7 +12,7 @@ __all__: list[str] = []
 BUDGET = 60_000  # bytes
 INDEX = "search-index.js"  # of the search: every sentence of the site
 LOADED = 'script[src], link[rel="stylesheet"], link[rel~="icon"], article img'
-URL = re.compile(r"url\((?!data:)[\"']?([^)\"']+)")
+URL = re.compile(r"url\((?![\"']?data:)[\"']?([^)\"']+)")
 
 
 @cache
@@ -46,7 +46,9 @@ def test_every_page_is_within_the_budget(site: Path) -> None:
 def test_a_file_that_a_page_names_counts(tmp_path: Path) -> None:
     """Scripts, styles, and what these name; data in the address is in the file itself."""
     (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "a.css").write_text("a {b: url(c.woff2)} d {e: url(data:x)}")
+    (tmp_path / "s" / "a.css").write_text(
+        "a {b: url(c.woff2)} d {e: url(data:x)} f {g: url('data:y')}"
+    )
     (tmp_path / "s" / "c.woff2").write_text("")
     (tmp_path / "b.js").write_text("")
     page = tmp_path / "page.html"

@@ -33,17 +33,11 @@ _INLINE = re.compile(r"\s*<script>.*?</script>", re.DOTALL)
 _ICONS = re.compile(r'\s*<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # unused
 
 
-_BUTTON = ' role="button" tabindex="0" aria-label="'
 # What the theme's markup lacks for those who do not see it, or use no mouse.
 _MENDED = (
     ('role="heading"', 'role="heading" aria-level="2"'),
     ('<aside class="sidebar-drawer"', '<aside class="sidebar-drawer" aria-label="Site navigation"'),
     ('<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
-    (
-        '<label class="nav-overlay-icon"',
-        f'<label class="nav-overlay-icon"{_BUTTON}Site navigation"',
-    ),
-    ('<label class="toc-overlay-icon', f'<label{_BUTTON}On this page" class="toc-overlay-icon'),
 )
 
 
