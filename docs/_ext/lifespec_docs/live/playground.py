@@ -1,0 +1,250 @@
+"""The page of the playground: what its script reads, and the links to it.
+
+A page says what is there only with a runtime, or only without one, by the classes `live-only` and
+`not-live`. Each edge case leads to its program, with the conduct that its call of `serve` has.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from lifespec.validate import SPECS
+from lifespec_docs.diagrams import drawing, event_log
+from lifespec_docs.examples import directive
+from lifespec_docs.examples.edge_cases import case_node
+from lifespec_docs.i18n.messages import words
+from lifespec_docs.live.assets import FOLDER
+from lifespec_docs.live.pages import DATA
+from lifespec_docs.live.play_labels import PLAY, SAID, TRY, WHEN
+from lifespec_docs.rules.domain import RuleDomain, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["Start", "conduct", "program", "setup"]
+
+PAGE = "playground"
+STARTS = Path(__file__).with_name("starts.toml")
+SPEC_TITLE = "lifespan %s (ASGI)"
+SERVING = ("serve", "interrupt")  # the functions with which edge cases serve their application
+
+
+@dataclass
+class Start:
+    """A program to begin with: its ID, title, group and text, and what is special of its server."""
+
+    name: str
+    title: str
+    program: str
+    server: dict[str, Any] = field(default_factory=dict)
+    group: str = ""
+
+
+def program(source: str, preamble: str) -> str:
+    """Return the application of an edge case, with the imports of the page that it needs."""
+    tree = ast.parse(source)
+    place = next(n for n, each in enumerate(tree.body) if getattr(each, "name", "") == "app")
+    app = ast.get_source_segment(source, tree.body[place]) or ""
+    used = {node.id for node in ast.walk(tree.body[place]) if isinstance(node, ast.Name)}
+    imports = [line for line in _imports(preamble) if line[1] & used]
+    return "".join(f"{text}\n" for text, _ in imports) + "\n\n" * bool(imports) + f"{app}\n"
+
+
+def _imports(preamble: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield each import of a program, one name each."""
+    for node in ast.parse(preamble).body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            home = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                yield f"{home}import {alias.name}", {alias.name}
+
+
+def conduct(source: str) -> dict[str, Any]:
+    """Return what the server of an edge case does otherwise than usual."""
+    tree = ast.parse(source)
+    found: dict[str, Any] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in SERVING:
+            found |= {
+                each.arg: value
+                for each in node.keywords
+                if each.arg and (value := _number(each.value)) is not None
+            }
+            if moments := [_number(each) for each in node.args[1:]]:
+                found["cancel"] = [each for each in moments if each is not None]
+        elif isinstance(node, ast.AsyncWith) and any(
+            isinstance(each, ast.Raise) for each in ast.walk(node)
+        ):
+            found["fails"] = True
+    return {key: value for key, value in found.items() if value != []}
+
+
+def _number(node: ast.expr) -> float | None:
+    """Return the value of a number in a program; what is no number has none."""
+    return node.value if isinstance(node, ast.Constant) else None  # type: ignore[return-value]
+
+
+def _cases(env: BuildEnvironment) -> dict[str, list[Start]]:
+    """Return the edge cases of every page, by docname."""
+    if not hasattr(env, "lifespec_cases"):
+        env.lifespec_cases = {}  # type: ignore[attr-defined]
+    return env.lifespec_cases  # type: ignore[attr-defined, no-any-return]
+
+
+def take_cases(app: Sphinx, document: nodes.document) -> None:
+    """Note the program of each edge case of a page; the first example has what all of them use."""
+    starts: list[Start] = []
+    examples = list(filter(directive.is_example, document.findall(nodes.literal_block)))
+    for case in document.findall(case_node):
+        source = next((each.astext() for each in _below(case) if each in examples), "")
+        if "def app(" in source:
+            section = cast("nodes.section", case.parent)
+            title, group = text_of(case.children[0]), text_of(section.children[0])
+            text = program(source, examples[0].astext())
+            starts.append(Start(case["name"], _plain(title), text, conduct(source), group))
+    _cases(app.env)[app.env.docname] = starts
+
+
+def _below(case: case_node) -> Iterator[nodes.literal_block]:
+    """Yield the blocks below a case, up to the next one."""
+    for node in case.parent.children[case.parent.index(case) + 1 :]:
+        if isinstance(node, case_node | nodes.section):
+            return
+        if isinstance(node, nodes.literal_block):
+            yield node
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "").rstrip(".。")
+
+
+def forget_cases(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    """Forget the cases of a page that is read again."""
+    _cases(env).pop(docname, None)
+
+
+def leave_out(app: Sphinx, document: nodes.document) -> None:
+    """Take the page out of the navigation of a site without a runtime."""
+    if app.config.live_size:
+        return
+    if app.env.docname == PAGE:
+        app.env.metadata[PAGE]["orphan"] = True
+    for tree in document.findall(addnodes.toctree):
+        tree["entries"] = [each for each in tree["entries"] if each[1] != PAGE]
+        tree["includefiles"] = [each for each in tree["includefiles"] if each != PAGE]
+
+
+class OnlyWhereLive(SphinxPostTransform):
+    """Leaves out what is not so in this build, and leads from edge cases to the playground."""
+
+    default_priority = 6  # after the table of cases
+
+    def run(self, **_kwargs: Any) -> None:
+        """Change the page before its links are resolved."""
+        live = self.config.live_size
+        wrong = "not-live" if live else "live-only"
+        for node in list(self.document.findall(nodes.Element)):
+            if wrong in node.get("classes", ()) and node.parent is not None:
+                node.parent.remove(node)
+        if live and PAGE in self.env.found_docs:
+            self.link_cases(self.app.builder.get_relative_uri(self.env.docname, PAGE))
+
+    def link_cases(self, page: str) -> None:
+        """Add a link to each case and to its row of the table."""
+        text = words(self.env)(TRY)
+        names = {start.name for start in _cases(self.env).get(self.env.docname, ())}
+        for case in self.document.findall(case_node):
+            if case["name"] in names:
+                cast("nodes.Element", case.children[-1]).append(_link(page, case["name"], text))
+        for table in self.document.findall(nodes.table):
+            for entry in table.findall(nodes.entry):
+                found = next(iter(entry.findall(nodes.reference)), None)
+                if found is not None and found.get("refid") in names:
+                    link = _link(page, found["refid"], text)
+                    entry.append(nodes.paragraph("", "", link, classes=["small"]))
+
+
+def _link(page: str, name: str, text: str) -> nodes.reference:
+    return nodes.reference(
+        "", text, refuri=f"{page}#start={name}", internal=True, classes=["try-it"]
+    )
+
+
+def starts(env: BuildEnvironment) -> list[Start]:
+    """Return the programs to begin with: ours, then the edge cases of all pages."""
+    translate = words(env)
+    ours = tomllib.loads(STARTS.read_text(encoding="utf-8"))
+    found = [
+        Start(name, translate(row["title"]), row["program"], row.get("server", {}))
+        for name, row in ours.items()
+    ]
+    return found + [start for name in sorted(_cases(env)) for start in _cases(env)[name]]
+
+
+def spec_titles(env: BuildEnvironment) -> dict[str, str]:
+    """Return how a page names each specification."""
+    translate = words(env)
+    return {
+        spec: translate(SPEC_TITLE) % spec.removeprefix("asgi ") if "asgi" in spec else row.title
+        for spec, row in SPECS.items()
+    }
+
+
+def data(app: Sphinx) -> dict[str, Any]:
+    """Return what play.js reads."""
+    translate = words(app.env)
+    domain = cast("RuleDomain", app.env.domains[RuleDomain.name])
+    shown: Sequence[str] = (*event_log.LABELS, *drawing.LABELS, *SAID.values(), *WHEN)
+    return {
+        "size": app.config.live_size,
+        "labels": {name: translate(label) for name, label in PLAY.items()},
+        "words": {label: translate(label) for label in shown if translate(label) != label},
+        "specs": spec_titles(app.env),
+        "rules": {
+            rule: f"{app.builder.get_relative_uri(PAGE, page)}#{rule}"
+            for rule, page in sorted(domain.rules.items())
+        },
+        "starts": [vars(start) for start in starts(app.env)],
+    }
+
+
+def add_context(
+    app: Sphinx, pagename: str, _templatename: str, context: dict[str, Any],
+    _doctree: nodes.document | None,
+) -> None:  # fmt: skip
+    """Give the template the scripts of the playground's page."""
+    if app.config.live_size and pagename == PAGE:
+        context["playground"] = {"folder": f"../{FOLDER}/", "data": f"{DATA}/{PAGE}.json"}
+
+
+def write_data(app: Sphinx, exception: Exception | None) -> None:
+    """Write what the script reads."""
+    found = PAGE in app.env.found_docs and app.builder.format == "html"
+    if found and app.config.live_size and not exception:
+        path = Path(app.outdir, DATA, f"{PAGE}.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(data(app), ensure_ascii=False), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register what the page needs."""
+    app.add_post_transform(OnlyWhereLive)
+    app.connect("doctree-read", take_cases)
+    app.connect("doctree-read", leave_out, priority=400)  # before Sphinx notes the trees
+    app.connect("env-purge-doc", forget_cases)
+    app.connect("html-page-context", add_context)
+    app.connect("build-finished", write_data)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": False}
