@@ -79,10 +79,10 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
 review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
-	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(TEXTS),--texts $(TEXTS))
+	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(SOURCES),--sources $(SOURCES))
 
 approve: .venv/complete  ## show a rule with its source and both languages, and approve it: RULE=startup-sent
-	@$(RUN) docs/review.py --approve $(RULE) $(if $(TEXTS),--texts $(TEXTS))
+	@$(RUN) docs/review.py --approve $(RULE) $(if $(SOURCES),--sources $(SOURCES))
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers adapted drivers amgi pagi; do \

@@ -6,6 +6,7 @@ import asyncio
 import signal
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,6 +71,15 @@ def test_limit_in_task() -> None:
 
     with pytest.raises(limits.LimitPassed):
         limited(lambda: clock.run(main()))
+
+
+def test_under_pyodide_nothing_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has neither an alarm nor threads: no clock is set."""
+    monkeypatch.setattr(limits, "sys", SimpleNamespace(platform="emscripten"))
+    before = signal.getsignal(signal.SIGALRM)
+    with limits.limited(0.0):
+        assert signal.getsignal(signal.SIGALRM) == before
+        assert "watchdog" not in [thread.name for thread in threading.enumerate()]
 
 
 def stubborn() -> None:

@@ -1,11 +1,11 @@
 """Check the message sequences of lifespan: tables of the protocol, and a validator for tests.
 
-    app = validator(app)  # serve it, then read app.violations and app.remarks
+    app = validator(app)  # serve it, then read app.violations and app.warnings
 
 The tables hold what the specifications fix: the events and who sends them, the key of each
 specification in the scope, and the transitions of a message sequence.  `validator` stands between
 server and application.  It follows each message in the tables and passes everything on unchanged.
-A broken requirement is a violation.  A broken recommendation is a remark, and so is behaviour that
+A broken requirement is a violation.  A broken recommendation is a warning, and so is behaviour that
 the specifications do not specify.
 
 Every state has every step in TRANSITIONS.  A forbidden step names the rule that it breaks.  This
@@ -68,11 +68,11 @@ class Event(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """A text: its title, the key of its envelope in the scope ("" for none), and what is in it.
+    """A specification: its title, the key of its envelope in the scope or "", and what is in it.
 
     `optional` may be missing in the envelope; `failures` says whether there are `*.failed`
     events, `needs_message` whether they must have a message; `open` are the rules that are no
-    must of this text: it does not state them, or only recommends them.
+    must of this specification: it does not state them, or only recommends them.
     """
 
     title: str
@@ -87,18 +87,18 @@ class Spec(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The state after a step, the ID of the rule that it breaks, and the ID for a remark.
+    """The state after a step, the ID of the rule that it breaks, and the ID for a warning.
 
-    An allowed step has "" as its rule.  A step has a remark if the specifications do not forbid it.
+    An allowed step has "" as its rule.  A step that no specification forbids has a warning.
     """
 
     to: State
     rule: str = ""
-    remark: str = ""
+    warning: str = ""
 
 
 def _open(to: State, rule: str) -> Step:
-    """Return a step that breaks a rule, or gets a remark if the specification has no such rule."""
+    """Return a step that breaks a rule, or gets a warning if the specification has no such rule."""
     return Step(to, rule, rule)
 
 
@@ -167,13 +167,13 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
 
 HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
 
-# A step with a rule is forbidden by a specification, or, if it also has a remark, by lifespec.
-# A step with a remark alone is allowed, but not specified.
+# A step with a rule is forbidden by a specification, or, if it also has a warning, by lifespec.
+# A step with a warning alone is allowed, but not specified.
 TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
     "called": {
         "lifespan.startup": Step("starting"),
-        "lifespan.startup.complete": Step("early", remark="answers-in-order"),
-        "lifespan.startup.failed": Step("refused", remark="answers-in-order"),
+        "lifespan.startup.complete": Step("early", warning="answers-in-order"),
+        "lifespan.startup.failed": Step("refused", warning="answers-in-order"),
         "lifespan.shutdown": Step("called", "startup-sent"),
         "lifespan.shutdown.complete": _open("called", "answers-in-order"),
         "lifespan.shutdown.failed": _open("called", "answers-in-order"),
@@ -306,7 +306,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[Any]]
 Application = Callable[[Any, Receive, Send], Awaitable[Any]]
 Tell = Callable[..., None]
-Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is a remark
+Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is a warning
 
 _MOMENTS: Mapping[State, str] = MappingProxyType(
     {
@@ -352,7 +352,7 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _text(scope: Any) -> Spec:
+def _spec(scope: Any) -> Spec:
     """Find the specification that a scope follows."""
     rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
     oldest = SPECS["asgi 1.0"]
@@ -364,20 +364,20 @@ def _text(scope: Any) -> Spec:
     return row
 
 
-def _faults(scope: Any, text: Spec) -> Iterator[Fault]:
+def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
     """Yield what is wrong about a scope."""
-    if text.envelope:
-        box, where = scope[text.envelope], f'scope["{text.envelope}"]'
+    if spec.envelope:
+        box, where = scope[spec.envelope], f'scope["{spec.envelope}"]'
         if not isinstance(box, Mapping):
             yield "scope-versions", f"{where} must be a mapping, got {_shown(box)}", False
-            box = text.versions
-        for key in text.versions:
+            box = spec.versions
+        for key in spec.versions:
             if not isinstance(box.get(key, ""), str):
                 message = f'{where}["{key}"] must be a str, got {_shown(box[key])}'
                 yield "scope-versions", message, False
-            elif key not in box and key not in text.optional:
+            elif key not in box and key not in spec.optional:
                 yield "scope-versions", f'{where}["{key}"] is missing', False
-        if text.workers:
+        if spec.workers:
             yield from _faults_of_worker(where, box.get("is_worker"), box.get("worker_num"))
     state = scope.get("state", {})
     if not isinstance(state, MutableMapping):
@@ -407,7 +407,7 @@ def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator
 class validator:
     """Wrap an application, pass everything on unchanged, and check both sides.
 
-    `violations` and `remarks` collect a `Violation` for each rule that was broken, from all
+    `violations` and `warnings` collect a `Violation` for each rule that was broken, from all
     lifespans and requests.  With `raises` a violation is raised at once, too.  Create one for each
     server.  Raises TypeError if `app` is not callable.
     """
@@ -417,7 +417,7 @@ class validator:
             raise TypeError(f"app must be callable, got {app!r}")
         self.app, self.raises = app, raises
         self.violations: list[Violation] = []
-        self.remarks: list[Violation] = []
+        self.warnings: list[Violation] = []
         self._lifespans: dict[int, list[_Sequence]] = {}  # by thread, which has one event loop
 
     # a coroutine function, because servers check that an application is one
@@ -437,9 +437,9 @@ class validator:
         sequence.on_returned()
         return value
 
-    def _report(self, violation: Violation, *, remark: bool) -> None:
-        (self.remarks if remark else self.violations).append(violation)
-        if self.raises and not remark:
+    def _report(self, violation: Violation, *, warning: bool) -> None:
+        (self.warnings if warning else self.violations).append(violation)
+        if self.raises and not warning:
             raise violation
 
     def _add(self, sequence: "_Sequence") -> None:
@@ -452,7 +452,7 @@ class validator:
         """Report a request that breaks a rule for every lifespan of this event loop."""
         if not _type(scope):
             message = f"The server called the application with {_shown(scope)} as its scope"
-            self._report(Violation("scope-type", "server", message), remark=False)
+            self._report(Violation("scope-type", "server", message), warning=False)
             return
         lifespans = self._lifespans.get(get_ident(), [])
         faults = [fault for each in lifespans if (fault := each.request_fault(scope))]
@@ -484,23 +484,23 @@ class _Sequence:
     def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
         self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
         self._events: set[str] = set()  # types that the server has sent
-        self._text = _text(scope)
+        self._spec = _spec(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._reported: set[str] = set()
 
     def report(
-        self, rule: str, role: str, what: str, when: State | None = None, *, remark: bool = False
+        self, rule: str, role: str, what: str, when: State | None = None, *, warning: bool = False
     ) -> None:
         """Report a rule that was broken in a state, by default the current one."""
         message = f"The {role} {what} {_MOMENTS[when or self.state]}"
-        self._tell(Violation(rule, role, message), remark=remark or rule in self._text.open)
+        self._tell(Violation(rule, role, message), warning=warning or rule in self._spec.open)
 
     def check_scope(self) -> None:
         """Report what is wrong about the scope."""
-        for rule, message, remark in _faults(self._scope, self._text):
-            is_open = rule in self._text.open
-            self._tell(Violation(rule, "server", message), remark=remark or is_open)
+        for rule, message, warning in _faults(self._scope, self._spec):
+            is_open = rule in self._spec.open
+            self._tell(Violation(rule, "server", message), warning=warning or is_open)
 
     async def receive(self) -> Any:
         """Check an event of the server, and return it to the application."""
@@ -537,14 +537,14 @@ class _Sequence:
         if kind not in EVENTS or EVENTS[kind].sender == "server":
             self.report("events-known", "application", f"sent {_shown(message)}")
             return False
-        texts = EVENTS[kind].defaults
-        without = None if self._text.needs_message else ""
-        valid = all(isinstance(message.get(key, without), str) for key in texts)
+        keys = EVENTS[kind].defaults
+        without = None if self._spec.needs_message else ""
+        valid = all(isinstance(message.get(key, without), str) for key in keys)
         if not valid:
             self.report("message-is-text", "application", f"sent {_shown(message)}")
-        if texts and not self._text.failures:
-            what = f"sent {kind}, which {self._text.title} does not have,"
-            self.report("events-known", "application", what, remark=True)
+        if keys and not self._spec.failures:
+            what = f"sent {kind}, which {self._spec.title} does not have,"
+            self.report("events-known", "application", what, warning=True)
         self._step(kind, "application", f"sent {kind}")
         if self.state != before and kind == "lifespan.startup.complete":
             self._keep_state()
@@ -569,7 +569,7 @@ class _Sequence:
     def on_raised(self, error: BaseException) -> None:
         """End the sequence: the call raised by itself, by a refusal, or when it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
-        early = {"called", "starting"} if self._text.failures else {"called"}  # 1.0: on the scope
+        early = {"called", "starting"} if self._spec.failures else {"called"}  # 1.0: on the scope
         rule = "unsupported-gets-no-events" if own and self.state in early else ""
         refused = self.refusal and error is self.refusal.error
         self._end_call("raise" if own and not refused else "", f"raised {_shown(error)}", rule)
@@ -587,14 +587,14 @@ class _Sequence:
         self.state = "gone"
 
     def _step(self, happening: str, role: str, did: str) -> None:
-        before, (self.state, rule, remark) = self.state, TRANSITIONS[self.state][happening]
+        before, (self.state, rule, warning) = self.state, TRANSITIONS[self.state][happening]
         if happening == "lifespan.startup" and happening not in self._events:
             rule = ""  # the first startup may come after the answer, if that was too early
         self._events.add(happening)
         if self.end and self.end.rule and happening == "lifespan.shutdown":
             self.report(self.end.rule, role, did)
-        elif rule or remark:
-            self.report(rule or remark, role, did, before, remark=bool(remark))
+        elif rule or warning:
+            self.report(rule or warning, role, did, before, warning=bool(warning))
 
     @property
     def last_state(self) -> State:
@@ -624,8 +624,8 @@ class _Sequence:
 
     def report_request(self, scope: Any, fault: Fault) -> None:
         """Report the fault of a request, once for each rule: every request may have it."""
-        rule, what, remark = fault
+        rule, what, warning = fault
         if rule not in self._reported:
             self._reported.add(rule)
             what = f"called the application for {_shown(scope.get('type'))}{what}"
-            self.report(rule, "server", what, self.last_state, remark=remark)
+            self.report(rule, "server", what, self.last_state, warning=warning)

@@ -121,8 +121,8 @@ def test_kept(rule_id: str, idle: Seen) -> None:
     [("events-known", "unspecified"), ("startup-answered-once", "broken")],
 )
 def test_remarks(rule_id: str, how: str) -> None:
-    """A remark on a must says that the text is silent here; else the level says it."""
-    assert told("kept", rule_id, seen(remarks=[violation(rule_id)])) == (how, "It was so.")
+    """A warning on a must says that the text is silent here; else the level says it."""
+    assert told("kept", rule_id, seen(warnings=[violation(rule_id)])) == (how, "It was so.")
 
 
 def test_keys_at_the_end() -> None:

@@ -67,7 +67,7 @@ def test_a_lifespan() -> None:
     assert seen.sent == [STARTED["type"], STOPPED["type"]]
     assert seen.messages == [STARTED, STOPPED]
     assert seen.received
-    assert (seen.error, seen.refused, seen.violations, seen.remarks) == (None, [], [], [])
+    assert (seen.error, seen.refused, seen.violations, seen.warnings) == (None, [], [], [])
     assert seen.scope == seen.offered == validate.lifespan_scope("asgi 2.0")
     assert seen.scope["state"] is seen.state
     assert text(seen.spoken.entries).splitlines() == [

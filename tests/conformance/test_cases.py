@@ -290,8 +290,8 @@ def test_a_script_breaks_what_its_case_is_for() -> None:
         for happening in happenings(case):
             step = TRANSITIONS[state].get(happening, Step(state, happening))
             state = step.to
-            if happening not in TRANSITIONS[state] or step.rule or step.remark:
-                found.setdefault(case.name, []).append(step.rule or step.remark)
+            if happening not in TRANSITIONS[state] or step.rule or step.warning:
+                found.setdefault(case.name, []).append(step.rule or step.warning)
         assert state in ({ENDS[case.name]} if case.name in ENDS else {"gone", "stopped", "refused"})
     assert found == BROKEN
 
@@ -344,16 +344,16 @@ def test_every_rule_has_a_case_or_a_reason() -> None:
 
 
 @pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])
-def test_texts(name: str) -> None:
+def test_specifications(name: str) -> None:
     """A text is named in full, or by its family for the newest."""
     newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
-    assert cases.text(name) == newest.get(name, name)
+    assert cases.known_spec(name) == newest.get(name, name)
 
 
-def test_a_text_that_there_is_not() -> None:
+def test_an_unknown_specification() -> None:
     """The sentence says which there are."""
     with pytest.raises(Unchecked, match=r"there is no specification 'asgi 3\.0': name asgi 1\.0, "):
-        cases.text("asgi 3.0")
+        cases.known_spec("asgi 3.0")
 
 
 def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,6 @@ if hasattr(module, "validator"):
     try:
         validated({"type": "lifespan", "state": 1}, None, send).send(None)
     except ValueError:
-        found["validated"] = [str(each) for each in (*validated.violations, *validated.remarks)]
+        found["validated"] = [str(each) for each in (*validated.violations, *validated.warnings)]
 
 sys.stdout.write(json.dumps(found).replace("lifespec.", ""))

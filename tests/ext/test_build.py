@@ -18,6 +18,7 @@ from published import ROOT
 from lifespec_docs import build as building
 from lifespec_docs.build import counted, faults, main, root_page, swap
 from lifespec_docs.facts import approval
+from sample_runtime import install
 
 __all__: list[str] = []
 
@@ -226,6 +227,26 @@ def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) 
     said = build(good, "--fresh").stdout
     assert said.count("1 read; 1 example, 1 run") == 2
     assert (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns == before
+
+
+def test_the_examples_run_in_the_browser_if_there_is_a_runtime(good: Path, build: Run) -> None:
+    """`make live` has installed it: it is published with the pages, and they say so."""
+    page, manifest = good / "site" / "en" / "index.html", good / "site" / "live" / "manifest.json"
+    without = "  live:     without buttons to run the examples, which `make live` brings"
+    assert without in build(good, "--fresh").stdout
+    assert "data-live" not in page.read_text()
+    assert not manifest.exists()
+    install(good)
+    assert "  live:     with buttons to run the examples" in build(good).stdout
+    assert "data-live" in page.read_text()
+    assert manifest.exists()
+    inode = manifest.stat().st_ino
+    assert build(good).stdout.splitlines()[0] == "Nothing has changed since the last build."
+    assert manifest.stat().st_ino == inode
+    rmtree(good / "build" / "live")
+    assert without in build(good).stdout
+    assert "data-live" not in page.read_text()
+    assert not manifest.exists()
 
 
 def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Run) -> None:

@@ -114,14 +114,14 @@ def test_how_many_conversations_there_are() -> None:
 @pytest.mark.parametrize("text", SPECS)
 @pytest.mark.parametrize("way", COMPLETE, ids=" ".join)
 async def test_every_complete_conversation(way: Way, text: str) -> None:
-    """No complete conversation has a violation, in any text; what is silent there is remarked."""
+    """No complete conversation has a violation; what is not specified is a warning."""
     app = Scripted(*way)
     validated, lifespan = await run_validated(app, lifespan_scope(text))
     assert validated.violations == []
     early = way[0] in {"lifespan.startup.complete", "lifespan.startup.failed"}
     failures = sum(happening.endswith("failed") for happening in way) * (text == "asgi 1.0")
     expected = ["answers-in-order"] * early + ["events-known"] * failures
-    assert sorted(remark.rule for remark in validated.remarks) == expected
+    assert sorted(warning.rule for warning in validated.warnings) == expected
     assert app.refusals == []
     assert lifespan.outcome == outcome(way)
 
@@ -144,13 +144,13 @@ async def test_every_broken_step_of_an_application(
 ) -> None:
     """The rule of the cell is named, at the application, and no other; the server names it, too."""
     states = {one: state for state, one in ways()}
-    _, rule, remark = TRANSITIONS[states[way]][broken]
+    _, rule, warning = TRANSITIONS[states[way]][broken]
     app = Scripted(*way, broken, *(() if broken in ENDS else finished(way)), swallows=swallows)
     validated, _ = await run_validated(app)
     early = ["answers-in-order"] * (way[:1] not in {(), ("lifespan.startup",)})
-    assert [found.rule for found in validated.violations] == [rule] * (not remark)
-    assert [found.rule for found in validated.remarks] == early + [rule] * bool(remark)
-    roles = {found.role for found in (*validated.violations, *validated.remarks)}
+    assert [found.rule for found in validated.violations] == [rule] * (not warning)
+    assert [found.rule for found in validated.warnings] == early + [rule] * bool(warning)
+    roles = {found.role for found in (*validated.violations, *validated.warnings)}
     assert roles == {"application"}
     if broken not in ENDS:
         assert [refusal.rule for refusal in app.refusals] == [rule]
@@ -158,7 +158,7 @@ async def test_every_broken_step_of_an_application(
 
 @pytest.mark.parametrize("broken", ["nothing", "startup", "shutdown"])
 async def test_our_application(broken: str) -> None:
-    """What with_lifespan makes breaks no rule, whatever fails in it, and raises no remark."""
+    """What with_lifespan makes breaks no rule, whatever fails in it, and raises no warning."""
 
     @asynccontextmanager
     async def context(_: object) -> Any:
@@ -175,4 +175,4 @@ async def test_our_application(broken: str) -> None:
     with suppress(StartupFailed, ShutdownFailed):
         async with Lifespan(validated) as lifespan:
             await validated(lifespan.with_state({"type": "http"}), None, None)  # type: ignore[arg-type]
-    assert (validated.violations, validated.remarks) == ([], [])
+    assert (validated.violations, validated.warnings) == ([], [])

@@ -102,7 +102,7 @@ async def test_the_sample_of_the_text(made: Made, tmp_path: Path, options: tuple
     validated = validator(made(SAMPLE, *options))
     lifespan = await lived(validated)
     assert lifespan.outcome == "complete"
-    assert (validated.violations, validated.remarks) == ([], [])
+    assert (validated.violations, validated.warnings) == ([], [])
     assert (tmp_path / "printed").read_text() == "up\ndown\n"
 
 

@@ -51,7 +51,7 @@ def test_under_uvicorn(app: App, rule_ids: list[str]) -> None:
         await lifespan.shutdown()
 
     asyncio.run(main())
-    assert ([found.rule for found in validated.violations], validated.remarks) == (rule_ids, [])
+    assert ([found.rule for found in validated.violations], validated.warnings) == (rule_ids, [])
 
 
 def test_under_starlettes_test_client() -> None:
@@ -69,4 +69,4 @@ def test_under_starlettes_test_client() -> None:
     with TestClient(validated) as client:
         assert client.get("/").status_code == 204
     assert seen == [{"pool": "open"}]
-    assert (validated.violations, validated.remarks) == ([], [])
+    assert (validated.violations, validated.warnings) == ([], [])

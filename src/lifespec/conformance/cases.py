@@ -41,10 +41,10 @@ __all__ = [
     "Unchecked",
     "action",
     "known_rule",
+    "known_spec",
     "load",
     "read",
     "rules",
-    "text",
 ]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -110,7 +110,7 @@ class Case:
     workers: int = 1
 
     def silent_on(self, rule_id: str, spec: str) -> bool:
-        """Say whether a text is silent on a rule in just this case."""
+        """Say whether a specification is silent on a rule in just this case."""
         return spec in self.silent.get(rule_id, ())
 
 
@@ -180,7 +180,7 @@ def known_rule(rule_id: str) -> str:
     return rule_id
 
 
-def text(name: str) -> str:
+def known_spec(name: str) -> str:
     """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
     newest = {each.split(" ")[0]: each for each in SPECS}
     if name not in {*SPECS, *newest}:

@@ -41,7 +41,9 @@ def check_app(
     RuntimeError if an event loop is running in this thread.
     """
     if isinstance(app, str):
-        return app_check.check(app_check.Job("application", app, cases.text(spec), limit=timeout))
+        return app_check.check(
+            app_check.Job("application", app, cases.known_spec(spec), limit=timeout)
+        )
     return app_run.check(app, spec, timeout)
 
 
@@ -55,7 +57,9 @@ def check_middleware(
     middleware and without it.  `spec`, `timeout` and exceptions are those of `check_app`.
     """
     if isinstance(wrap, str):
-        return app_check.check(app_check.Job("middleware", wrap, cases.text(spec), limit=timeout))
+        return app_check.check(
+            app_check.Job("middleware", wrap, cases.known_spec(spec), limit=timeout)
+        )
     return middleware.check(wrap, spec, timeout)
 
 
@@ -78,7 +82,7 @@ def check_server(
     not a valid command.
     """
     words = shlex.split(command) if isinstance(command, str) else command
-    job = server_job(words, cases.text(spec), workers, broker, timeout)
+    job = server_job(words, cases.known_spec(spec), workers, broker, timeout)
     return server_check.check(job, server_check.chosen([*only]))
 
 

@@ -244,7 +244,7 @@ def _add_outputs(
     parser.add_argument(
         "--spec",
         metavar="SPEC",
-        type=cases.text,
+        type=cases.known_spec,
         help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
         f" (default: {default or 'the newest that it knows'})",
     )
@@ -293,7 +293,7 @@ def _configure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Take what no option says from [tool.lifespec], or else what is usual; return the table."""
     table = settings.find(Path.cwd())
     if arguments.spec is None:
-        arguments.spec = cases.text(table.get("spec", "asgi 2.0"))
+        arguments.spec = cases.known_spec(table.get("spec", "asgi 2.0"))
     if isinstance(arguments.timeout, _Usual):
         arguments.timeout = _seconds(table.get("timeout", arguments.timeout))
     if arguments.strict is None:

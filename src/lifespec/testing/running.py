@@ -126,8 +126,8 @@ class Running(Generic[State]):
         __tracebackhide__ = True
         if self.violations:
             raise ViolationsFound(self._told(), self.violations)
-        remarks = [f"{each.message}. [{each.rule}]" for each in self._validator.remarks]
-        for sentence in (*remarks, *self._left):
+        told = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
+        for sentence in (*told, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
     def _shown(self, failure: LifespanFailed) -> LifespanFailed:

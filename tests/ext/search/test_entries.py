@@ -6,6 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
+from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.search.entries import Entry, Page, page_of, sentences
 from sample_site import SampleSite
 
@@ -151,3 +152,19 @@ def test_each_log_line_of_a_cell_is_apart() -> None:
     (entry,) = page_of(document).entries
     assert entry.sentences == ["uvicorn · ERROR: one · two"]
     assert not entry.code
+
+
+def test_a_case_is_found_by_its_name() -> None:
+    """A term without an anchor is a text like any other: no result could lead to it."""
+    case = case_node("", nodes.paragraph("", "The server waits."), name="waits", ids=["waits"])
+    term = nodes.definition_list_item(
+        "",
+        nodes.term("", "pool"),
+        nodes.definition("", nodes.paragraph("", "Several connections.")),
+    )
+    document = new_document("a page")
+    document += [case, nodes.definition_list("", term)]
+    beginning, found = page_of(document).entries
+    assert (found.anchor, found.title, found.name) == ("waits", "waits", True)
+    assert found.sentences == ["The server waits."]
+    assert beginning.sentences == ["Several connections."]

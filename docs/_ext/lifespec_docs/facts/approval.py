@@ -147,10 +147,10 @@ def approve(root: Path, rules: Iterable[str]) -> None:
     (root / APPROVED).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def told(root: Path, rule: str, texts: Path | None = None) -> Iterator[str]:
+def told(root: Path, rule: str, sources: Path | None = None) -> Iterator[str]:
     """Yield the lines that show a rule: sources, both languages, cases and example.
 
-    `texts` is a folder that has the specifications: their sentences are shown, too.
+    `sources` is a folder that has the specifications: their sentences are shown, too.
     """
     row = rules(root)[rule]
     found = boxes(root).get(rule, [])
@@ -158,7 +158,7 @@ def told(root: Path, rule: str, texts: Path | None = None) -> Iterator[str]:
     for source in row.get("source", ()):
         core = f", text {source['text']}" if "text" in source else ""
         yield f"{', '.join(source['specs'])}: {source['level']}, “{source['section']}”{core}"
-    for line in _cited(root, rule, texts):
+    for line in _cited(root, rule, sources):
         yield from indented(line)
     for box in found:
         yield f"--- {box.file}:{box.line} {box.option}".rstrip()
@@ -183,13 +183,13 @@ def _cases(root: Path, rule: str) -> list[str]:
     return [f"{name}: {row['says']}" for name, row in rows if rule in row.get("expect", {})]
 
 
-def _cited(root: Path, rule: str, texts: Path | None) -> Iterator[str]:
+def _cited(root: Path, rule: str, sources: Path | None) -> Iterator[str]:
     """Yield the places of the sentences that became a rule, and their words from a folder."""
     for text in _toml(root / SENTENCES)["text"]:
         for row in text["sentences"]:
             if rule in row.get("rule_ids", ()):
                 place = f"{text['file']}, {row['section']}, sentence {row['ordinal']}"
-                words = _words(texts / text["file"], text, row) if texts else ""
+                words = _words(sources / text["file"], text, row) if sources else ""
                 yield f"{place}: {words}" if words else place
 
 

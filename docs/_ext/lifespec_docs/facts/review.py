@@ -4,7 +4,7 @@
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
     python docs/review.py --approve RULE [RULE ...] the same, and approve them as they are
 
-With --texts FOLDER, which has the specifications, the sentences that became a rule are shown too.
+With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
 Where no revision is given it is `main`, or HEAD if that is the same.
 
 A sentence is marked with `!` if it changed while the example, table or rule beside it did not.
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("revision", nargs="?", default="", help="of git")
     parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
     parser.add_argument("--approve", nargs="+", default=[], help="show these rules, approve them")
-    parser.add_argument("--texts", type=Path, help="a folder with the specifications")
+    parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
     rules = given.rule + given.approve
     known = approval.rules(root)
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     try:
         shown = [] if rules else changed(root, _revision(root, given.revision))
         for rule in rules:
-            _say(*approval.told(root, rule, given.texts))
+            _say(*approval.told(root, rule, given.sources))
         _say(*shown)
     except NoRevisionError as error:
         sys.stderr.write(f"{error}\n")

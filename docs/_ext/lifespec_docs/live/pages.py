@@ -63,7 +63,10 @@ def add_context(
         "size": app.config.live_size,
         "words": {name: translate(label) for name, label in LABELS.items()},
         "obstacles": {
-            count: {"reason": translate(OBSTACLES[name]), "program": up + _program(pagename, count)}
+            count: {
+                "reason": translate(OBSTACLES[name]),
+                "program": up + _program(pagename, count, block),
+            }
             for count, block in enumerate(blocks)
             if (name := obstacle(block))
         },
@@ -71,9 +74,9 @@ def add_context(
     context["live"] = {"folder": f"{up}../{FOLDER}/", "data": json.dumps(told, ensure_ascii=False)}
 
 
-def _program(docname: str, count: int) -> str:
+def _program(docname: str, count: int, block: Block) -> str:
     """Return where the program of one example is offered, in the folder of a language."""
-    return f"_programs/{docname}-{count}.py"
+    return f"_programs/{docname}-{count}.{directive.SUFFIXES[block.language]}"
 
 
 def write_data(app: Sphinx, exception: Exception | None) -> None:
@@ -85,7 +88,9 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
             _write(Path(app.outdir, DATA, f"{docname}.json"), json.dumps(data(app.env, blocks)))
         for count, block in enumerate(blocks):
             if obstacle(block):
-                _write(Path(app.outdir, _program(docname, count)), block.source + "\n")
+                _write(
+                    Path(app.outdir, _program(docname, count, block)), f"{block.source.rstrip()}\n"
+                )
 
 
 def _write(path: Path, text: str) -> None:

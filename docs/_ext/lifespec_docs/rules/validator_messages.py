@@ -210,5 +210,5 @@ def message_of(rule_id: str) -> str:
         return ""
     play = _Play(*SEQUENCES[rule_id])
     _run(play.play())
-    found = (*play.checked.violations, *play.checked.remarks)
+    found = (*play.checked.violations, *play.checked.warnings)
     return next(each.message for each in found if each.rule == rule_id)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from sphinx.builders.html import StandaloneHTMLBuilder
@@ -83,12 +83,10 @@ def synonyms(language: str) -> list[list[str]]:
 
 def doors(app: Sphinx) -> str:
     """Return the HTML of the front page's doors: they are shown where nothing is found."""
-    root = app.config.root_doc
-    if not isinstance(app.builder, StandaloneHTMLBuilder):
-        return ""
-    document = app.env.get_and_resolve_doctree(root, app.builder, tags=app.tags)
+    builder = cast("StandaloneHTMLBuilder", app.builder)  # no other collects pages
+    document = app.env.get_and_resolve_doctree(app.config.root_doc, builder, tags=app.tags)
     lists = (node for node in document.findall(nodes.bullet_list) if "doors" in node["classes"])
-    return "".join(app.builder.render_partial(node)["fragment"] for node in lists)
+    return "".join(builder.render_partial(node)["fragment"] for node in lists)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -274,15 +274,15 @@ _NO_OCCASION: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 def _kept(matter: Matter) -> Told:
     """Ask the validator of `lifespec.validate`; see the state's keys at the end as well."""
     seen = matter.last
-    violations, remarks = (
+    violations, warnings = (
         [each for each in found if (each.role, each.rule) == ("application", matter.rule)]
-        for found in (seen.violations, seen.remarks)
+        for found in (seen.violations, seen.warnings)
     )
     if violations:
         return Told("broken", f"{violations[0].message}.")
-    if remarks:
+    if warnings:
         only_silent = "must" in rules()[matter.rule].levels.get(matter.spec, "")
-        return Told("unspecified" if only_silent else "broken", f"{remarks[0].message}.")
+        return Told("unspecified" if only_silent else "broken", f"{warnings[0].message}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
     if keys and matter.rule == "state-keys-text":
         return Told("broken", f"At the end the state had the key {keys[0]!r}.")

@@ -69,7 +69,7 @@ class Seen:
     requests: list[str] = field(default_factory=list)
     spoken: trace.Conversation = field(default_factory=trace.Conversation)
     violations: list[validate.Violation] = field(default_factory=list)
-    remarks: list[validate.Violation] = field(default_factory=list)
+    warnings: list[validate.Violation] = field(default_factory=list)
     doubt: str = ""
     actor: str = ""
 
@@ -84,7 +84,10 @@ class Call:
     def __init__(self, app: Application) -> None:
         self.app, self.seen = app, Seen()
         self.validator = validate.validator(self._checked)
-        self.seen.violations, self.seen.remarks = self.validator.violations, self.validator.remarks
+        self.seen.violations, self.seen.warnings = (
+            self.validator.violations,
+            self.validator.warnings,
+        )
         self.inbox: list[dict[str, Any]] = []
         self._waiters: list[asyncio.Future[None]] = []
 

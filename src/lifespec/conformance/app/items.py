@@ -51,7 +51,7 @@ class Applications:
         self.settings = settings
         self.stack = ExitStack()
         try:
-            cases.text(settings.spec)
+            cases.known_spec(settings.spec)
             for rule_id in settings.ignore:
                 cases.known_rule(rule_id)
         except cases.Unchecked as error:
@@ -96,7 +96,7 @@ class Application(pytest.Collector):
 
     def __init__(self, *, settings: Settings, **node: Any) -> None:
         super().__init__(**node)
-        spec = cases.text(settings.spec)
+        spec = cases.known_spec(settings.spec)
         self.strict, self.ignore = settings.strict, settings.ignore
         timeout = settings.timeout or app_run.LIMIT
         self.job = app_check.Job(

@@ -100,7 +100,7 @@ def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) 
     through is compared with what there is without it.  `spec`, `limit` and errors are those of
     `applications.check`.
     """
-    spec = cases.text(spec)
+    spec = cases.known_spec(spec)
     found: list[Finding] = []
     for case in cases_for(spec):
         tried = run_case(middleware, case, spec, limit=limit)

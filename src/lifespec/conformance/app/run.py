@@ -42,7 +42,7 @@ def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Rep
     virtual until the application needs the real one.  Raises Unchecked where there is no such text
     or `app` is no application, and RuntimeError inside of an event loop.
     """
-    spec = cases.text(spec)
+    spec = cases.known_spec(spec)
     usual: Usual | None = None
     found: list[Finding] = []
     real = False

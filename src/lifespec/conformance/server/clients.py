@@ -55,20 +55,20 @@ _OF_EACH: Mapping[str, Mapping[str, str]] = {
 def job(name: str, spec: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
     """Return what checks a driver, run by a Python that has it; raise Unchecked.
 
-    The text is the newest of its protocol where none is named.
+    The specification is the newest of the protocol if none is named.
     """
     if name not in HOSTED:
         raise unknown("driver", name, DRIVERS, "lifespec check driver --help")
     protocol = HOSTED[name].protocol
-    texts = [text for text in SPECS if text.partition(" ")[0] == protocol]
-    text = spec or texts[-1]
-    if text not in texts:
-        raise Unchecked(f"{name} is a driver of {protocol}, not of {text}")
-    if text == "amgi 1.0":
+    known = [each for each in SPECS if each.partition(" ")[0] == protocol]
+    named = spec or known[-1]
+    if named not in known:
+        raise Unchecked(f"{name} is a driver of {protocol}, not of {named}")
+    if named == "amgi 1.0":
         raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
     return Job(
         (python, "-m", client_host.__name__, name, "{app}", "{port}"),
-        text,
+        named,
         limit=limit,
         title=name,
         begins=Subject if protocol == "asgi" else Delivered,

@@ -40,13 +40,13 @@ def _lifespan_scope(seen: Seen, _: str) -> Result:
 
 def _versions(seen: Seen, _: str) -> Result:
     scope = seen.lifespans[0]["scope"]
-    text = SPECS[seen.spec]
-    box = scope.get(text.envelope)
+    spec = SPECS[seen.spec]
+    box = scope.get(spec.envelope)
     if not isinstance(box, dict) or "!" in box:
-        return Result(held=False, actual=f"The scope has the {text.envelope} {box!r}.")
-    default = dict.fromkeys(text.optional, "")
-    held = all(isinstance((default | box).get(key), str) for key in text.versions)
-    return Result(held, f"{text.envelope} is {box}.")
+        return Result(held=False, actual=f"The scope has the {spec.envelope} {box!r}.")
+    default = dict.fromkeys(spec.optional, "")
+    held = all(isinstance((default | box).get(key), str) for key in spec.versions)
+    return Result(held, f"{spec.envelope} is {box}.")
 
 
 def _worker_numbers(seen: Seen, _: str) -> Result:

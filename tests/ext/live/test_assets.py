@@ -1,0 +1,98 @@
+"""The folder of the site that a browser loads Python from."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from published import ROOT
+
+from lifespec_docs.live import assets
+from sample_runtime import VERSION, install
+
+__all__: list[str] = []
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project with our sources and a runtime."""
+    root = tmp_path / "project"
+    (root / "docs").mkdir(parents=True)
+    (root / "src").symlink_to(ROOT / "src")
+    (root / "docs" / "_ext").symlink_to(ROOT / "docs" / "_ext")
+    install(root)
+    return root
+
+
+def manifest(folder: Path) -> dict[str, object]:
+    """Return what the folder says of itself."""
+    found: dict[str, object] = json.loads((folder / "manifest.json").read_text())
+    return found
+
+
+def test_a_runtime_is_there_when_its_installation_is_complete(project: Path) -> None:
+    """An interrupted one counts for nothing."""
+    found = assets.runtime(project)
+    assert found == project / "build" / "live" / "node_modules" / "pyodide"
+    assert assets.megabytes(found) == 12
+    (project / "build" / "live" / "complete").unlink()
+    assert assets.runtime(project) is None
+
+
+def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: Path) -> None:
+    """It is there, under a name that changes with the content, and nothing else is."""
+    live = tmp_path / "live"
+    assets.assemble(project, live)
+    about = manifest(live)
+    folder = f"pyodide-{VERSION}"
+    sources, packages = (str(about[name]) for name in ("sources", "packages"))
+    assert about["runtime"] == f"{folder}/"
+    assert about["needed"] == [
+        {"name": f"{folder}/pyodide.asm.wasm", "size": 9_000_000},
+        {"name": f"{folder}/python_stdlib.zip", "size": 2_000_000},
+        {"name": sources, "size": (live / sources).stat().st_size},
+    ]
+    assert about["lock"] == {"info": {"python": "3.14.2"}, "packages": {}}
+    assert sorted(path.name for path in (live / folder).iterdir()) == [
+        *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip"),
+    ]
+    assert {path.name for path in live.iterdir()} == {
+        *(folder, "manifest.json", sources, packages, *assets.SCRIPTS),
+    }
+
+
+def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> None:
+    """The package whole, the modules of ours that run in a page, and the packages beside."""
+    live = tmp_path / "live"
+    assets.assemble(project, live)
+    about = manifest(live)
+    names = {
+        key: set(zipfile.ZipFile(live / str(about[key])).namelist())
+        for key in ("sources", "packages")
+    }
+    assert {
+        "lifespec/__init__.py",
+        "lifespec/conformance/data/rules.toml",
+        "lifespec_docs/live/bridge.py",
+        "lifespec_docs/examples/runner.py",
+    } <= names["sources"]
+    assert "lifespec_docs/live/pages.py" not in names["sources"]  # that is the build's
+    assert {"starlette/applications.py", "httpx/_client.py"} <= names["packages"]
+    for found in names.values():
+        assert not [name for name in found if ".." in name or name.endswith(".pyc")]
+
+
+def test_the_same_sources_make_the_same_files(project: Path, tmp_path: Path) -> None:
+    """A browser keeps them, whoever has built the site."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    for live in (first, second):
+        assets.assemble(project, live)
+    assert manifest(first) == manifest(second)
+
+
+def test_without_a_runtime_there_is_no_folder(tmp_path: Path) -> None:
+    """One that an earlier build has left is removed."""
+    live = tmp_path / "live"
+    live.mkdir()
+    assets.assemble(tmp_path, live)
+    assert not live.exists()
