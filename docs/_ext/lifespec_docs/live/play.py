@@ -15,6 +15,7 @@ import re
 import traceback
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from lifespec.server import Lifespan
@@ -35,7 +36,7 @@ __all__ = ["FILE", "Conduct", "Result", "in_words", "play", "ran"]
 
 FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
-AFTERWARDS = 60.0  # virtual seconds for what the application has left behind
+AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
 MOST_TEXT = 20_000  # characters of log and output
 MOST_ENTRIES = 60  # of the message sequences
 
@@ -99,7 +100,7 @@ class Result:
     waits: tuple[str, ...] | None = None
     failure: str = ""
     violations: tuple[Violation, ...] = ()
-    remarks: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
 
 
 def play(request: dict[str, Any]) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def play(request: dict[str, Any]) -> dict[str, Any]:
 
     result = ran(request["program"], Conduct.of(request["server"]))
     spoken = [entries[:MOST_ENTRIES] for entries in result.conversations]
-    found = [(result.violations, "violation"), (result.remarks, "warning")]
+    found = [(result.violations, "violation"), (result.warnings, "warning")]
     return {
         "served": result.served,
         "outcome": result.outcome,
@@ -141,15 +142,11 @@ def _line(failure: str) -> int | None:
 
 def in_words(violation: Violation, translate: Translate) -> str:
     """Return a message of the validator about an application, in the language of a page."""
-    head = f"The {violation.role} "
-    for moment in WHEN:
-        body = violation.message.removeprefix(head).removesuffix(f" {moment}")
-        if f"{head}{body} {moment}" == violation.message:
-            for did, sentence in SAID.items():
-                if found := re.fullmatch(re.escape(did).replace("%s", "(.*)"), body, re.DOTALL):
-                    named = {"when": translate(moment)}
-                    named |= dict(zip(("what", "spec"), found.groups(), strict=False))
-                    return translate(sentence).format(**named)
+    for moment, (did, sentence) in product(WHEN, SAID.items()):
+        pattern = re.escape(f"The application {did} {moment}").replace("%s", "(.*)")
+        if found := re.fullmatch(pattern, violation.message, re.DOTALL):
+            named = dict(zip(("what", "spec"), found.groups(), strict=False))
+            return translate(sentence).format(**named, when=translate(moment))
     return violation.message
 
 
@@ -259,6 +256,14 @@ class _Server:
         self.result = result
         self.checked = validator(self._resumed)
         self._called: dict[int, tuple[_Use, Any]] = {}
+        self.lifespan: Lifespan[Any] = Lifespan(
+            self._called_by,
+            scope=conduct.scope(),
+            startup_timeout=conduct.startup_timeout,
+            shutdown_timeout=conduct.shutdown_timeout,
+            grace=conduct.grace,
+            strict=conduct.strict,
+        )
 
     def run(self) -> None:
         """Serve it, and note what became of it before the loop is closed."""
@@ -268,45 +273,42 @@ class _Server:
                 runner.run(self._main())
             except clock.Deadlock:
                 self.result.waits = _waiting(runner.get_loop())
-            except BaseException as error:
+            except (SystemExit, KeyboardInterrupt) as error:  # of the application
+                self.result.raised = type(error).__name__, str(error)
+            except Exception as error:
                 self.result.failure = _told(error)
+            self.result.outcome = self.lifespan.outcome
             self.result.conversations = [list(each.entries) for each in spoken]
             self.result.violations = tuple(self.checked.violations)
-            self.result.remarks = tuple(self.checked.remarks)
+            self.result.warnings = tuple(self.checked.warnings)
             self.console.close()  # what follows is the end of the loop, not of the server
             with suppress(clock.Deadlock):  # of a task that does not end though it is cancelled
                 runner.close()
 
     async def _main(self) -> None:
-        conduct = self.conduct
-        limits = {
-            "startup_timeout": conduct.startup_timeout,
-            "shutdown_timeout": conduct.shutdown_timeout,
-            "grace": conduct.grace,
-        }
-        lifespan: Lifespan[Any] = Lifespan(
-            self._called_by, scope=conduct.scope(), strict=conduct.strict, **limits
-        )
         self.result.served = False
-        server = asyncio.create_task(self._serve(lifespan))
-        for moment in conduct.cancel:
+        server = asyncio.create_task(self._serve())
+        for moment in self.conduct.cancel:
             asyncio.get_running_loop().call_later(moment, server.cancel)
         await asyncio.wait([server])
         self.result.raised = _raised_by(server)
-        self.result.outcome = lifespan.outcome
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=AFTERWARDS)
 
-    async def _serve(self, lifespan: Lifespan[Any]) -> None:
-        async with lifespan:
+    async def _serve(self) -> None:
+        async with self.lifespan:
             self.result.served = True
-            for _ in range(self.conduct.requests):
-                self.console.add("request", await self._answer(lifespan))
-            await asyncio.sleep(self.conduct.serve)
-            if self.conduct.fails:
-                raise OSError("the server fails")
+            await self._work()
 
-    async def _answer(self, lifespan: Lifespan[Any]) -> str:
+    async def _work(self) -> None:
+        """Do what the server does between startup and shutdown."""
+        for _ in range(self.conduct.requests):
+            self.console.add("request", await self._answer())
+        await asyncio.sleep(self.conduct.serve)
+        if self.conduct.fails:
+            raise OSError("the server fails")
+
+    async def _answer(self) -> str:
         """Return what the application answers to a request."""
         scope, sent = self.conduct.request(), list[Any]()
         name = "GET /" if scope["type"] == "http" else scope["type"]
@@ -318,7 +320,7 @@ class _Server:
             sent.append(message)
 
         try:
-            await lifespan.app(scope, receive, send)
+            await self.lifespan.app(scope, receive, send)
         except Exception as error:
             return f"{name} → {type(error).__name__}: {error}"
         return f"{name} → {', '.join(map(_brief, sent))}"

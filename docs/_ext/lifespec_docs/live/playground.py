@@ -11,11 +11,10 @@ import json
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from lifespec.validate import SPECS
 from lifespec_docs.diagrams import drawing, event_log
@@ -23,7 +22,6 @@ from lifespec_docs.examples import directive
 from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.live.assets import FOLDER
-from lifespec_docs.live.pages import DATA
 from lifespec_docs.live.play_labels import PLAY, SAID, TRY, WHEN
 from lifespec_docs.rules.domain import RuleDomain, text_of
 
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Start", "conduct", "program", "setup"]
 
 PAGE = "playground"
+DATA = "_playground.json"  # in the folder of a language
 STARTS = Path(__file__).with_name("starts.toml")
 SPEC_TITLE = "lifespan %s (ASGI)"
 SERVING = ("serve", "interrupt")  # the functions with which edge cases serve their application
@@ -59,17 +58,18 @@ def program(source: str, preamble: str) -> str:
     place = next(n for n, each in enumerate(tree.body) if getattr(each, "name", "") == "app")
     app = ast.get_source_segment(source, tree.body[place]) or ""
     used = {node.id for node in ast.walk(tree.body[place]) if isinstance(node, ast.Name)}
-    imports = [line for line in _imports(preamble) if line[1] & used]
-    return "".join(f"{text}\n" for text, _ in imports) + "\n\n" * bool(imports) + f"{app}\n"
+    imports = dict((*_imports(preamble), *_imports(source)))
+    needed = [line for line, name in imports.items() if name in used]
+    return "".join(f"{line}\n" for line in needed) + "\n\n" * bool(needed) + f"{app}\n"
 
 
-def _imports(preamble: str) -> Iterator[tuple[str, set[str]]]:
+def _imports(source: str) -> Iterator[tuple[str, str]]:
     """Yield each import of a program, one name each."""
-    for node in ast.parse(preamble).body:
+    for node in ast.parse(source).body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             home = f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                yield f"{home}import {alias.name}", {alias.name}
+                yield f"{home}import {alias.name}", alias.name.partition(".")[0]
 
 
 def conduct(source: str) -> dict[str, Any]:
@@ -78,23 +78,22 @@ def conduct(source: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in SERVING:
-            found |= {
-                each.arg: value
-                for each in node.keywords
-                if each.arg and (value := _number(each.value)) is not None
-            }
-            if moments := [_number(each) for each in node.args[1:]]:
-                found["cancel"] = [each for each in moments if each is not None]
-        elif isinstance(node, ast.AsyncWith) and any(
-            isinstance(each, ast.Raise) for each in ast.walk(node)
-        ):
+            given = {each.arg: each.value for each in node.keywords if each.arg}
+            found |= {name: each.value for name, each in given.items() if _is_plain(each)}
+            moments = [each.value for each in node.args[1:] if _is_plain(each)]
+            found |= {"cancel": moments} if moments else {}
+        elif isinstance(node, ast.AsyncWith) and _raises(node):
             found["fails"] = True
-    return {key: value for key, value in found.items() if value != []}
+    return found
 
 
-def _number(node: ast.expr) -> float | None:
-    """Return the value of a number in a program; what is no number has none."""
-    return node.value if isinstance(node, ast.Constant) else None  # type: ignore[return-value]
+def _is_plain(node: ast.expr) -> TypeGuard[ast.Constant]:
+    """Tell whether an expression is a number or None."""
+    return isinstance(node, ast.Constant)
+
+
+def _raises(node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Raise) for each in ast.walk(node))
 
 
 def _cases(env: BuildEnvironment) -> dict[str, list[Start]]:
@@ -112,9 +111,9 @@ def take_cases(app: Sphinx, document: nodes.document) -> None:
         source = next((each.astext() for each in _below(case) if each in examples), "")
         if "def app(" in source:
             section = cast("nodes.section", case.parent)
-            title, group = text_of(case.children[0]), text_of(section.children[0])
+            title, group = _plain(case.children[0]), _plain(section.children[0])
             text = program(source, examples[0].astext())
-            starts.append(Start(case["name"], _plain(title), text, conduct(source), group))
+            starts.append(Start(case["name"], title, text, conduct(source), group))
     _cases(app.env)[app.env.docname] = starts
 
 
@@ -127,8 +126,8 @@ def _below(case: case_node) -> Iterator[nodes.literal_block]:
             yield node
 
 
-def _plain(text: str) -> str:
-    return text.replace("`", "").rstrip(".。")
+def _plain(node: nodes.Node) -> str:
+    return text_of(node).replace("`", "").rstrip(".。")
 
 
 def forget_cases(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
@@ -147,34 +146,30 @@ def leave_out(app: Sphinx, document: nodes.document) -> None:
         tree["includefiles"] = [each for each in tree["includefiles"] if each != PAGE]
 
 
-class OnlyWhereLive(SphinxPostTransform):
-    """Leaves out what is not so in this build, and leads from edge cases to the playground."""
+def finish(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Leave out what is not so in this build, and lead from edge cases to the playground."""
+    live = app.config.live_size
+    wrong = "not-live" if live else "live-only"
+    for node in [each for each in document.findall(nodes.Element) if wrong in each["classes"]]:
+        cast("nodes.Element", node.parent).remove(node)
+    if live and PAGE in app.env.found_docs:
+        names = {start.name for start in _cases(app.env).get(docname, ())}
+        page, text = app.builder.get_relative_uri(docname, PAGE), words(app.env)(TRY)
+        for place, name in [*_places(document, names)]:
+            place.append(_link(page, name, text))
 
-    default_priority = 6  # after the table of cases
 
-    def run(self, **_kwargs: Any) -> None:
-        """Change the page before its links are resolved."""
-        live = self.config.live_size
-        wrong = "not-live" if live else "live-only"
-        for node in list(self.document.findall(nodes.Element)):
-            if wrong in node.get("classes", ()) and node.parent is not None:
-                node.parent.remove(node)
-        if live and PAGE in self.env.found_docs:
-            self.link_cases(self.app.builder.get_relative_uri(self.env.docname, PAGE))
-
-    def link_cases(self, page: str) -> None:
-        """Add a link to each case and to its row of the table."""
-        text = words(self.env)(TRY)
-        names = {start.name for start in _cases(self.env).get(self.env.docname, ())}
-        for case in self.document.findall(case_node):
-            if case["name"] in names:
-                cast("nodes.Element", case.children[-1]).append(_link(page, case["name"], text))
-        for table in self.document.findall(nodes.table):
-            for entry in table.findall(nodes.entry):
-                found = next(iter(entry.findall(nodes.reference)), None)
-                if found is not None and found.get("refid") in names:
-                    link = _link(page, found["refid"], text)
-                    entry.append(nodes.paragraph("", "", link, classes=["small"]))
+def _places(document: nodes.document, names: set[str]) -> Iterator[tuple[nodes.Element, str]]:
+    """Yield the foot of each of these cases, and a paragraph in its row of the table."""
+    for case in document.findall(case_node):
+        if case["name"] in names:
+            yield cast("nodes.Element", case.children[-1]), case["name"]
+    for entry in document.findall(nodes.entry):
+        found = next(iter(entry.findall(nodes.reference)), None)
+        if found is not None and found.get("refid") in names:
+            paragraph = nodes.paragraph(classes=["small"])
+            entry.append(paragraph)
+            yield paragraph, found["refid"]
 
 
 def _link(page: str, name: str, text: str) -> nodes.reference:
@@ -227,24 +222,23 @@ def add_context(
 ) -> None:  # fmt: skip
     """Give the template the scripts of the playground's page."""
     if app.config.live_size and pagename == PAGE:
-        context["playground"] = {"folder": f"../{FOLDER}/", "data": f"{DATA}/{PAGE}.json"}
+        context["playground"] = {"folder": f"../{FOLDER}/", "data": DATA}
 
 
 def write_data(app: Sphinx, exception: Exception | None) -> None:
     """Write what the script reads."""
     found = PAGE in app.env.found_docs and app.builder.format == "html"
     if found and app.config.live_size and not exception:
-        path = Path(app.outdir, DATA, f"{PAGE}.json")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(data(app), ensure_ascii=False), encoding="utf-8")
+        text = json.dumps(data(app), ensure_ascii=False)
+        Path(app.outdir, DATA).write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register what the page needs."""
-    app.add_post_transform(OnlyWhereLive)
     app.connect("doctree-read", take_cases)
     app.connect("doctree-read", leave_out, priority=400)  # before Sphinx notes the trees
     app.connect("env-purge-doc", forget_cases)
+    app.connect("doctree-resolved", finish)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", write_data)
     return {"version": "1", "env_version": 1, "parallel_read_safe": False}
