@@ -10,6 +10,7 @@ import ast
 import json
 import tomllib
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
@@ -119,11 +120,9 @@ def take_cases(app: Sphinx, document: nodes.document) -> None:
 
 def _below(case: case_node) -> Iterator[nodes.literal_block]:
     """Yield the blocks below a case, up to the next one."""
-    for node in case.parent.children[case.parent.index(case) + 1 :]:
-        if isinstance(node, case_node | nodes.section):
-            return
-        if isinstance(node, nodes.literal_block):
-            yield node
+    after = case.parent.children[case.parent.index(case) + 1 :]
+    before_next = takewhile(lambda node: not isinstance(node, case_node | nodes.section), after)
+    return (node for node in before_next if isinstance(node, nodes.literal_block))
 
 
 def _plain(node: nodes.Node) -> str:
