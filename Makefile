@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines
+.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines parity
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -90,6 +90,9 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
+
+parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
+	@$(RUN) tests/docs/parity.py
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py

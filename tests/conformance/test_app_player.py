@@ -433,9 +433,16 @@ def test_a_request_that_raises_or_hangs() -> None:
     async def hangs(scope: Any, receive: Any, send: Any) -> None:
         await (live(scope, receive, send) if scope["type"] == "lifespan" else asyncio.sleep(1000))
 
-    (seen,) = played(hangs, *START, "request", *STOP)
-    assert ("raised", "TimeoutError") in [(each.kind, each.type) for each in seen.spoken.entries]
-    assert seen.shutdown == "complete"
+    async def asks(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return await live(scope, receive, send)
+        while True:
+            await receive()
+
+    for app in (hangs, asks):
+        (seen,) = played(app, *START, "request", *STOP)
+        assert ("raised", "TimeoutError") in [(e.kind, e.type) for e in seen.spoken.entries]
+        assert seen.shutdown == "complete"
 
 
 def test_an_interrupt_from_outside() -> None:
