@@ -21,7 +21,7 @@ help:  ## list the commands
 docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
 	@$(RUN) docs/build.py
 
-live: build/live/complete .venv/complete  ## build site/ with buttons that run the examples in the browser; needs npm
+live: build/live/complete .venv/complete  ## build site/ with a playground and buttons that run the examples in the browser; needs npm
 	@$(RUN) docs/build.py
 
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
@@ -107,11 +107,13 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
 
-build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc
+build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc docs/_ext/lifespec_docs/live/editor.js
 	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
 	@echo "build/live: installing what .ci/live/package-lock.json names, once"
 	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
-	@cd build/live && npm ci --loglevel=error
+	@cp docs/_ext/lifespec_docs/live/editor.js build/live/source.js
+	@cd build/live && npm ci --loglevel=error && \
+		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js
 	@touch build/live/complete
 
 build/peers/complete: .ci/peers.txt .venv/complete
