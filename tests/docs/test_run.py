@@ -42,6 +42,10 @@ both = pytest.mark.parametrize(
 POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'"
 )
+KEPT_MEMORY = """
+    caches.open("lifespec-live").then((kept) => kept.keys())
+        .then((names) => names.some(({url}) => url.endsWith(".memory")))
+"""
 # What belongs to one example: its block, its buttons, what came of it.
 EXAMPLE = """
     (() => {
@@ -216,6 +220,23 @@ def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: st
         hosts = {each.netloc for each in asked if each.scheme not in {"data", "about"}}
         assert hosts == {urlsplit(address).netloc}
         browser.requests.clear()
+        browser.until(KEPT_MEMORY)
+
+
+def test_python_begins_anew_if_what_is_kept_of_it_is_spoiled(
+    browser: Browser, address: str
+) -> None:
+    """An earlier page has kept its memory, but no run depends on that."""
+    browser.open(f"{address}/en/index.html")
+    ran(browser)
+    browser.until(KEPT_MEMORY)
+    spoil = "kept.put(names.find(({url}) => url.endsWith('.memory')), new Response('spoiled'))"
+    browser.run(
+        f"caches.open('lifespec-live').then(async (kept) => {{"
+        f"const names = await kept.keys(); await {spoil}; }})"
+    )
+    browser.open(f"{address}/en/index.html")
+    assert ran(browser)[0] == "The output is the same as on this page."
 
 
 def test_a_strict_policy_is_kept(browser: Browser, site: Path) -> None:
