@@ -87,7 +87,7 @@ def test_every_input_reaches_the_script() -> None:
                 "ignore": "receive-refuses-unknown unknown-scope-rejected",
             },
             0,
-            "It keeps all that",
+            "It follows all",
         ),
         ({"target": "shop:good", "spec": "pagi"}, 0, "by PAGI 0.3"),
     ],

@@ -103,7 +103,7 @@ def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]
     status, out, err = ended("check", "app", "shop:live", "--strict")
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].rstrip() == "shop:live, by lifespan 2.0 (ASGI)"
+    assert lines[0].rstrip() == "shop:live, checked against lifespan 2.0 (ASGI)"
     assert "PASS     startup-answered " in out
     assert max(map(len, lines)) <= 80
     assert out.isascii()
@@ -384,7 +384,7 @@ def test_a_file_that_cannot_be_written(
         ),
         (
             ["server", "--workers", "'", "--", "x"],
-            '--workers "\'" are no words of a command: No closing quotation',
+            '--workers "\'" is not a valid list of arguments: No closing quotation',
         ),
         (
             ["app", "shop:live", "--timeout", "1e300"],

@@ -98,8 +98,8 @@ def test_what_is_shown() -> None:
     text = shown(Report("shop:app", "asgi 2.0", findings))
     lines = text.splitlines()
     assert not any(line.endswith(" ") for line in lines)
-    assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
-    assert lines[1] == "Rules that lifespan 2.0 (ASGI) requires and that were not kept: 1."
+    assert lines[0] == "shop:app, checked against lifespan 2.0 (ASGI)"
+    assert lines[1] == "Requirements of lifespan 2.0 (ASGI) that were not followed: 1."
     assert lines[2] == "FAIL 1, PASS 1"
     assert lines[4].startswith("FAIL: startup-answered ")
     assert [line.split(maxsplit=1) for line in lines[5:12]] == [
@@ -123,11 +123,15 @@ def test_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "facts", "sentence"),
     [
-        (["pass", "info"], {}, "It keeps all that lifespan 2.0 (ASGI) requires and recommends."),
+        (
+            ["pass", "info"],
+            {},
+            "It follows all requirements and recommendations of lifespan 2.0 (ASGI).",
+        ),
         (
             ["warn", "pass"],
             {},
-            "It keeps all that lifespan 2.0 (ASGI) requires; recommendations missed: 1.",
+            "It follows all requirements of lifespan 2.0 (ASGI). Recommendations not followed: 1.",
         ),
         (["pass"], {"supported": False}, "The application does not support lifespan."),
         (["pass"], {"obstacle": "It failed."}, "It could not be checked: It failed."),
@@ -282,7 +286,7 @@ def test_a_long_command_stays_one_line() -> None:
     """It can be copied, and what follows stands in the second line."""
     command = "/a/path/" + "x" * 100 + "/python shop.py"
     lines = shown(Report(command, "asgi 2.0", (finding("pass"),), "It did.")).splitlines()
-    assert [lines[0], lines[3]] == [f"{command}, by lifespan 2.0 (ASGI)", "It did."]
+    assert [lines[0], lines[3]] == [f"{command}, checked against lifespan 2.0 (ASGI)", "It did."]
 
 
 @pytest.mark.parametrize("colours", ["", "1"])

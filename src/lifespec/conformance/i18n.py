@@ -46,14 +46,14 @@ STOPS = {
     "silent": "no, it did not answer lifespan.shutdown within the timeout: %s",
 }
 ADVICE = {
-    "": "nothing has to change",
-    "failed": "Start what its startup needs, and check it again.",
+    "": "no change needed",
+    "failed": "Start the services that its startup needs, and check it again.",
     "unsupported": "If it should support lifespan: find the middleware that drops the scope, or the"
     " application in which the one with the lifespan is mounted.",
 }
 
 WORDS = (
-    "%s, by %s",
+    "%s, checked against %s",
     "verdict",
     "rule",
     "cases",
@@ -69,11 +69,11 @@ WORDS = (
     "%s (%s, %s)",
     "not specified",
     "%s (%s does not specify this case)",
-    "Rules that %s requires and that were not kept: %s.",
+    "Requirements of %s that were not followed: %s.",
     "It could not be checked: %s",
     "The application does not support lifespan.",
-    "It keeps all that %s requires; recommendations missed: %s.",
-    "It keeps all that %s requires and recommends.",
+    "It follows all requirements of %s. Recommendations not followed: %s.",
+    "It follows all requirements and recommendations of %s.",
     ", ",
     "starts",
     "stops",
