@@ -450,7 +450,7 @@ def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
     assert max(map(len, out.splitlines())) <= 80
-    assert "    The application is started, and stopped.\n    checks startup-answered, " in out
+    assert "    The application starts and stops.\n    checks startup-answered, " in out
 
 
 def test_cases_of_a_role_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:

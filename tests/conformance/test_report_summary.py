@@ -44,7 +44,7 @@ def test_an_application_that_is_sound() -> None:
         "rules": "It is sound.",
         "to change": "no change needed",
     }
-    assert rows(report(), wording=CHINESE)["to change"] == "不用改动"
+    assert rows(report(), wording=CHINESE)["to change"] == "不需要改动"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_whether_it_starts_and_stops(course: Course, starts: str, stops: str | N
             ["events-known"],
             {},
             Course("failed", "", received=True, detail=""),
-            ["Start what its startup needs"],
+            ["Start the services that its "],
         ),
         (
             [],

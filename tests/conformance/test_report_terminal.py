@@ -99,7 +99,7 @@ def test_what_is_shown() -> None:
     lines = text.splitlines()
     assert not any(line.endswith(" ") for line in lines)
     assert lines[0] == "shop:app, checked against lifespan 2.0 (ASGI)"
-    assert lines[1] == "Requirements of lifespan 2.0 (ASGI) that were not followed: 1."
+    assert lines[1] == "Broken MUST rules of lifespan 2.0 (ASGI): 1."
     assert lines[2] == "FAIL 1, PASS 1"
     assert lines[4].startswith("FAIL: startup-answered ")
     assert [line.split(maxsplit=1) for line in lines[5:12]] == [
@@ -126,12 +126,12 @@ def test_what_is_shown() -> None:
         (
             ["pass", "info"],
             {},
-            "It follows all requirements and recommendations of lifespan 2.0 (ASGI).",
+            "It keeps every MUST and SHOULD of lifespan 2.0 (ASGI).",
         ),
         (
             ["warn", "pass"],
             {},
-            "It follows all requirements of lifespan 2.0 (ASGI). Recommendations not followed: 1.",
+            "It keeps every MUST of lifespan 2.0 (ASGI). Missed SHOULD rules: 1.",
         ),
         (["pass"], {"supported": False}, "The application does not support lifespan."),
         (["pass"], {"obstacle": "It failed."}, "It could not be checked: It failed."),
@@ -219,8 +219,8 @@ def test_another_language() -> None:
     found = Report("it", "asgi 2.0", findings)
     terminal.show(found, stream, wording=i18n.wording("zh"))
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
-    assert lines[1] == "生命周期 2.0（ASGI）要求而未遵守的规则：1。"
+    assert lines[0] == "it，检查依据：生命周期 2.0（ASGI）"
+    assert lines[1] == "生命周期 2.0（ASGI）中被违反的 MUST 规则：1。"
     assert lines[2] == "FAIL 1、SKIP 1"
     assert lines[4].startswith("FAIL：startup-answered ──")
     assert lines[5] == "用例  a、b"

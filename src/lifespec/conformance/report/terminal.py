@@ -143,7 +143,7 @@ class _Told:
         broken = sum(each.verdict == Verdict.FAIL for each in worst)
         missed = sum(each.verdict == Verdict.WARN for each in worst)
         if broken:
-            return word("Requirements of %s that were not followed: %s.", title, str(broken))
+            return word("Broken MUST rules of %s: %s.", title, str(broken))
         if report.course and report.course.startup in ("failed", "exited"):
             return word("not checked: its startup has to succeed first")
         if report.unchecked:
@@ -152,11 +152,11 @@ class _Told:
             return word("The application does not support lifespan.")
         if missed:
             return word(
-                "It follows all requirements of %s. Recommendations not followed: %s.",
+                "It keeps every MUST of %s. Missed SHOULD rules: %s.",
                 title,
                 str(missed),
             )
-        return word("It follows all requirements and recommendations of %s.", title)
+        return word("It keeps every MUST and SHOULD of %s.", title)
 
     def table(self, report: Report) -> None:
         word = self.wording.word
