@@ -10,6 +10,8 @@ import pytest
 from browser import Browser
 from published import PREFIX, site
 
+from lifespec_docs.live.assets import FOLDER
+
 __all__: list[str] = []
 
 
@@ -25,6 +27,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def the_site() -> Path:
     """Build the site, once for each state of its files."""
     return site()
+
+
+@pytest.fixture(scope="session")
+def live(site: Path) -> Path:
+    """Return the folder that examples in the browser are loaded from."""
+    folder = site / FOLDER
+    if not folder.exists():
+        pytest.skip("The site has no Run buttons. Run `make live`, which needs npm: not run")
+    return folder
 
 
 class Quiet(SimpleHTTPRequestHandler):

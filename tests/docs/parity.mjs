@@ -1,5 +1,5 @@
-// Runs every example that can run in a browser, of every page below a site, and prints the results
-// as JSON: node parity.mjs SITE
+// Runs every example of a site that can run in a browser, as a page does, and prints as JSON what
+// Pyodide is and the result of each example: node parity.mjs SITE
 import {readdir, readFile} from "node:fs/promises";
 import {join} from "node:path";
 import {pathToFileURL} from "node:url";
@@ -36,4 +36,4 @@ for (const language of ["en", "zh-cn"]) {
     }
   }
 }
-console.log(JSON.stringify(results));
+console.log(JSON.stringify({pyodide: python.version, results}));
