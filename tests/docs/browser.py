@@ -145,12 +145,12 @@ class Browser:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def until(self, script: str) -> Any:
+    def until(self, script: str, limit: float = LIMIT) -> Any:
         """Run an expression until it is true; return its value."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit
         while not (value := self._now(script)):
             if time.monotonic() > end:
-                raise TimeoutError(f"not true in {LIMIT:g} s: {script}")
+                raise TimeoutError(f"not true in {limit:g} s: {script}")
             time.sleep(0.05)
         return value
 

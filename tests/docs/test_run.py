@@ -39,6 +39,7 @@ both = pytest.mark.parametrize(
         ),
     ],
 )
+LOADING = 120.0  # seconds: a first run on a busy machine
 POLICY = (
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'"
 )
@@ -71,7 +72,7 @@ def of(number: int, script: str) -> str:
 def ran(browser: Browser, number: int = 0) -> tuple[str, str]:
     """Click Run; return what the status says in the end, and the output."""
     browser.run(of(number, "run.click()"))
-    browser.until(of(number, "ready"))
+    browser.until(of(number, "ready"), LOADING)
     status, output = browser.run(of(number, "[status, output ?? '']"))
     return status, output
 
@@ -264,7 +265,7 @@ def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
     outline = "(({outlineStyle}) => outlineStyle)(getComputedStyle(document.activeElement))"
     assert browser.run(outline) != "none"
     press(browser, "Enter", 13, "\r")
-    browser.until(of(0, "ready"))
+    browser.until(of(0, "ready"), LOADING)
     assert browser.run(of(0, "document.activeElement === run"))
     press(browser, "Tab", 9)
     press(browser, "Enter", 13, "\r")
