@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines
+.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines parity
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -21,7 +21,7 @@ help:  ## list the commands
 docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
 	@$(RUN) docs/build.py
 
-live: build/live/complete .venv/complete  ## build site/ with buttons that run the examples in the browser; needs npm
+live: build/live/complete .venv/complete  ## build site/ with a playground and buttons that run the examples in the browser; needs npm
 	@$(RUN) docs/build.py
 
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
@@ -91,6 +91,9 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
 
+parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
+	@$(RUN) tests/docs/parity.py
+
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
 
@@ -104,11 +107,13 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
 
-build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc
+build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc docs/_ext/lifespec_docs/live/editor.js
 	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
 	@echo "build/live: installing what .ci/live/package-lock.json names, once"
 	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
-	@cd build/live && npm ci --loglevel=error
+	@cp docs/_ext/lifespec_docs/live/editor.js build/live/source.js
+	@cd build/live && npm ci --loglevel=error && \
+		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js
 	@touch build/live/complete
 
 build/peers/complete: .ci/peers.txt .venv/complete

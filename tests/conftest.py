@@ -31,6 +31,8 @@ if hasattr(signal, "SIGHUP"):
 HERE = Path(__file__).parent
 # Real servers and brokers, type checkers, the built site, and what wants a processor for itself.
 SLOW = {"bench", "docs", "real", "typing"}
+# What these compute is run by others, too: coverage would only take their time, four times over.
+NOT_MEASURED = {"every", "mutants"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -41,10 +43,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what `make check` runs and `make test` leaves out."""
+    """Mark as slow what only `make check` runs, and what is run without coverage."""
     for item in items:
-        if item.path.relative_to(HERE).parts[0] in SLOW:
+        folder = item.path.relative_to(HERE).parts[0]
+        if folder in SLOW:
             item.add_marker(pytest.mark.slow)
+        if folder in NOT_MEASURED:
+            item.add_marker(pytest.mark.no_cover)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

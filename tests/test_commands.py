@@ -396,8 +396,8 @@ def test_ci_runs_what_the_readme_says(clone: Path) -> None:
     status, said = ran(clone, {"dpkg-query": INSTALLED, "make": make}, "bash", ".ci/run")
     assert status == 0, said
     made = (clone / "made").read_text(encoding="utf-8").splitlines()
-    assert made[:3] == ["made test 1", "made check 1", "made docs 1"]
-    folder = re.fullmatch("made --directory (/.{80,} .*/lifespec) docs 1", made[3])
+    assert made[:4] == ["made test 1", "made live 1", "made check 1", "made docs 1"]
+    folder = re.fullmatch("made --directory (/.{80,} .*/lifespec) docs 1", made[4])
     assert folder
     assert not Path(folder[1]).exists()
     there = (clone / "there").read_text(encoding="utf-8").split()
@@ -405,7 +405,9 @@ def test_ci_runs_what_the_readme_says(clone: Path) -> None:
     assert not {".git", "build", ".venv"} & set(there)
     assert "tests tests/test_commands.py" in said
     parts = re.findall(r"\.ci/run: (.*): passed, in \d+ s", said)
-    assert parts == ["install_packages", "make test", "make check", "make docs", "elsewhere"]
+    assert parts == [
+        *("install_packages", "make test", "make live", "make check", "make docs", "elsewhere"),
+    ]
 
 
 def test_the_tests_that_ci_runs_elsewhere_exist() -> None:
@@ -429,7 +431,9 @@ def test_ci_installs_what_is_lacking(clone: Path) -> None:
     shutil.copy(ROOT / "README.md", clone)
     programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 0", "apt-get": 'echo "got $*" >&2'}
     _, said = ran(clone, programs | {"make": "exit 3"}, "bash", ".ci/run")
-    assert re.search("got install .* git make python3-venv chromium fonts-noto-cjk nodejs", said)
+    assert re.search(
+        "got install .* git make python3-venv chromium fonts-noto-cjk nodejs npm", said
+    )
 
 
 def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
@@ -438,4 +442,4 @@ def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
     shutil.copy(ROOT / "README.md", clone)
     status, said = ran(clone, programs, "bash", ".ci/run")
     assert status == 1
-    assert "apt-get install git make python3-venv chromium fonts-noto-cjk nodejs" in said
+    assert "apt-get install git make python3-venv chromium fonts-noto-cjk nodejs npm" in said

@@ -1597,22 +1597,27 @@ def test_anyio_cancels_startup() -> None:
 
 
 def test_anyio_and_a_limit() -> None:
-    """A cancel scope of anyio does not renew the limit of shutdown at every wait."""
+    """A cancel scope of anyio neither renews nor suspends the limits of shutdown and of grace."""
+    cancelled = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send(STARTED)
         await receive()
-        await asyncio.sleep(9)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(True)
+        await asyncio.Event().wait()
 
     async def main() -> None:
-        lifespan = Lifespan(app, shutdown_timeout=0.05)
+        lifespan = Lifespan(app, shutdown_timeout=0.05, grace=0.01)
         with anyio.move_on_after(0.01):
             async with lifespan:
                 await anyio.sleep(9)
-        assert lifespan.outcome == "timed_out"
+        assert (lifespan.outcome, cancelled) == ("timed_out", [True])
 
-    asyncio.run(main())
+    asyncio.run(asyncio.wait_for(main(), 5))
 
 
 @pytest.mark.parametrize(

@@ -797,6 +797,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
     return handler
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("length", "body", "stubborn"), [(4, 1.5, True), (3, 0, True), (3, 0, False), (3, 1.5, False)]
 )

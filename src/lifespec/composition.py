@@ -29,7 +29,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
     """Return `app` with the lifespans of the others added to its own.
 
     They start in order and stop in reverse order.  Every scope except lifespan goes to `app`.
-    Parts without lifespan support are skipped.  Startup fails if a part raises after it has
+    Those without lifespan support are skipped.  Startup fails if one raises after it has
     received lifespan.startup, or if two parts set the same key of the state.  Shutdown fails if a
     part raises instead of answering it.  Runs on asyncio and on trio.
 

@@ -461,6 +461,7 @@ class Lifespan(StateMachine[State]):
                 if not is_repeated(cancelled, error):
                     await self._cancel_app(cancelled)
                     raise
+                self.check_deadline()  # the timer ended with the wait
         if self.outcome == "complete":
             return
         try:
@@ -562,6 +563,7 @@ class Lifespan(StateMachine[State]):
             except self.cancel_errors as again:
                 if not is_repeated(again, cancelled):
                     raise
+                self.check_deadline()
 
     def _wait_for_change(self, timeout: float | None = None, /) -> Awaitable[None]:
         """Return a future that resolves at the next phase change or timeout."""

@@ -239,6 +239,19 @@ def test_an_application_that_blocks() -> None:
     assert seen.ended in ("", "cancelled")
 
 
+def test_an_application_that_never_waits() -> None:
+    """Its limit passes in real time, as the virtual clock has no reason to move."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        while True:
+            await asyncio.sleep(0)
+
+    (seen,) = played(app, *START, limit=0.1)
+    assert (seen.startup, seen.doing) == ("silent", "it was still running")
+    assert (seen.doubt, seen.ended) == ("", "cancelled")
+
+
 def test_a_task_that_ends_the_process() -> None:
     """An exit out of another task is the application's exit."""
 
@@ -433,9 +446,16 @@ def test_a_request_that_raises_or_hangs() -> None:
     async def hangs(scope: Any, receive: Any, send: Any) -> None:
         await (live(scope, receive, send) if scope["type"] == "lifespan" else asyncio.sleep(1000))
 
-    (seen,) = played(hangs, *START, "request", *STOP)
-    assert ("raised", "TimeoutError") in [(each.kind, each.type) for each in seen.spoken.entries]
-    assert seen.shutdown == "complete"
+    async def asks(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return await live(scope, receive, send)
+        while True:
+            await receive()
+
+    for app in (hangs, asks):
+        (seen,) = played(app, *START, "request", *STOP)
+        assert ("raised", "TimeoutError") in [(e.kind, e.type) for e in seen.spoken.entries]
+        assert seen.shutdown == "complete"
 
 
 def test_an_interrupt_from_outside() -> None:

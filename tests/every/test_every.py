@@ -1,6 +1,5 @@
 """Every application of up to five actions, at every moment, against the decision table."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from actors import Said, below, scripts
 from drivers import Reader, Seen, Verdict, verdicts_of
 from exhaustive import FAST, FAST_DRIVERS
 from lifespec import Lifespan, server
-from runs import Job, Runner, Stop, Tally, explore
+from runs import Job, Runner, Stop, explore
 
 __all__: list[str] = []
 
@@ -25,18 +24,14 @@ HERE: dict[str, Any] = Lifespan.eager
 WAYS = [HERE, {}] if HERE else [HERE]  # from Python 3.12 on, and before
 
 
-@pytest.fixture(scope="module", params=WAYS, ids=str)
-def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
-    """Try them all, by each way to start an application that this Python has."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Lifespan, "eager", request.param)
-        yield explore(FAST, [Job(())])[0]
-
-
 @pytest.mark.timeout(280)
-def test_our_server_does_what_the_table_says(tally: Tally) -> None:
+@pytest.mark.parametrize("eager", WAYS, ids=str)
+def test_our_server_does_what_the_table_says(
+    eager: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Outcome, exception, events, refusals, log and time are those of the oracle; none hangs."""
-    assert tally.differences == []
+    monkeypatch.setattr(Lifespan, "eager", eager)
+    assert explore(FAST, [Job(())])[0].differences == []
 
 
 @pytest.mark.timeout(280)

@@ -26,5 +26,6 @@ def install(root: Path) -> Path:
     lock = {"info": {"python": "3.14.2"}, "packages": {"numpy": {}}}
     (runtime / "pyodide-lock.json").write_text(json.dumps(lock))
     (folder / "package-lock.json").write_text("{}")
+    (folder / "editor.js").write_text("export class Editor {}")
     (folder / "complete").touch()
     return runtime

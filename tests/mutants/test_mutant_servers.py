@@ -30,6 +30,7 @@ def test_a_mutant_is_named_by_its_rule(rule_id: str, tmp_path: Path) -> None:
     assert found <= named(rule_id)
 
 
+@pytest.mark.slow
 def test_the_reference_passes_everywhere() -> None:
     """Each case that can be played with one process, by what is specified and by what is not."""
     found = server_check.check(

@@ -55,7 +55,7 @@ class Conversation:
 class Recorder:
     """Pass every call to `app`, and record its lifespans in `conversations`.
 
-    It is no coroutine function, so that a call that raises at once does so for the server, too.
+    It is not a coroutine function, so the server also sees a call that raises at once.
     """
 
     def __init__(self, app: Callable[..., Any]) -> None:

@@ -57,7 +57,7 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
         *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip"),
     ]
     assert {path.name for path in live.iterdir()} == {
-        *(folder, "manifest.json", sources, packages, *assets.SCRIPTS),
+        *(folder, "manifest.json", sources, packages, *assets.SCRIPTS, assets.EDITOR),
     }
 
 

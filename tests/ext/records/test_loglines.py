@@ -52,6 +52,15 @@ def test_on_demand_it_says_whether_a_server_ends(tmp_path: Path) -> None:
         assert [row[-1] for row in rows(sample)] == ["Ends on Ctrl-C", "No", "Yes"]
 
 
+def test_at_shutdown_it_does_not_say_whether_a_server_serves(tmp_path: Path) -> None:
+    """The server has served requests before."""
+    page = "```{loglines} raises\n:interrupt:\n:shutdown:\n```"
+    with tried(tmp_path, page, subject("stuck", ended=False)) as sample:
+        head, row = rows(sample)
+        assert head == ["Server", "Log", "Ends on Ctrl-C"]
+        assert row == ["stuck 1.0", "no line", "No"]
+
+
 def test_an_unknown_program_is_told(tmp_path: Path) -> None:
     """With file and line, and with the programs that there are."""
     with tried(tmp_path, "```{loglines} sings\n```", subject("one")) as sample:

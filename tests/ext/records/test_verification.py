@@ -17,6 +17,12 @@ KINDS = (
     "A level",
     *(("Server and application", "An outcome", "An exit status")),
 )
+PARITY = [
+    "Examples",
+    "Can run in a browser",
+    "Same output in English",
+    "Same output in Chinese",
+]
 MUTANT = {"file": "validate", "old": "a", "new": "b", "reason": "None."}
 FOUND: dict[str, dict[str, Any]] = {
     "drift": {
@@ -37,6 +43,14 @@ FOUND: dict[str, dict[str, Any]] = {
         "parts": {
             "server": {"mutants": 1000, "noticed": 999, "equivalent": 1, "survived": 0},
             "server tables": {"mutants": 2, "noticed": 1, "equivalent": 0, "survived": 1},
+        },
+    },
+    "parity": {
+        "python": "3.14.2",
+        "pyodide": "314.0.7",
+        "pages": {
+            "index": {"examples": 7, "virtual": 5, "en": 5, "zh": 4},
+            "other": {"examples": 1, "virtual": 1, "en": 1, "zh": 1},
         },
     },
     "peers": {
@@ -76,7 +90,9 @@ FOUND: dict[str, dict[str, Any]] = {
 def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
     """Make a page that shows part of a record."""
     sample = SampleSite(
-        folder, {"index": f"# A\n\n```{{{record}}} {part}\n```\n"}, "records.verification"
+        folder,
+        {"index": f"# A\n\n```{{{record}}} {part}\n```\n", "other": "# B\n"},
+        "records.verification",
     )
     (sample.docs / "matrix").mkdir()
     (sample.docs / "matrix" / f"{record}.json").write_text(json.dumps(FOUND[record] | found))
@@ -134,6 +150,16 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
             ],
         ),
         (
+            "parity",
+            "total",
+            [PARITY, ["8", "6", "6", "5"]],
+        ),
+        (
+            "parity",
+            "pages",
+            [["Page", *PARITY], ["A", "7", "5", "5", "4"], ["B", "1", "1", "1", "1"]],
+        ),
+        (
             "exhaustive",
             "server",
             [
@@ -181,6 +207,7 @@ def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -
         ("drift", "Measured with CPython 3.11.2, mutmut 3.8.1."),
         ("mutation", "Measured with CPython 3.11.2, mutmut 3.8.1."),
         ("exhaustive", "Measured with CPython 3.11.2."),
+        ("parity", "Measured with CPython 3.14.2, Pyodide 314.0.7."),
     ],
 )
 def test_the_versions_are_named(record: str, text: str, tmp_path: Path) -> None:

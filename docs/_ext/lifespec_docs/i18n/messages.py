@@ -14,6 +14,7 @@ import polib
 from lifespec.conformance import cases, i18n, language
 from lifespec_docs.diagrams import drawing, event_log
 from lifespec_docs.live.labels import LABELS, OBSTACLES
+from lifespec_docs.live.play_labels import PLAY, SAID, TITLES, WHEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,6 +129,11 @@ MESSAGES = (
     "Reason",
     "None.",
     "Measured with %s.",
+    "Page",
+    "Examples",
+    "Can run in a browser",
+    "Same output in English",
+    "Same output in Chinese",
     "The application",
     "Raised",
     "Raised under strict",
@@ -224,7 +230,7 @@ MESSAGES = (
     "the signal",
     "New connections: accepted until the signal",
     "Idle connections: closed at once",
-    "Requests in work: answered, or cancelled at a limit",
+    "Open requests: answered, or cancelled at a timeout",
     "The application: cleans up when the last is closed",
     "The process: ends when shutdown is answered",
     "Type words, an error message or a log line. Or start here:",
@@ -258,7 +264,8 @@ class UnlistedWordError(LookupError):
 def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
     found = (*MESSAGES, *event_log.LABELS, *drawing.LABELS, *LABELS.values(), *OBSTACLES.values())
-    return tuple(dict.fromkeys((*found, *_of_the_suite())))
+    playground = (*PLAY.values(), *TITLES, *SAID.values(), *WHEN)
+    return tuple(dict.fromkeys((*found, *playground, *_of_the_suite())))
 
 
 def _of_the_suite() -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Examples that run where they stand: Python in the reader's browser.
 
-This folder is imported there, too: what it needs of Sphinx stands in `pages`.
+This folder is imported there, too: what it needs of Sphinx stands in `pages` and `playground`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
+EXTENSIONS = ("pages", "playground")
+
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the extension of this folder."""
-    app.setup_extension(f"{__name__}.pages")
+    for name in EXTENSIONS:
+        app.setup_extension(f"{__name__}.{name}")
     return {"version": "1", "parallel_read_safe": False}

@@ -26,7 +26,8 @@ __all__ = ["FOLDER", "assemble", "megabytes", "runtime"]
 FOLDER = "live"  # of the site, beside those of the languages
 
 HERE = Path(__file__).parent
-SCRIPTS = "client.js", "worker.js", "run.js", "run.css"
+SCRIPTS = "client.js", "worker.js", "run.js", "run.css", "play.js", "play.css"
+EDITOR = "editor.js"  # as `make live` has bundled it
 IMPORTED = "pyodide.mjs", "pyodide.asm.mjs"
 NEEDED = "pyodide.asm.wasm", "python_stdlib.zip"
 # What examples import beside us, with all that those import.
@@ -45,7 +46,8 @@ USED = (
 def runtime(root: Path) -> Path | None:
     """Return the folder of Pyodide, or None if `make live` has not installed it."""
     installed = root / "build" / "live"
-    return installed / "node_modules" / "pyodide" if (installed / "complete").exists() else None
+    there = all((installed / name).exists() for name in ("complete", EDITOR))
+    return installed / "node_modules" / "pyodide" if there else None
 
 
 def megabytes(folder: Path) -> int:
@@ -66,6 +68,7 @@ def assemble(root: Path, into: Path) -> None:
         shutil.copy2(installed / name, into / folder)
     for name in SCRIPTS:
         shutil.copy2(HERE / name, into)
+    shutil.copy2(root / "build" / "live" / EDITOR, into)
     sources = _packed(into, "lifespec", _sources(root))
     packages = _packed(into, "packages", _packages())
     needed = [*(f"{folder}/{name}" for name in NEEDED), sources]

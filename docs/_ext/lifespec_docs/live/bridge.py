@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["CALLS", "call", "warm"]
 
 CALLS = {  # what a page may call: the module of the function of that name
+    "play": "lifespec_docs.live.play",
     "run_blocks": "lifespec_docs.live.blocks",
 }
 

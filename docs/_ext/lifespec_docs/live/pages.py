@@ -112,7 +112,7 @@ def data(env: BuildEnvironment, blocks: list[Block]) -> dict[str, Any]:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the value `live_size`, the megabytes that a first run loads: 0 without a runtime."""
-    app.add_config_value("live_size", default=0, rebuild="html", types=[int])
+    app.add_config_value("live_size", default=0, rebuild="env", types=[int])
     app.connect("doctree-read", number)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", write_data)

@@ -1,6 +1,7 @@
 """What servers log about a lifespan: `{loglines}` with the name of a program of the record.
 
-With `:interrupt:` the table also says whether the server ends on Ctrl-C.  The record is
+With `:interrupt:` the table also says whether the server ends on Ctrl-C.  With `:shutdown:` it does
+not say whether the server serves requests: at shutdown it has served them.  The record is
 `docs/matrix/loglines.json`, written by `make loglines`.
 """
 
@@ -18,7 +19,7 @@ from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.spec_tables import code, said, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -32,10 +33,10 @@ RECORD = "matrix/loglines.json"
 
 
 class LogLines(SphinxDirective):
-    """A row for each server: what it logs for one program, and whether it serves requests."""
+    """A row for each server: what it logs for one program, and what it does then."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"interrupt": directives.flag}
+    option_spec: ClassVar = {"interrupt": directives.flag, "shutdown": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
@@ -46,31 +47,29 @@ class LogLines(SphinxDirective):
             known = ", ".join(record["subjects"][0]["runs"])
             raise self.error(f"There is no program {program!r}, only {known}.")
         translate = words(self.env)
-        interrupt = "interrupt" in self.options
-        titles = ["Server", "Log", "Serves requests", *(["Ends on Ctrl-C"] if interrupt else [])]
+        facts = {} if "shutdown" in self.options else {"Serves requests": "served"}
+        facts |= {"Ends on Ctrl-C": "ended"} if "interrupt" in self.options else {}
         rows = [
-            _row(subject, subject["runs"][program], translate, interrupt=interrupt)
+            _row(subject, subject["runs"][program], translate, facts.values())
             for subject in record["subjects"]
         ]
-        return [table(map(translate, titles), rows, "loglines")]
+        return [table(map(translate, ["Server", "Log", *facts]), rows, "loglines")]
 
 
 def _row(
     subject: dict[str, Any],
     run: dict[str, Any],
     translate: Callable[[str], str],
-    *,
-    interrupt: bool,
+    facts: Iterable[str],
 ) -> list[Cell]:
     """Return the cells of a server."""
     lines: Cell = []
     for line in run["lines"]:
         lines += [nodes.inline("", "", *code(line), classes=["log-line"])]
-    facts = [run["served"], *([run["ended"]] if interrupt else [])]
     return [
         said(f"{subject['name']} {next(iter(subject['versions'].values()))}"),
         lines or said(translate("no line")),
-        *(said(translate("Yes" if fact else "No")) for fact in facts),
+        *(said(translate("Yes" if run[fact] else "No")) for fact in facts),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Tables of what long commands measured: `{drift}`, `{mutation}`, `{exhaustive}`, `{peers}`.
+"""Tables of what commands measured: `{drift}`, `{mutation}`, `{exhaustive}`, `{peers}`, `{parity}`.
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
 {drift} code            the same mutants, by the examples of the pages, in each language
@@ -8,6 +8,8 @@
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
 {peers} suites          what the tests of other servers say when server.py replaces their code
+{parity} total          how many examples run in a browser and print what their page shows
+{parity} pages          the same for each page
 … when                  when it was measured, with what, and on which machine
 
 Each directive reads the record of its own name in `docs/matrix`.
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.i18n.messages import words
@@ -151,14 +154,36 @@ def _suites(found: Record, translate: Translate) -> nodes.table:
     return _table(["Test suite", "Passed", "Failed", "Skipped"], rows, translate)
 
 
+PARITY = ("Examples", "Can run in a browser", "Same output in English", "Same output in Chinese")
+COUNTED = ("examples", "virtual", "en", "zh")
+
+
+def _in_all(found: Record, translate: Translate) -> nodes.table:
+    rows = found["pages"].values()
+    sums = [_number(sum(row[key] for row in rows)) for key in COUNTED]
+    return _table([*PARITY], [sums], translate)
+
+
+def _by_page(found: Record, translate: Translate) -> nodes.table:
+    rows = [[_page(name), *_numbers(row, *COUNTED)] for name, row in found["pages"].items()]
+    return _table(["Page", *PARITY], rows, translate)
+
+
+def _page(name: str) -> Cell:
+    """Return a link that is the page's title."""
+    place = {"refdomain": "std", "reftype": "doc", "reftarget": f"/{name}"}
+    return [pending_xref("", nodes.inline("", name), refexplicit=False, refwarn=True, **place)]
+
+
 def _when(found: Record, translate: Translate) -> nodes.paragraph:
-    mutmut = f"mutmut {found['mutmut']}" if "mutmut" in found else ""
     python = found["python"].removeprefix("CPython ")
-    text = ", ".join(filter(None, [f"CPython {python}", mutmut]))
+    tools = [f"{tool} {found[tool.lower()]}" for tool in TOOLS if tool.lower() in found]
+    text = ", ".join([f"CPython {python}", *tools])
     sentence = translate("Measured with %s.") % text
     return nodes.paragraph("", sentence, translatable=False)
 
 
+TOOLS = ("mutmut", "Pyodide")
 STATEMENTS = {
     "all": "All",
     "normative": "In rule boxes",
@@ -182,6 +207,7 @@ PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
         "when": _when,
     },
     "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
+    "parity": {"total": _in_all, "pages": _by_page, "when": _when},
     "peers": {"suites": _suites, "when": _when},
 }
 

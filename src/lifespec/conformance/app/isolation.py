@@ -307,6 +307,8 @@ class _Forking:
             self.reap()
         for pid in self.running:
             _end(pid)
+        for pid in self.running:  # so that none is there any more when this process has ended
+            os.waitpid(pid, 0)
 
     def listen(self) -> bool:
         """Wait for a line, or for a moment where processes run; return whether there is more."""

@@ -35,7 +35,7 @@ _LEVELS = {Verdict.FAIL: "error", Verdict.WARN: "warning"}
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A report, whether it counts every should, when the check began, and how long it took."""
+    """A report, whether a missed SHOULD fails it, when the check began, and how long it took."""
 
     report: Report
     strict: bool
@@ -115,9 +115,9 @@ def _installed(*names: str) -> str | None:
 def as_junit(checked: Checked) -> str:
     """Return the report as JUnit XML: a test suite for each rule, a test case for each finding.
 
-    A failure is a must that was broken, or with `strict` a should that was missed; the rest that
-    was not skipped has passed, and says what was seen.  If nothing could be checked, that is an
-    error in a suite of its own.
+    A broken MUST is a failure and, with `strict`, a missed SHOULD.  All other findings that were
+    not skipped have passed and say what was observed.  If nothing could be checked, there is one
+    error in a separate test suite.
     """
     report, root = checked.report, ET.Element("testsuites")
     in_case = Counter(each.case for each in report.findings)
@@ -178,7 +178,7 @@ def _xml(text: str) -> str:
 
 
 def as_sarif(checked: Checked, folder: Path) -> str:
-    """Return what was broken or missed as SARIF 2.1.0, with paths that begin in a folder."""
+    """Return broken and missed rules as SARIF 2.1.0, with paths relative to a folder."""
     report = checked.report
     worst = {rule_id: found[0] for rule_id, found in report.by_rule().items()}
     rules = [rule_id for rule_id, finding in worst.items() if finding.verdict in _LEVELS]

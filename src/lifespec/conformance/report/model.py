@@ -1,4 +1,4 @@
-"""What was found about a subject: verdicts, findings, and what becomes of them together.
+"""The result of a check: verdicts, findings and reports.
 
 Each case's process loads this, so it imports nothing heavy: the terminal's report is in report.py.
 """
@@ -46,11 +46,11 @@ class Verdict(StrEnum):
         verdict.sign, verdict.style, verdict.says = sign, style, says
         return verdict
 
-    FAIL = "fail", "✗", "bold red", "a must of the specification under test was broken"
-    WARN = "warn", "△", "yellow", "a should of it was missed"
-    PASS = "pass", "✓", "green", "the message sequence was played to its end, and the rule was kept"
-    INFO = "info", "○", "cyan", "this was seen, and the specification says nothing about it"
-    SKIP = "skip", "·", "dim", "not applicable, or not run: the reason is given"
+    FAIL = "fail", "✗", "bold red", "the subject broke a MUST of the specification"
+    WARN = "warn", "△", "yellow", "the subject missed a SHOULD of the specification"
+    PASS = "pass", "✓", "green", "the message sequence ran to its end, and the rule was kept"
+    INFO = "info", "○", "cyan", "this was observed, and the specification does not mention it"
+    SKIP = "skip", "·", "dim", "not applicable or not run; the reason is given"
 
     @property
     def word(self) -> str:
@@ -91,7 +91,7 @@ class Finding:
         return cls(**row | {"verdict": Verdict.named(row["verdict"])})
 
     def fails(self, *, strict: bool = False) -> bool:
-        """Return whether this fails the check: a must, and where `strict` a should of its own."""
+        """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
         missed = self.verdict == Verdict.WARN and not self.whose
         return self.verdict == Verdict.FAIL or (strict and missed)
 
@@ -115,7 +115,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a check: all findings about a subject, by one specification.
+    """The result of a check: all findings about a subject under one specification.
 
     `note` is a sentence about the whole check, or "".  `obstacle` says why nothing could be
     checked, or is "".  `supported` is False for an application that does not support lifespan;
@@ -138,7 +138,7 @@ class Report:
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def by_rule(self) -> dict[str, list[Finding]]:
-        """Return the findings of each rule, the one that counts first."""
+        """Return the findings of each rule, with the decisive one first."""
         order = [*Verdict]
         found: dict[str, list[Finding]] = {}
         for finding in self.findings:
@@ -162,7 +162,7 @@ class Report:
 
     @property
     def unchecked(self) -> str:
-        """Why it could not be checked, in a sentence; "" where something was."""
+        """Why the subject could not be checked, in a sentence, or ""."""
         seen = any(each.verdict != Verdict.SKIP for each in self.findings)
         if self.obstacle or seen or not self.supported:
             return self.obstacle
@@ -177,7 +177,7 @@ class Report:
     def status(self, *, strict: bool = False) -> int:
         """Return the exit status: 0 every MUST was kept, 1 one was broken, 2 nothing was checked.
 
-        With `strict`, a missed SHOULD and an application without lifespan support are 1, too.
+        With `strict`, also 1 if a SHOULD was missed or the application does not support lifespan.
         """
         if any(finding.fails(strict=strict) for finding in self.findings):
             return 1
@@ -189,8 +189,8 @@ class Report:
 def verdict_for(rule_id: str, spec: str, *, held: bool, silent: bool = False) -> Verdict:
     """Return the verdict on a rule that was kept or broken, by its level in a specification.
 
-    What that does not specify, in general or (`silent`) in just this case, or only allows, is
-    information.
+    The verdict is INFO if the specification only allows it, or does not specify it, in general
+    or (`silent`) in this case.
     """
     if held:
         return Verdict.PASS

@@ -1,4 +1,4 @@
-"""The first lines of a report on an application: does it start, does it stop, what to change."""
+"""The first lines of a report on an application: startup, shutdown, rules, what to change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 3  # hints; the others are further down
 
 
 def rows(report: Report, course: Course, verdict: str, wording: Wording) -> dict[str, str]:
-    """Return what an author asks first, by the word for it; `verdict` is that on the rules."""
+    """Return the first rows of the report; `verdict` is the sentence on the rules."""
     late = course.received and course.startup in ("raised", "returned")
     found = {"starts": _told(STARTS, course.startup + " late" * late, course.detail, wording)}
     if course.shutdown:
@@ -34,7 +34,7 @@ def _told(table: Mapping[str, str], key: str, detail: str, wording: Wording) -> 
 
 
 def _changes(report: Report, course: Course, wording: Wording) -> Iterator[str]:
-    """Yield what to change, each in a line."""
+    """Yield one line for each change that is needed."""
     if course.startup in ("failed", "exited"):
         yield wording.word(ADVICE["failed"])
         return

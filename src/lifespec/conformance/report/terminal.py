@@ -35,7 +35,7 @@ WIDTH = 80
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error, where that is a terminal; what is given moves it by one."""
+    """Show a progress bar on standard error if that is a terminal; yield what advances it."""
     terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
     bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
     with bar:
@@ -48,8 +48,8 @@ def show(
 ) -> None:
     """Write the report for a reader: a sentence and the counts, what was found, and the table.
 
-    What passed is shown in full only where `every`.  `wording` has the words of the reader's
-    language.
+    Passed rules are shown in full only if `every` is set.  `wording` has the words of the
+    reader's language.
     """
     terminal = stream.isatty()
     console = _Console(
@@ -68,13 +68,13 @@ def show(
 
 _WAYS = {
     "fork": "It was imported once, and a process was forked for each case.",
-    "spawn": "It was imported for each case, by an interpreter of its own.",
+    "spawn": "It was imported for each case, in a new interpreter.",
 }
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Raise it; rich would exit with status 1, which is a verdict here."""
+        """Raise it: rich would exit with status 1, which means a broken MUST here."""
         raise BrokenPipeError
 
 
@@ -82,7 +82,7 @@ _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 
 
 def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """Put findings together that say the same of a rule, in several cases."""
+    """Group the findings that are the same for a rule in several cases."""
     found: dict[tuple[str, ...], list[Finding]] = {}
     for each in findings:
         found.setdefault((each.rule, each.verdict, each.actual, each.whose), []).append(each)
@@ -91,7 +91,7 @@ def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
 
 @dataclass
 class _Unpadded:
-    """A table without the spaces that rich puts at the end of its lines: a log keeps them."""
+    """A table without the trailing spaces of rich, which a log would keep."""
 
     table: Table
 
@@ -105,7 +105,7 @@ class _Unpadded:
 
 @dataclass
 class _Told:
-    """Writes the parts of a report, in what characters the stream has."""
+    """Writes the parts of a report in the characters that the stream can encode."""
 
     console: Console
     encoding: str
@@ -121,7 +121,7 @@ class _Told:
     def head(self, report: Report) -> None:
         word, counts = self.wording.word, report.counts()
         title = self.wording.title(report.spec)
-        named = self.text(word("%s, by %s", report.subject, title), "bold")
+        named = self.text(word("%s, checked against %s", report.subject, title), "bold")
         # a command is as long as it is: broken into lines it could not be copied
         self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
@@ -134,7 +134,7 @@ class _Told:
         self.console.print()
 
     def isolation(self, way: str) -> None:
-        """Say how the processes of the cases were made."""
+        """Say how the processes of the cases were started."""
         self.console.print(self.text(f"{_WAYS[way]}\n"))
 
     def verdict(self, report: Report, title: str) -> str:
@@ -143,7 +143,7 @@ class _Told:
         broken = sum(each.verdict == Verdict.FAIL for each in worst)
         missed = sum(each.verdict == Verdict.WARN for each in worst)
         if broken:
-            return word("Rules that %s requires and that were not kept: %s.", title, str(broken))
+            return word("Broken MUST rules of %s: %s.", title, str(broken))
         if report.course and report.course.startup in ("failed", "exited"):
             return word("not checked: its startup has to succeed first")
         if report.unchecked:
@@ -152,9 +152,11 @@ class _Told:
             return word("The application does not support lifespan.")
         if missed:
             return word(
-                "It keeps all that %s requires; recommendations missed: %s.", title, str(missed)
+                "It keeps every MUST of %s. Missed SHOULD rules: %s.",
+                title,
+                str(missed),
             )
-        return word("It keeps all that %s requires and recommends.", title)
+        return word("It keeps every MUST and SHOULD of %s.", title)
 
     def table(self, report: Report) -> None:
         word = self.wording.word
@@ -188,7 +190,7 @@ class _Told:
         self.console.print(self.text(diagram))
 
     def advice(self, finding: Finding) -> dict[str, str]:
-        """Return whose doing it is, or what to do: what a specification leaves open needs none."""
+        """Return where a finding comes from or how to fix it; empty if nothing is specified."""
         if finding.whose:
             return {"origin": finding.whose}
         broken = finding.verdict in (Verdict.FAIL, Verdict.WARN)
@@ -196,7 +198,7 @@ class _Told:
         return {"hint": hint} if hint else {}
 
     def skipped(self, findings: Iterable[Finding]) -> None:
-        """Say why rules were skipped that no case has shown, once for each reason."""
+        """Name the rules that were skipped in every case, once for each reason."""
         seen = {each.rule for each in findings if each.verdict != Verdict.SKIP}
         found: dict[str, list[Finding]] = {}
         for each in findings:
@@ -212,7 +214,7 @@ class _Told:
         self.grid(rows)
 
     def grid(self, rows: Mapping[str, str]) -> None:
-        """Write rows with a head each, lines broken as the language wants it."""
+        """Write rows with a head each, wrapped by the rules of the language."""
         table = Table.grid("", "", padding=(0, 2, 0, 0))
         heads = [self.wording.word(word) for word in rows]
         room = self.console.width - max(map(columns, heads)) - 2

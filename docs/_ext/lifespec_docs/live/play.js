@@ -1,0 +1,435 @@
+// The playground: an editor, a form for the server, and what came of the run.  The program and the
+// form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click.
+
+import {available, call, LimitPassed} from "./client.js";
+
+const LIMIT = 5_000; // milliseconds
+const PAUSE = 300; // milliseconds without a key, before the address is renewed
+const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
+const USUAL = {
+  spec: "asgi 2.0", state: true, strict: false, ...MINUTES, requests: 0, cancel: [], fails: false,
+};
+
+const place = document.getElementById("play");
+const page = await (await fetch(document.querySelector("script[data-play]").dataset.play)).json();
+const {labels} = page;
+const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
+
+function element(name, properties = {}, ...children) {
+  const {attributes = {}, ...others} = properties;
+  const made = Object.assign(document.createElement(name), others);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function button(label, className, pressed) {
+  const made = element("button", {type: "button", textContent: label, className});
+  made.addEventListener("click", pressed);
+  return made;
+}
+
+// -- the address: raw deflate in base64url, of JSON
+
+async function through(bytes, stream) {
+  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+}
+
+async function packed(value) {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const small = await through(bytes, new CompressionStream("deflate-raw"));
+  const text = btoa(Array.from(small, (byte) => String.fromCharCode(byte)).join(""));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpacked(text) {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
+  const plain = await through(bytes, new DecompressionStream("deflate-raw"));
+  return JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(plain));
+}
+
+/** Return what the address says: {start} or {program, server}; null if it says nothing. */
+async function addressed() {
+  const [kind, value = ""] = location.hash.slice(1).split("=", 2);
+  if (kind === "start") {
+    const start = page.starts.find(({name}) => name === decodeURIComponent(value));
+    if (start) return start;
+  } else if (kind === "code") {
+    try {
+      const {program, server = {}} = await unpacked(value);
+      if (typeof program === "string") return {program, server: known(server)};
+    } catch {
+      // reported below
+    }
+  } else {
+    return null;
+  }
+  return {broken: true};
+}
+
+/** Keep what the form has a field for, and only values of the kind that it has. */
+function known(server) {
+  const kinds = {
+    spec: (value) => value in page.specs,
+    cancel: (value) => Array.isArray(value) && value.every((each) => each >= 0),
+    requests: (value) => Number.isInteger(value) && value >= 0 && value <= 9,
+    serve: (value) => typeof value === "number" && value >= 0,
+  };
+  const timeout = (value) => value === null || (typeof value === "number" && value >= 0);
+  const fits = (name, value) =>
+    kinds[name] ? kinds[name](value) : name in MINUTES ? timeout(value) : typeof value === "boolean";
+  const entries = Object.entries(server ?? {});
+  return Object.fromEntries(entries.filter(([name, value]) => name in USUAL && fits(name, value)));
+}
+
+// -- the form of the server
+
+/** The second tab: what the server does. */
+class Form {
+  constructor(changed) {
+    const specs = Object.entries(page.specs).map(([value, textContent]) => element("option", {value, textContent}));
+    this.fields = {
+      spec: element("select", {}, ...specs),
+      state: element("input", {type: "checkbox"}),
+      startup_timeout: this.number(labels.none),
+      shutdown_timeout: this.number(labels.none),
+      grace: this.number(labels.none),
+      requests: this.number("0", {max: 9, step: 1}),
+      serve: this.number("0"),
+      cancel: element("input", {type: "text", inputMode: "decimal", placeholder: labels.none, title: labels.moments, autocomplete: "off"}),
+      fails: element("input", {type: "checkbox"}),
+      strict: element("input", {type: "checkbox"}),
+    };
+    const rows = Object.entries(this.fields).map(([name, field]) => this.row(name, field));
+    const reset = button(labels.defaults, "play-quiet", () => {
+      this.value = {};
+      changed();
+    });
+    this.node = element("form", {className: "play-form"}, ...rows,
+      element("p", {className: "play-note", textContent: labels.clock}), reset);
+    this.node.addEventListener("submit", (event) => event.preventDefault());
+    this.node.addEventListener("input", changed);
+  }
+
+  number(placeholder, more = {}) {
+    return element("input", {type: "number", min: 0, step: "any", placeholder, ...more});
+  }
+
+  row(name, field) {
+    const units = {startup_timeout: labels.seconds, shutdown_timeout: labels.seconds,
+      grace: labels.seconds, serve: labels.seconds, cancel: labels.seconds};
+    field.id = `play-${name}`;
+    const label = element("label", {htmlFor: field.id, textContent: labels[name]});
+    const parts = field.type === "checkbox" ? [field, label] : [label, field];
+    if (units[name]) {
+      const unit = element("span", {className: "play-unit", textContent: units[name], id: `${field.id}-unit`});
+      field.setAttribute("aria-describedby", unit.id);
+      parts.push(unit);
+    }
+    return element("div", {className: field.type === "checkbox" ? "play-row play-check" : "play-row"}, ...parts);
+  }
+
+  get value() {
+    const found = {};
+    for (const [name, field] of Object.entries(this.fields)) {
+      const usual = USUAL[name];
+      let value;
+      if (field.type === "checkbox") value = field.checked;
+      else if (name === "spec") value = field.value;
+      else if (name === "cancel") value = moments(field.value);
+      else if (field.value === "") value = name in MINUTES && name !== "serve" ? null : 0;
+      else value = field.valueAsNumber;
+      if (JSON.stringify(value) !== JSON.stringify(usual)) found[name] = value;
+    }
+    return known(found);
+  }
+
+  set value(server) {
+    const all = {...USUAL, ...server};
+    for (const [name, field] of Object.entries(this.fields)) {
+      if (field.type === "checkbox") field.checked = all[name];
+      else field.value = name === "cancel" ? all.cancel.join(", ") : (all[name] ?? "");
+    }
+  }
+}
+
+function moments(text) {
+  return text.split(/[\s,;，、]+/).filter(Boolean).map(Number).filter((each) => each >= 0);
+}
+
+// -- the tabs
+
+/** Two panels, of which one is shown; arrow keys go from tab to tab. */
+function tabs(panels) {
+  const list = element("div", {className: "play-tabs", attributes: {role: "tablist"}});
+  const shown = Object.entries(panels).map(([name, node]) => {
+    const tab = element("button", {type: "button", id: `play-tab-${name}`, textContent: labels[name],
+      attributes: {role: "tab", "aria-controls": `play-panel-${name}`}});
+    const panel = element("div", {className: "play-panel", id: `play-panel-${name}`,
+      attributes: {role: "tabpanel", "aria-labelledby": tab.id}}, node);
+    return {tab, panel};
+  });
+  const choose = (number, focus) => shown.forEach(({tab, panel}, each) => {
+    const chosen = each === number;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+    panel.hidden = !chosen;
+    if (chosen && focus) tab.focus();
+  });
+  shown.forEach(({tab}, number) => {
+    tab.addEventListener("click", () => choose(number, false));
+    tab.addEventListener("keydown", ({key}) => {
+      const step = {ArrowRight: 1, ArrowLeft: -1}[key];
+      if (step) choose((number + step + shown.length) % shown.length, true);
+    });
+  });
+  list.append(...shown.map(({tab}) => tab));
+  choose(0, false);
+  return {nodes: [list, ...shown.map(({panel}) => panel)], choose, marks: shown.map(({tab}) => tab)};
+}
+
+// -- the result
+
+/** What came of a run, from top to bottom. */
+class Report {
+  constructor(goTo) {
+    this.goTo = goTo;
+    this.node = element("div", {className: "play-report"});
+    this.empty();
+  }
+
+  empty() {
+    this.node.replaceChildren(element("p", {className: "play-hint", textContent: labels.hint}));
+  }
+
+  stale(is) {
+    this.node.classList.toggle("play-stale", is);
+  }
+
+  show(found) {
+    this.stale(false);
+    const parts = [this.ending(found)];
+    if (found.failure) parts.push(this.failure(found));
+    if (found.waits) parts.push(this.waits(found.waits));
+    if (found.messages) parts.push(this.sequence(found));
+    if (found.served !== null) parts.push(this.validator(found.validator));
+    parts.push(this.console(found.console));
+    this.node.replaceChildren(...parts.filter(Boolean));
+  }
+
+  section(title, ...content) {
+    return element("section", {}, element("h3", {textContent: title}), ...content);
+  }
+
+  ending({served, outcome, raised, failure, messages}) {
+    if (served === null) {
+      return failure || messages ? null : element("p", {className: "play-bad", textContent: labels.noapp});
+    }
+    const name = outcome ? element("code", {textContent: outcome}) : labels.pending;
+    const good = outcome === "complete";
+    const parts = [element("span", {className: "play-outcome"}, `${labels.outcome}: `, name),
+      element("span", {textContent: served ? labels.served : labels.unserved})];
+    if (raised) {
+      const [before, after] = labels.raises.split("%s");
+      const kind = element("code", {textContent: raised[0]});
+      parts.push(element("span", {}, before, kind, after));
+    }
+    return element("p", {className: good ? "play-ending play-good" : "play-ending"}, ...parts);
+  }
+
+  failure({failure, line}) {
+    const text = element("pre", {textContent: failure, tabIndex: 0});
+    const parts = [element("p", {textContent: labels.failure}), text];
+    if (line) parts.push(this.lineLink(`app.py:${line}`));
+    return element("div", {className: "play-bad", attributes: {role: "group"}}, ...parts);
+  }
+
+  waits(lines) {
+    return element("div", {className: "play-bad"}, element("p", {textContent: labels.waits}),
+      ...lines.map((line) => this.lineLink(line)));
+  }
+
+  lineLink(text) {
+    return button(text, "play-quiet", () => this.goTo(Number(text.split(":")[1])));
+  }
+
+  sequence({messages, shortened}) {
+    const parsed = new DOMParser().parseFromString(messages, "text/html").body;
+    const parts = [...parsed.childNodes];
+    for (const each of parts) each.open = true;
+    if (shortened) parts.push(element("p", {className: "play-note", textContent: labels.shortened}));
+    return this.section(labels.sequence, ...parts);
+  }
+
+  validator(found) {
+    if (!found.length) return this.section(labels.validator, element("p", {className: "play-fine", textContent: labels.conforms}));
+    const items = found.map(({rule, kind, message}) => element("li", {className: `play-${kind}`},
+      element("span", {className: "play-kind", textContent: labels[kind]}), " ",
+      element("a", {href: page.rules[rule]}, element("code", {textContent: rule})), " ", message));
+    return this.section(labels.validator, element("ul", {className: "play-found"}, ...items));
+  }
+
+  console(lines) {
+    if (!lines.length) return this.section(labels.console, element("p", {className: "play-note", textContent: labels.silent}));
+    const printed = lines.flatMap(([kind, text]) => {
+      const body = text.endsWith("\n") ? text : `${text}\n`;
+      const level = /^[A-Z]+$/.test(kind);
+      const head = level ? [element("b", {className: `play-level play-${kind.toLowerCase()}`, textContent: kind}), ": "] : [];
+      return [...head, kind === "request" ? element("i", {textContent: body}) : body];
+    });
+    const box = element("pre", {tabIndex: 0, attributes: {role: "group", "aria-label": labels.console}}, ...printed);
+    return this.section(labels.console, box);
+  }
+}
+
+// -- all of it
+
+class Playground {
+  constructor(Editor, begin) {
+    this.timer = 0;
+    this.shown = null; // what the last result is of
+    this.form = new Form(() => this.changed());
+    this.report = new Report((line) => {
+      this.tabs.choose(0, false);
+      this.editor.goTo(line);
+    });
+    this.starts = element("select", {id: "play-starts"}, ...options());
+    this.starts.addEventListener("change", () => this.start(this.starts.value));
+    this.runButton = button(labels.run, "play-run", () => this.run());
+    this.runButton.title = fill(labels.key, page.size);
+    this.runButton.setAttribute("aria-keyshortcuts", "Control+Enter");
+    this.copyButton = button(labels.copy, "play-quiet", () => this.copy());
+    this.status = element("span", {className: "play-status", attributes: {role: "status"}});
+    this.bar = element("progress", {hidden: true, attributes: {"aria-label": labels.run}});
+    const home = element("div", {className: "play-editor"});
+    const leave = element("p", {className: "play-note", textContent: labels.leave});
+    this.tabs = tabs({application: element("div", {}, home, leave), server: this.form.node});
+    place.replaceChildren(
+      element("div", {className: "play-bar"},
+        element("label", {htmlFor: "play-starts", textContent: labels.starts}), this.starts,
+        this.runButton, this.copyButton, this.bar, this.status),
+      element("div", {className: "play-panes"},
+        element("section", {className: "play-left"}, ...this.tabs.nodes),
+        element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node)));
+    place.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+      event.preventDefault();
+      this.run();
+    });
+    this.editor = new Editor({
+      parent: home, label: labels.editor, text: "",
+      changed: () => this.changed(), run: () => this.run(),
+    });
+    addEventListener("hashchange", async () => this.begin(await addressed()));
+    this.begin(begin);
+  }
+
+  begin(found) {
+    const {name, program, server = {}} = found?.program === undefined ? page.starts[0] : found;
+    this.form.value = server;
+    this.editor.show(program);
+    this.starts.value = name ?? "";
+    clearTimeout(this.timer);
+    this.report.empty();
+    this.report.stale(false);
+    this.mark();
+    this.say(found?.broken ? labels.broken : "");
+  }
+
+  start(name) {
+    if (name) location.hash = `start=${name}`;
+  }
+
+  get content() {
+    return {program: this.editor.text, server: this.form.value};
+  }
+
+  // A dot on the tab of a server that is not as usual.
+  mark() {
+    this.tabs.marks[1].classList.toggle("play-special", Object.keys(this.form.value).length > 0);
+  }
+
+  changed() {
+    if (!this.editor) return;
+    this.mark();
+    this.starts.value = "";
+    if (this.shown) this.report.stale(JSON.stringify(this.content) !== this.shown);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.renew(), PAUSE);
+  }
+
+  async renew() {
+    history.replaceState(null, "", `#code=${await packed(this.content)}`);
+  }
+
+  async copy() {
+    clearTimeout(this.timer);
+    await this.renew();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.say(labels.copied);
+    } catch {
+      this.say(labels.link);
+    }
+  }
+
+  async run() {
+    if (this.runButton.disabled) return;
+    this.runButton.disabled = true;
+    const asked = this.content;
+    this.say(labels.running);
+    try {
+      const request = {...asked, words: page.words};
+      const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.progress(told)});
+      this.shown = JSON.stringify(asked);
+      this.report.show(found);
+      this.report.stale(JSON.stringify(this.content) !== this.shown);
+      this.say(labels.ran);
+    } catch (error) {
+      this.report.empty();
+      const limit = error instanceof LimitPassed;
+      this.say(limit ? fill(labels.limit, error.limit / 1000) : fill(labels.failed, error.message));
+    } finally {
+      this.bar.hidden = true;
+      this.runButton.disabled = false;
+    }
+  }
+
+  progress({phase, loaded, total}) {
+    this.bar.hidden = phase === "run";
+    this.bar.removeAttribute("value");
+    if (phase === "download") {
+      Object.assign(this.bar, {max: total, value: loaded});
+      this.say(fill(labels.loading, megabytes(loaded), megabytes(total)));
+    } else {
+      this.say(phase === "start" ? labels.starting : labels.running);
+    }
+  }
+
+  say(text) {
+    if (this.status.textContent !== text) this.status.textContent = text;
+  }
+}
+
+function options() {
+  const groups = new Map();
+  for (const {name, title, group} of page.starts) {
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(element("option", {value: name, textContent: title}));
+  }
+  const own = element("option", {value: "", textContent: labels.own, hidden: true});
+  const listed = [...groups].map(([label, each]) => element("optgroup", {label: label || labels.programs}, ...each));
+  return [own, ...listed];
+}
+
+function megabytes(bytes) {
+  return (bytes / 1e6).toFixed(1);
+}
+
+if (available && typeof CompressionStream === "function") {
+  const [{Editor}, begin] = await Promise.all([import("./editor.js"), addressed()]);
+  new Playground(Editor, begin);
+} else {
+  place.textContent = labels.unavailable;
+}

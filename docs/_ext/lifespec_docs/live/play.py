@@ -1,0 +1,385 @@
+"""Runs the program of the playground: its `app` on a `Lifespan`, checked by `validator`.
+
+The server does what the page's form says, see `Conduct`. The clock is virtual, so that a timeout
+takes no time. A program in which no `app` is defined may run lifespans of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import io
+import linecache
+import logging
+import re
+import traceback
+from contextlib import contextmanager, redirect_stderr, suppress
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from lifespec.server import Lifespan
+from lifespec.testing import clock, trace
+from lifespec.validate import SPECS, lifespan_scope, validator
+from lifespec_docs.diagrams.event_log import event_log
+from lifespec_docs.examples.sandbox import Namespace
+from lifespec_docs.live.play_labels import SAID, WHEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lifespec.validate import Violation
+
+    Translate = Callable[[str], str]
+
+__all__ = ["FILE", "Conduct", "Result", "in_words", "play", "ran"]
+
+FILE = "app.py"  # as tracebacks name the program
+MODULE = "app"  # `__name__` of the program: a server imports it
+AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
+MOST_TEXT = 20_000  # characters of log and output
+MOST_ENTRIES = 60  # of the message sequences
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What the server does; times are seconds, and None is no timeout.
+
+    It serves for `serve` seconds after its `requests`, and raises OSError then if it `fails`. It is
+    cancelled at each of the moments `cancel`.
+    """
+
+    spec: str = "asgi 2.0"
+    state: bool = True
+    strict: bool = False
+    startup_timeout: float | None = None
+    shutdown_timeout: float | None = None
+    grace: float | None = 5.0
+    requests: int = 0
+    serve: float = 1.0
+    cancel: tuple[float, ...] = ()
+    fails: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Conduct:
+        """Return what a page says; what it does not say is as usual."""
+        known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
+        return cls(**known | {"cancel": tuple(known.get("cancel", ()))})
+
+    def scope(self) -> dict[str, Any]:
+        """Return the scope of the lifespan."""
+        return lifespan_scope(self.spec, state=self.state)
+
+    def request(self) -> dict[str, Any]:
+        """Return the scope of a request, or of a message in AMGI."""
+        envelope = SPECS[self.spec].envelope
+        versions = {envelope: dict(SPECS[self.spec].versions)} if envelope else {}
+        if envelope == "amgi":
+            about = {"address": "orders", "headers": [], "payload": b"hello"}
+            return {"type": "message", **versions, **about}
+        line = {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b""}
+        more = {"http_version": "1.1", "scheme": "http", "root_path": "", "headers": []}
+        peers = {"client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8000)}
+        return {"type": "http", **versions, **line, **more, **peers}
+
+
+@dataclass
+class Result:
+    """What came of a run.
+
+    `served` is None if the program has no `app`. `raised` is what the server raised, as class and
+    text, `failure` what the program raised by itself. `waits` are lines of the program that wait
+    although nothing can happen any more.
+    """
+
+    conversations: list[list[trace.Entry]]
+    console: list[tuple[str, str]]
+    served: bool | None = None
+    outcome: str | None = None
+    raised: tuple[str, str] | None = None
+    waits: tuple[str, ...] | None = None
+    failure: str = ""
+    violations: tuple[Violation, ...] = ()
+    warnings: tuple[Violation, ...] = ()
+
+
+def play(request: dict[str, Any]) -> dict[str, Any]:
+    """Run `program` on a server of the conduct `server`; return what a page shows of it.
+
+    `words` are those of the page's language.
+    """
+    words = request["words"]
+
+    def translate(word: str) -> str:
+        return str(words.get(word, word))
+
+    result = ran(request["program"], Conduct.of(request["server"]))
+    spoken = [entries[:MOST_ENTRIES] for entries in result.conversations]
+    found = [(result.violations, "violation"), (result.warnings, "warning")]
+    return {
+        "served": result.served,
+        "outcome": result.outcome,
+        "raised": result.raised,
+        "waits": result.waits,
+        "failure": result.failure,
+        "line": _line(result.failure),
+        "console": result.console,
+        "messages": event_log(spoken, translate),
+        "shortened": any(len(entries) > MOST_ENTRIES for entries in result.conversations),
+        "validator": [
+            {"rule": each.rule, "kind": kind, "message": in_words(each, translate)}
+            for violations, kind in found
+            for each in violations
+        ],
+    }
+
+
+def _line(failure: str) -> int | None:
+    """Return the last line of the program that a traceback names."""
+    found = re.findall(rf'File "{re.escape(FILE)}", line (\d+)', failure)
+    return int(found[-1]) if found else None
+
+
+def in_words(violation: Violation, translate: Translate) -> str:
+    """Return a message of the validator about an application, in the language of a page."""
+    for moment, (did, sentence) in product(WHEN, SAID.items()):
+        pattern = re.escape(f"The application {did} {moment}").replace("%s", "(.*)")
+        if found := re.fullmatch(pattern, violation.message, re.DOTALL):
+            named = dict(zip(("what", "spec"), found.groups(), strict=False))
+            return translate(sentence).format(**named, when=translate(moment))
+    return violation.message
+
+
+def ran(program: str, conduct: Conduct) -> Result:
+    """Run a program and serve its application."""
+    console = _Console()
+    namespace = Namespace()
+    namespace.stdout = console
+    namespace.main.__name__ = MODULE
+    linecache.cache[FILE] = (0, None, program.splitlines(keepends=True), FILE)
+    with (
+        namespace.staged(),
+        redirect_stderr(console),
+        _logged_to(console),
+        trace.collect() as spoken,
+    ):
+        result = Result([], console.lines)
+        try:
+            code = compile(program, FILE, "exec", dont_inherit=True)
+            exec(code, namespace.names)  # noqa: S102  a reader's own program
+        except BaseException as error:
+            result.failure = _told(error)
+        else:
+            if "app" in namespace.names:
+                _Server(namespace.names["app"], conduct, console, result).run()
+        console.close()
+        result.conversations = result.conversations or [list(each.entries) for each in spoken]
+    return result
+
+
+class _Console(io.StringIO):
+    """Holds lines of log and output in their order; takes none when it is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, str]] = []
+        self._room = MOST_TEXT
+        self._is_open = True
+
+    def write(self, text: str, /) -> int:
+        """Add what is printed to the last text that was."""
+        self.add("print", text)
+        return len(text)
+
+    def add(self, kind: str, text: str) -> None:
+        """Add a text of that kind: `print`, `request` or the name of a level."""
+        if not self._is_open:
+            return
+        if len(text) > self._room:
+            text = f"{text[: self._room]} …\n"
+            self.close()
+        self._room -= len(text)
+        if kind == "print" and self.lines and self.lines[-1][0] == "print":
+            text = self.lines.pop()[1] + text
+        self.lines.append((kind, text))
+
+    def close(self) -> None:
+        """Take nothing more; whoever writes goes on."""
+        self._is_open = False
+
+
+class _Handler(logging.Handler):
+    """Hands each record to a console."""
+
+    def __init__(self, console: _Console) -> None:
+        super().__init__()
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a record, and the traceback as far as it is in the program."""
+        text = record.getMessage()
+        if record.exc_info and record.exc_info[1]:
+            text = f"{text}\n{_told(record.exc_info[1])}"
+        self._console.add(record.levelname, text.rstrip())
+
+
+@contextmanager
+def _logged_to(console: _Console) -> Iterator[None]:
+    """Show records from INFO on, and all of the server's; the namespace forgets them afterwards."""
+    logging.root.addHandler(_Handler(console))
+    logging.root.setLevel(logging.INFO)
+    logging.getLogger("lifespec.server").setLevel(logging.DEBUG)
+    yield
+
+
+def _told(error: BaseException) -> str:
+    """Return a traceback with the frames of the program alone."""
+    found = traceback.TracebackException.from_exception(error)
+    _shorten(found)
+    return "".join(found.format())
+
+
+def _shorten(found: traceback.TracebackException) -> None:
+    found.stack[:] = [frame for frame in found.stack if frame.filename == FILE]
+    for each in (found.__cause__, found.__context__, *(found.exceptions or ())):
+        if each is not None:
+            _shorten(each)
+
+
+class _Server:
+    """Serves an application on a loop of its own."""
+
+    def __init__(self, app: Any, conduct: Conduct, console: _Console, result: Result) -> None:
+        self.app = app
+        self.conduct = conduct
+        self.console = console
+        self.result = result
+        self.checked = validator(self._resumed)
+        self._called: dict[int, tuple[_Use, Any]] = {}
+        self.lifespan: Lifespan[Any] = Lifespan(
+            self._called_by,
+            scope=conduct.scope(),
+            startup_timeout=conduct.startup_timeout,
+            shutdown_timeout=conduct.shutdown_timeout,
+            grace=conduct.grace,
+            strict=conduct.strict,
+        )
+
+    def run(self) -> None:
+        """Serve it, and note what became of it before the loop is closed."""
+        runner = asyncio.Runner(loop_factory=clock.VirtualLoop)
+        with trace.collect() as spoken:
+            try:
+                runner.run(self._main())
+            except clock.Deadlock:
+                self.result.waits = _waiting(runner.get_loop())
+            except (SystemExit, KeyboardInterrupt) as error:  # of the application
+                self.result.raised = type(error).__name__, str(error)
+            except Exception as error:
+                self.result.failure = _told(error)
+            self.result.outcome = self.lifespan.outcome
+            self.result.conversations = [list(each.entries) for each in spoken]
+            self.result.violations = tuple(self.checked.violations)
+            self.result.warnings = tuple(self.checked.warnings)
+            self.console.close()  # what follows is the end of the loop, not of the server
+            with suppress(clock.Deadlock):  # of a task that does not end though it is cancelled
+                runner.close()
+
+    async def _main(self) -> None:
+        self.result.served = False
+        server = asyncio.create_task(self._serve())
+        for moment in self.conduct.cancel:
+            asyncio.get_running_loop().call_later(moment, server.cancel)
+        await asyncio.wait([server])
+        self.result.raised = _raised_by(server)
+        if left := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(left, timeout=AFTERWARDS)
+
+    async def _serve(self) -> None:
+        async with self.lifespan:
+            self.result.served = True
+            await self._work()
+
+    async def _work(self) -> None:
+        """Do what the server does between startup and shutdown."""
+        for _ in range(self.conduct.requests):
+            self.console.add("request", await self._answer())
+        await asyncio.sleep(self.conduct.serve)
+        if self.conduct.fails:
+            raise OSError("the server fails")
+
+    async def _answer(self) -> str:
+        """Return what the application answers to a request."""
+        scope, sent = self.conduct.request(), list[Any]()
+        name = "GET /" if scope["type"] == "http" else scope["type"]
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        try:
+            await self.lifespan.app(scope, receive, send)
+        except Exception as error:
+            return f"{name} → {type(error).__name__}: {error}"
+        return f"{name} → {', '.join(map(_brief, sent))}"
+
+    def _called_by(self, scope: Any, receive: Any, send: Any) -> Any:
+        """Call the application at once, as its server sees it, and let the validator await it."""
+        use = _Use(receive, send)
+        call = self.app(scope, use.receive, use.send)
+        if not inspect.isawaitable(call):
+            return call
+        self._called[id(scope)] = use, call
+        return self.checked(scope, receive, send)
+
+    async def _resumed(self, scope: Any, receive: Any, send: Any) -> Any:
+        use, call = self._called.pop(id(scope))
+        use.now = receive, send
+        return await call
+
+
+class _Use:
+    """`receive` and `send` of a call, which the validator replaces by its own."""
+
+    def __init__(self, receive: Any, send: Any) -> None:
+        self.now = receive, send
+
+    async def receive(self) -> Any:
+        return await self.now[0]()
+
+    async def send(self, message: Any) -> Any:
+        return await self.now[1](message)
+
+
+def _waiting(loop: asyncio.AbstractEventLoop) -> tuple[str, ...]:
+    """Return the lines of the program in which its tasks wait."""
+    found = set()
+    for task in asyncio.all_tasks(loop):
+        call: Any = task.get_coro()
+        line = 0
+        while frame := getattr(call, "cr_frame", None):
+            if frame.f_code.co_filename == FILE:
+                line = frame.f_lineno
+            call = call.cr_await
+        if line:
+            found.add(line)
+    return tuple(f"{FILE}:{line}" for line in sorted(found))
+
+
+def _raised_by(server: asyncio.Task[None]) -> tuple[str, str] | None:
+    if server.cancelled():
+        return "CancelledError", ""
+    error = server.exception()
+    return (type(error).__name__, str(error)) if error else None
+
+
+def _brief(message: Any) -> str:
+    """Return what counts of a message: status, body or type."""
+    about = message if isinstance(message, dict) else {}
+    for key in ("status", "body", "type"):
+        if key in about:
+            value = about[key]
+            return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    return repr(message)

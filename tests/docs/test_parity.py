@@ -1,0 +1,69 @@
+"""Each example that can run in a browser prints there what its page shows: Pyodide, in node."""
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from parity import RESULT, ROOT, counted, measured
+from published import published
+
+from lifespec_docs.live.pages import obstacle
+
+__all__: list[str] = []
+
+pytestmark = [pytest.mark.needs("node"), pytest.mark.usefixtures("live")]
+
+
+@pytest.fixture(scope="module")
+def found(site: Path, live: Path) -> dict[str, Any]:
+    """Run all examples of the site."""
+    assert live.exists()
+    return measured(site)
+
+
+@pytest.mark.parametrize(("folder", "tag"), [("en", "en"), ("zh-cn", "zh")])
+def test_every_example_prints_what_its_page_shows(
+    found: dict[str, Any], folder: str, tag: str
+) -> None:
+    """None of those that need no process is left out."""
+    rows = [row for row in found["results"] if row["language"] == folder]
+    assert [row["complaint"] for row in rows if not row["same"]] == []
+    runnable = {
+        name: sum(not obstacle(block) for block in blocks)
+        for name, blocks in published()[tag].items()
+    }
+    assert Counter(row["page"] for row in rows) == Counter(runnable)
+
+
+def test_examples_of_lifespans_have_an_event_log(found: dict[str, Any]) -> None:
+    """In the language of their page."""
+    logs = {row["language"]: row["log"] for row in found["results"] if row["log"]}
+    assert "<summary>Event log: " in logs["en"]
+    assert "<summary>事件记录" in logs["zh-cn"]
+
+
+def test_another_output_is_noticed(site: Path, live: Path, tmp_path: Path) -> None:
+    """One example of a site that shows another output."""
+    assert live.exists()
+    shutil.copytree(site / "live", tmp_path / "live")
+    data = json.loads((site / "en" / "_live" / "index.json").read_text(encoding="utf-8"))
+    (number, block), *_ = data["blocks"].items()
+    block["expected"] += "\nmore"
+    for language in ("en", "zh-cn"):
+        (tmp_path / language / "_live").mkdir(parents=True)
+    changed = tmp_path / "en" / "_live" / "index.json"
+    changed.write_text(json.dumps(data | {"blocks": {number: block}}), encoding="utf-8")
+    told = measured(tmp_path)
+    assert [row["same"] for row in told["results"]] == [False]
+    assert "the page shows 'more'" in told["results"][0]["complaint"]
+    assert counted(told, {"index": 2}) == {"index": {"examples": 2, "virtual": 1, "en": 0, "zh": 0}}
+
+
+def test_the_record_is_of_the_runtime_that_is_hosted() -> None:
+    """After a newer one is chosen: make parity."""
+    chosen = json.loads((ROOT / ".ci" / "live" / "package.json").read_text(encoding="utf-8"))
+    record = json.loads(RESULT.read_text(encoding="utf-8"))
+    assert record["pyodide"] == chosen["dependencies"]["pyodide"]
