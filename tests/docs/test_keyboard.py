@@ -8,7 +8,8 @@ __all__: list[str] = []
 pytestmark = [pytest.mark.timeout(300), pytest.mark.needs("chromium")]
 
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
-SEEN = "document.querySelector('DRAWER a').checkVisibility({visibilityProperty: true})"
+SEEN = """[...document.querySelectorAll("DRAWER a")]
+    .some((each) => each.checkVisibility({visibilityProperty: true}))"""
 FOCUSED = "document.activeElement"
 # An element that has the focus and shows nothing of it would be here.
 SHOWN = """(() => {
