@@ -239,6 +239,19 @@ def test_an_application_that_blocks() -> None:
     assert seen.ended in ("", "cancelled")
 
 
+def test_an_application_that_never_waits() -> None:
+    """Its limit passes in real time, as the virtual clock has no reason to move."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        while True:
+            await asyncio.sleep(0)
+
+    (seen,) = played(app, *START, limit=0.1)
+    assert (seen.startup, seen.doing) == ("silent", "it was still running")
+    assert (seen.doubt, seen.ended) == ("", "cancelled")
+
+
 def test_a_task_that_ends_the_process() -> None:
     """An exit out of another task is the application's exit."""
 

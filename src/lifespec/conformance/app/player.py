@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def _in_a_loop(
     app: Application, actions: Sequence[Action], spec: str, limit: float, *, real: bool
 ) -> Seen:
     """Play one part; what it leaves behind in the loop is cancelled, and not waited for."""
-    loop = asyncio.new_event_loop() if real else _Clock()
+    loop = asyncio.new_event_loop() if real else _Clock(limit)
     loop.set_exception_handler(lambda *_: None)
     player = _Player(Call(app), spec, limit)
     seen = player.call.seen
@@ -101,16 +102,24 @@ def _in_a_loop(
 
 
 class _Clock(clock.VirtualLoop):
-    """A virtual clock that knows from where it has jumped: until then something happened."""
+    """A virtual clock that knows from where it has jumped: until then something happened.
+
+    It also jumps when tasks have run for `limit` real seconds without waiting for anything.
+    """
 
     jumped_from = -1.0
+
+    def __init__(self, limit: float) -> None:
+        super().__init__()
+        self.limit, self.jumped_at = limit, time.monotonic()
 
     def select(self, timeout: float | None) -> tuple[()]:
         """Move the clock, and note from where."""
         before = self.time()
-        found = super().select(timeout)
+        busy = timeout == 0 and time.monotonic() - self.jumped_at > self.limit
+        found = super().select(None if busy and self._scheduled else timeout)
         if self.time() > before:
-            self.jumped_from = before
+            self.jumped_from, self.jumped_at = before, time.monotonic()
         return found
 
 
