@@ -147,7 +147,7 @@ def the_page(browser: Browser, address: str) -> Iterator[str]:
     ("folder", "outcome", "sequence", "fine"),
     [
         ("en", "Outcome: complete", "The application sends lifespan.startup.complete.", "nothing"),
-        ("zh-cn", "结果: complete", "应用程序发送 lifespan.startup.complete", "没有发现问题"),
+        ("zh-cn", "结果：complete", "应用程序发送 lifespan.startup.complete", "没有发现问题"),
     ],
 )
 def test_a_program_runs_and_is_reported(
