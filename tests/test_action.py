@@ -87,9 +87,9 @@ def test_every_input_reaches_the_script() -> None:
                 "ignore": "receive-refuses-unknown unknown-scope-rejected",
             },
             0,
-            "It keeps all that",
+            "It keeps every",
         ),
-        ({"target": "shop:good", "spec": "pagi"}, 0, "by PAGI 0.3"),
+        ({"target": "shop:good", "spec": "pagi"}, 0, "checked against PAGI 0.3"),
     ],
 )
 def test_an_application(inputs: dict[str, str], status: int, words: str, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_no_file_is_overwritten(tmp_path: Path, refusal: Callable[..., str]) -> 
     path = tmp_path / "mine.py"
     path.write_text("mine")
     said = refusal("copy", "server", "--to", str(path))
-    assert said == f"{path} is there already: name another path, or remove it first"
+    assert said == f"{path} already exists: give another path, or remove it first"
     assert path.read_text() == "mine"
 
 
@@ -105,7 +105,7 @@ def test_no_file_is_written_in_part(tmp_path: Path, refusal: Callable[..., str])
         said = refusal("copy", "server", "--to", str(path))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert said == f"{path} cannot be written: File too large; name another path"
+    assert said == f"{path} cannot be written: File too large; give another path"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,13 +113,13 @@ def test_a_folder_that_is_not_there(tmp_path: Path, refusal: Callable[..., str])
     """Folders are not made."""
     path = tmp_path / "no" / "lifespan.py"
     said = refusal("copy", "server", "--to", str(path))
-    assert said == f"{path} cannot be written: No such file or directory; name another path"
+    assert said == f"{path} cannot be written: No such file or directory; give another path"
 
 
 def test_a_file_that_there_is_not(refusal: Callable[..., str]) -> None:
     """The sentence names what was given, and what there is."""
     assert refusal("copy", "client") == (
-        "there is no 'client': name server, application, validate or messages"
+        "there is no file 'client': choose server, application, validate or messages"
     )
 
 
@@ -154,7 +154,7 @@ def test_bad_usage(
     """One line says what was wrong, and where what can be given is shown; the status is 2."""
     said = refusal(*arguments)
     assert said.startswith(wanted)
-    assert said.endswith(f"; `{help_} --help` says what can be given")
+    assert said.endswith(f"; `{help_} --help` lists the options")
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["copy", "--help"], ["explain", "--help"]])
@@ -312,14 +312,14 @@ def test_what_is_no_matter_of_the_output(
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(metadata, "version", refuse)
-    assert refusal("--version") == "this could not be done: Too many open files"
+    assert refusal("--version") == "the command failed: Too many open files"
 
     def lacks(_: object) -> None:
         raise FileNotFoundError(2, "No such file or directory", "/a/file")
 
     monkeypatch.setattr(metadata, "version", lacks)
     said = refusal("--version")
-    assert said == "this could not be done: /a/file: No such file or directory"
+    assert said == "the command failed: /a/file: No such file or directory"
 
 
 def test_what_others_said_is_one_plain_line(refusal: Callable[..., str]) -> None:

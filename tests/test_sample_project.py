@@ -165,7 +165,7 @@ def test_the_command_reads_the_project(project: Path) -> None:
     """[tool.lifespec] names the application."""
     found = run("env/bin/lifespec", "check", "app", "--strict", folder=project)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.startswith("shop.main:app, by lifespan 2.0 (ASGI)\n")
+    assert found.stdout.startswith("shop.main:app, checked against lifespan 2.0 (ASGI)\n")
 
 
 @pytest.mark.parametrize(("target", "outcome"), [("app", 0), ("leaves", 1)])

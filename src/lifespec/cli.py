@@ -35,28 +35,28 @@ COPY_ME = {
 
 
 class Refused(Exception):
-    """A command could not be carried out; `str()` says what was given, and what to give."""
+    """A command could not be run; `str()` says what was given, and what is expected."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses bad usage in one line; what it can be given is added when it is asked."""
+    """Reports wrong usage in one line; adds its arguments when it is first used."""
 
     fill: Callable[[Parser], object] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Add what can be given, and parse."""
+        """Add the arguments, and parse."""
         fill, self.fill = self.fill, None
         if fill:
             fill(self)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Say what to do beside what argparse found."""
-        raise Refused(f"{message}; `{self.prog} --help` says what can be given")
+        """Raise Refused with the message of argparse and a pointer to --help."""
+        raise Refused(f"{message}; `{self.prog} --help` lists the options")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Carry out a command; return 0 where it is done, 2 where it could not be."""
+    """Run a command and return its exit status; 2 if it could not be run."""
     try:
         return _run(argv)
     except (Refused, Unchecked) as refused:
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        _say(f"this could not be done: {named}{error.strerror or error}")
+        _say(f"the command failed: {named}{error.strerror or error}")
         return 2
     except KeyboardInterrupt as interrupt:
         _say("interrupted")
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(sentence: str) -> None:
-    """Write one line to standard error; where it is closed or full, the status says it alone."""
+    """Write one line to standard error, if that is possible."""
     with suppress(OSError):
         if sys.stderr is not None:
             sys.stderr.write(f"lifespec: {plain(sentence)}\n")
@@ -98,7 +98,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _drop_output() -> None:
-    """Let what is still to be written go nowhere."""
+    """Discard the rest of the output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -129,20 +129,22 @@ def _version() -> str:
 def _add_copy(parser: Parser) -> None:
     files = "\n".join(f"  {name:13}{what}" for name, what in COPY_ME.items())
     parser.description = (
-        "Print a file that needs the standard library and nothing else.\n"
-        "Its licence, 0BSD, asks for no notice."
+        "Print a self-contained file, which needs only the standard library.\n"
+        "Its licence, 0BSD, does not require a notice."
     )
     parser.epilog = f"files:\n{files}"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("file", metavar="FILE", type=_copy_me, help="one of the files below")
-    parser.add_argument("--to", metavar="PATH", type=Path, help="write it there; PATH is new")
+    parser.add_argument(
+        "--to", metavar="PATH", type=Path, help="write it to PATH, which must not exist"
+    )
     parser.set_defaults(run=_copy)
 
 
 def _copy_me(name: str) -> str:
     if name not in COPY_ME:
         *others, last = COPY_ME
-        raise Refused(f"there is no {name!r}: name {', '.join(others)} or {last}")
+        raise Refused(f"there is no file {name!r}: choose {', '.join(others)} or {last}")
     return name
 
 
@@ -161,7 +163,7 @@ def _copy(arguments: argparse.Namespace) -> int:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a new file, or none."""
+    """Write a new file; remove it if writing fails."""
     try:
         with ExitStack() as undone:
             with path.open("xb") as file:
@@ -169,17 +171,19 @@ def _write(path: Path, content: bytes) -> None:
                 file.write(content)
             undone.pop_all()
     except FileExistsError:
-        raise Refused(f"{path} is there already: name another path, or remove it first") from None
+        raise Refused(f"{path} already exists: give another path, or remove it first") from None
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {error.strerror}; name another path") from None
+        raise Refused(f"{path} cannot be written: {error.strerror}; give another path") from None
 
 
 def _add_explain(parser: Parser) -> None:
     explain = import_module("lifespec.conformance.explain")
-    parser.description = "Show a rule, in the language of the locale where that is Chinese."
+    parser.description = "Show a rule, in Chinese if the locale is Chinese."
     parser.add_argument("rule", metavar="RULE", help="its rule ID, such as startup-sent")
     languages = sorted(explain.FOLDERS)
-    parser.add_argument("--language", choices=languages, help="English or Chinese instead")
+    parser.add_argument(
+        "--language", choices=languages, help="language of the output (default: from the locale)"
+    )
     parser.set_defaults(run=_explain)
 
 
@@ -211,7 +215,7 @@ def _add_cases(parser: Parser) -> None:
 
 _COMMANDS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "copy": ("print a self-contained file for your own project", _add_copy),
-    "explain": ("show a rule, its sources, and how to fix a fault", _add_explain),
+    "explain": ("show a rule, its sources, and how to fix what breaks it", _add_explain),
     "check": ("check an application, middleware, server or test client", _add_check),
     "cases": ("list the cases of the conformance suite", _add_cases),
 }

@@ -103,7 +103,7 @@ def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]
     status, out, err = ended("check", "app", "shop:live", "--strict")
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].rstrip() == "shop:live, by lifespan 2.0 (ASGI)"
+    assert lines[0].rstrip() == "shop:live, checked against lifespan 2.0 (ASGI)"
     assert "PASS     startup-answered " in out
     assert max(map(len, lines)) <= 80
     assert out.isascii()
@@ -384,7 +384,7 @@ def test_a_file_that_cannot_be_written(
         ),
         (
             ["server", "--workers", "'", "--", "x"],
-            '--workers "\'" are no words of a command: No closing quotation',
+            '--workers "\'" is not a valid list of arguments: No closing quotation',
         ),
         (
             ["app", "shop:live", "--timeout", "1e300"],
@@ -450,7 +450,7 @@ def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
     heads = [line for line in out.splitlines() if not line.startswith(" ")]
     assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
     assert max(map(len, out.splitlines())) <= 80
-    assert "    The application is started, and stopped.\n    checks startup-answered, " in out
+    assert "    The application starts and stops.\n    checks startup-answered, " in out
 
 
 def test_cases_of_a_role_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:

@@ -20,7 +20,7 @@ def test_english_is_what_was_found() -> None:
     """Nothing is read, and nothing changed."""
     assert i18n.wording("en") is ENGLISH
     assert ENGLISH.word("verdict") == "verdict"
-    assert ENGLISH.word("%s, by %s", "it", "a text") == "it, by a text"
+    assert ENGLISH.word("%s, checked against %s", "it", "a text") == "it, checked against a text"
     assert ENGLISH.word("100 %") == "100 %"
     assert ENGLISH.title("pagi 0.3") == SPECS["pagi 0.3"].title
     assert ENGLISH.requirement("It answers.", "startup-answered", "a", "asgi 2.0") == "It answers."

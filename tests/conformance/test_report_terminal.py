@@ -98,8 +98,8 @@ def test_what_is_shown() -> None:
     text = shown(Report("shop:app", "asgi 2.0", findings))
     lines = text.splitlines()
     assert not any(line.endswith(" ") for line in lines)
-    assert lines[0] == "shop:app, by lifespan 2.0 (ASGI)"
-    assert lines[1] == "Rules that lifespan 2.0 (ASGI) requires and that were not kept: 1."
+    assert lines[0] == "shop:app, checked against lifespan 2.0 (ASGI)"
+    assert lines[1] == "Broken MUST rules of lifespan 2.0 (ASGI): 1."
     assert lines[2] == "FAIL 1, PASS 1"
     assert lines[4].startswith("FAIL: startup-answered ")
     assert [line.split(maxsplit=1) for line in lines[5:12]] == [
@@ -123,11 +123,15 @@ def test_what_is_shown() -> None:
 @pytest.mark.parametrize(
     ("verdicts", "facts", "sentence"),
     [
-        (["pass", "info"], {}, "It keeps all that lifespan 2.0 (ASGI) requires and recommends."),
+        (
+            ["pass", "info"],
+            {},
+            "It keeps every MUST and SHOULD of lifespan 2.0 (ASGI).",
+        ),
         (
             ["warn", "pass"],
             {},
-            "It keeps all that lifespan 2.0 (ASGI) requires; recommendations missed: 1.",
+            "It keeps every MUST of lifespan 2.0 (ASGI). Missed SHOULD rules: 1.",
         ),
         (["pass"], {"supported": False}, "The application does not support lifespan."),
         (["pass"], {"obstacle": "It failed."}, "It could not be checked: It failed."),
@@ -215,8 +219,8 @@ def test_another_language() -> None:
     found = Report("it", "asgi 2.0", findings)
     terminal.show(found, stream, wording=i18n.wording("zh"))
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "it，判定依据：生命周期 2.0（ASGI）"
-    assert lines[1] == "生命周期 2.0（ASGI）要求而未遵守的规则：1。"
+    assert lines[0] == "it，检查依据：生命周期 2.0（ASGI）"
+    assert lines[1] == "生命周期 2.0（ASGI）中被违反的 MUST 规则：1。"
     assert lines[2] == "FAIL 1、SKIP 1"
     assert lines[4].startswith("FAIL：startup-answered ──")
     assert lines[5] == "用例  a、b"
@@ -282,7 +286,7 @@ def test_a_long_command_stays_one_line() -> None:
     """It can be copied, and what follows stands in the second line."""
     command = "/a/path/" + "x" * 100 + "/python shop.py"
     lines = shown(Report(command, "asgi 2.0", (finding("pass"),), "It did.")).splitlines()
-    assert [lines[0], lines[3]] == [f"{command}, by lifespan 2.0 (ASGI)", "It did."]
+    assert [lines[0], lines[3]] == [f"{command}, checked against lifespan 2.0 (ASGI)", "It did."]
 
 
 @pytest.mark.parametrize("colours", ["", "1"])

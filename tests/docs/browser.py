@@ -26,7 +26,10 @@ LIMIT = 30.0  # seconds
 
 
 class Browser:
-    """One page of one browser; `requests` are the addresses it asked for, `failures` the lost."""
+    """One page of one browser; `requests` are the addresses it asked for, `failures` the lost.
+
+    Those of its workers are among them.
+    """
 
     def __enter__(self) -> Self:
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -54,6 +57,9 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime"):
             self.send(f"{domain}.enable")
+        self.send(
+            "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True
+        )
         return self
 
     def __exit__(
@@ -70,16 +76,20 @@ class Browser:
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and return its result."""
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
-        while (answer := self._read()).get("id") != self._number:
+        number = self._write(self._session, method, parameters)
+        while (answer := self._read()).get("id") != number:
             self._note(answer)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]  # type: ignore[no-any-return]
+
+    def _write(self, session: str | None, method: str, parameters: dict[str, Any]) -> int:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        os.write(self._to, json.dumps(message).encode() + b"\0")
+        return self._number
 
     def _read(self) -> dict[str, Any]:
         until = time.monotonic() + LIMIT
@@ -96,6 +106,9 @@ class Browser:
     def _note(self, event: dict[str, Any]) -> None:
         self.events.append(event.get("method", ""))
         about = event.get("params", {})
+        if event.get("method") == "Target.attachedToTarget" and about["waitingForDebugger"]:
+            self._write(about["sessionId"], "Network.enable", {})
+            self._write(about["sessionId"], "Runtime.runIfWaitingForDebugger", {})
         if event.get("method") == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
         if event.get("method") == "Network.responseReceived" and about["response"]["status"] >= 400:
@@ -132,12 +145,12 @@ class Browser:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")
 
-    def until(self, script: str) -> Any:
+    def until(self, script: str, limit: float = LIMIT) -> Any:
         """Run an expression until it is true; return its value."""
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit
         while not (value := self._now(script)):
             if time.monotonic() > end:
-                raise TimeoutError(f"not true in {LIMIT:g} s: {script}")
+                raise TimeoutError(f"not true in {limit:g} s: {script}")
             time.sleep(0.05)
         return value
 

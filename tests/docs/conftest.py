@@ -1,14 +1,12 @@
 """What tests of the built site share: the site, a server for it and a browser."""
 
-import functools
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from browser import Browser
-from published import PREFIX, site
+from hosting import hosted
+from published import site
 
 from lifespec_docs.live.assets import FOLDER
 
@@ -38,24 +36,11 @@ def live(site: Path) -> Path:
     return folder
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and does not talk about it."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Serve the site below a prefix."""
-    root = site.parents[len(Path(PREFIX).parts) - 1]
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/{PREFIX}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with hosted(site) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The commands `lifespec check` and `lifespec cases`: their options, and what they print."""
+"""The commands `lifespec check` and `lifespec cases`: options and output."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class _Usual(float):
 
 def add_subjects(parser: Any) -> None:
     """Add to the parser of `check` the subjects that it can check."""
-    parser.description = "Play message sequences to a subject, and check what was seen."
+    parser.description = "Run the conformance tests against a subject."
     parser.epilog = (
-        "exit status: 0 every must was kept, 1 one was not, 2 it could not be checked,"
-        " 128 and the number of the signal that broke it off"
+        "exit status: 0 every MUST was kept, 1 one was broken, 2 the subject could not be checked,"
+        " 128 plus the number of the signal that interrupted the check"
     )
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
     _add_app(subjects)
@@ -73,14 +73,14 @@ def _add_app(subjects: Any) -> None:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="module:attribute, such as shop.main:app; or a file of Perl, such as shop.pl"
+        help="module:attribute, such as shop.main:app, or a Perl file, such as shop.pl"
         " (default: app of [tool.lifespec])",
     )
     parser.add_argument(
         "--factory",
         action="store_true",
         default=None,
-        help="TARGET is called, and returns the application",
+        help="TARGET is a function that returns the application",
     )
     _add_isolation(parser)
     _add_only(parser)
@@ -90,7 +90,8 @@ def _add_app(subjects: Any) -> None:
         metavar="COMMAND",
         nargs=argparse.REMAINDER,
         default=[],
-        help="last, and instead of TARGET: a program that is the application, in any language",
+        help="instead of TARGET, as the last option: a program in any language that contains the"
+        " application",
     )
     parser.set_defaults(run=_check, role="application")
 
@@ -101,7 +102,7 @@ def _add_isolation(parser: argparse.ArgumentParser) -> None:
         choices=ISOLATIONS,
         default="auto",
         help="import TARGET once and fork a process for each case, or spawn an interpreter for"
-        " each (default: fork where the import leaves no thread and no open file)",
+        " each (default: fork if the import leaves no thread and no open file)",
     )
 
 
@@ -109,10 +110,10 @@ def _add_middleware(subjects: Any) -> None:
     parser = subjects.add_parser(
         "middleware",
         help="middleware",
-        description="Put middleware between an application and a server that are both the suite's.",
+        description="Check middleware, between an application and a server of the suite.",
     )
     parser.add_argument(
-        "target", metavar="TARGET", help="module:attribute, called with an application"
+        "target", metavar="TARGET", help="module:attribute, a function that takes an application"
     )
     _add_isolation(parser)
     _add_only(parser)
@@ -124,31 +125,36 @@ def _add_server(subjects: Any) -> None:
     parser = subjects.add_parser(
         "server",
         help="a server",
-        description="Start a server again and again, each time with another application, make\n"
-        "requests, and tell it to stop.",
-        epilog="places in COMMAND:\n"
+        description="Check a server: start it for each case with another application, send\n"
+        "requests, and stop it.",
+        epilog="placeholders in COMMAND:\n"
         + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
-        + "\n\nfor example:\n  lifespec check server -- uvicorn {app} --port {port}"
-        "\n\nwhere the messages of a broker are served, {port} is the broker's:\n"
+        + "\n\nexample:\n  lifespec check server -- uvicorn {app} --port {port}"
+        "\n\nfor a server that takes messages from a broker, {port} is the broker's port:\n"
         "  lifespec check server --spec amgi --broker redis -- \\\n"
         "    python consume.py {app} {topic} redis://127.0.0.1:{port}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", metavar="COMMAND", nargs="+", help="after --, with its places")
+    parser.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs="+",
+        help="the command that starts it, after --, with placeholders",
+    )
     _add_only(parser)
     parser.add_argument(
         "--workers",
         metavar="ARGUMENTS",
         type=_words,
         default="",
-        help="added to COMMAND for two workers, where it has no {workers}: --workers='-w 2'",
+        help="added to COMMAND for two workers if it has no {workers}: --workers='-w 2'",
     )
     parser.add_argument(
         "--broker",
         choices=[*brokers.BROKERS],
-        help="start this one for each case: the server takes its messages there",
+        help="start this broker for each case; the server takes its messages from it",
     )
-    _add_outputs(parser, PATIENCE, "the server may do nothing")
+    _add_outputs(parser, PATIENCE, "to wait for the next action of the server")
     parser.set_defaults(run=_server)
 
 
@@ -161,24 +167,26 @@ def _server(arguments: argparse.Namespace) -> int:
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--only", metavar="CASE", action="append", default=[], help="this case alone; repeatable"
+        "--only", metavar="CASE", action="append", default=[], help="run only this case; repeatable"
     )
     parser.add_argument(
-        "--fail-fast", action="store_true", help="play no further case after one that failed"
+        "--fail-fast", action="store_true", help="stop after the first case that fails"
     )
 
 
 def _add_driver(subjects: Any) -> None:
     parser = subjects.add_parser(
         "driver",
-        help="what starts applications in a test or a function, without a server",
-        description="Start a driver again and again, each time with another application, in a"
-        " process of its own, make requests as a test does, and leave it.",
+        help="a test client or an adapter, which starts applications without a server",
+        description="Check a test client or an adapter: start it for each case with another"
+        " application, in a separate process, send requests, and stop it.",
         epilog=f"drivers: {', '.join(clients.DRIVERS)}",
     )
-    parser.add_argument("name", metavar="NAME", help="one of those below, which is installed")
+    parser.add_argument(
+        "name", metavar="NAME", help="one of the drivers below; it must be installed"
+    )
     _add_only(parser)
-    _add_outputs(parser, PATIENCE, "the driver may do nothing", None)
+    _add_outputs(parser, PATIENCE, "to wait for the next action of the driver", None)
     parser.set_defaults(run=_driver)
 
 
@@ -197,19 +205,19 @@ def _check_server(job: server_check.Job, arguments: argparse.Namespace) -> int:
 
 
 def _words(text: str) -> str:
-    """Refuse what no shell takes for words."""
+    """Raise Unchecked if a shell could not split the text into words."""
     try:
         shlex.split(text)
     except ValueError as error:
-        raise Unchecked(f"--workers {text!r} are no words of a command: {error}") from None
+        raise Unchecked(f"--workers {text!r} is not a valid list of arguments: {error}") from None
     return text
 
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP break a check off as Ctrl-C does, and what cleans up then, nobody.
+    """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does; ignore all three during clean-up.
 
-    A signal that is ignored, as `nohup` has it, stays so.
+    A signal that is already ignored, for example by `nohup`, stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -234,19 +242,19 @@ def _interruptible() -> Iterator[None]:
 def _add_outputs(
     parser: argparse.ArgumentParser,
     timeout: float = app_run.LIMIT,
-    what: str = "an import, or an answer, may take",
+    what: str = "an import or an answer may take",
     default: str | None = "asgi 2.0",
 ) -> None:
-    """Add the options that every subject has; `timeout` is how long what may take by default.
+    """Add the options of every subject; `what` completes the help of --timeout.
 
-    Those that [tool.lifespec] can give are None, or a _Usual, where they are not given.
+    An option that [tool.lifespec] can set is None or a _Usual if it is not given.
     """
     parser.add_argument(
         "--spec",
         metavar="SPEC",
         type=cases.known_spec,
-        help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for its newest"
-        f" (default: {default or 'the newest that it knows'})",
+        help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for the newest version"
+        f" (default: {default or 'the newest that it supports'})",
     )
     parser.add_argument(
         "--timeout",
@@ -259,21 +267,29 @@ def _add_outputs(
         "--strict",
         action="store_true",
         default=None,
-        help="fail also where a should is missed",
+        help="also fail if a SHOULD is missed",
     )
     parser.add_argument(
         "--ignore",
         metavar="RULE",
         type=cases.known_rule,
         action="append",
-        help="leave this rule out; repeatable",
+        help="ignore this rule; repeatable",
     )
-    parser.add_argument("--verbose", action="store_true", help="show what passed in full, too")
+    parser.add_argument("--verbose", action="store_true", help="also show in full what passed")
     languages = sorted(explain.FOLDERS)
-    parser.add_argument("--language", choices=languages, help="of the report, whatever the locale")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write the report there as JSON")
-    parser.add_argument("--junit", metavar="FILE", type=Path, help="and as JUnit XML")
-    parser.add_argument("--sarif", metavar="FILE", type=Path, help="and as SARIF 2.1.0")
+    parser.add_argument(
+        "--language", choices=languages, help="language of the report (default: from the locale)"
+    )
+    parser.add_argument(
+        "--json", metavar="FILE", type=Path, help="write the report to FILE as JSON"
+    )
+    parser.add_argument(
+        "--junit", metavar="FILE", type=Path, help="write the report to FILE as JUnit XML"
+    )
+    parser.add_argument(
+        "--sarif", metavar="FILE", type=Path, help="write the report to FILE as SARIF 2.1.0"
+    )
 
 
 def _seconds(text: str | float) -> float:
@@ -290,7 +306,7 @@ def _seconds(text: str | float) -> float:
 
 
 def _configure(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Take what no option says from [tool.lifespec], or else what is usual; return the table."""
+    """Complete the options from [tool.lifespec] and the defaults; return the table."""
     table = settings.find(Path.cwd())
     if arguments.spec is None:
         arguments.spec = cases.known_spec(table.get("spec", "asgi 2.0"))
@@ -393,7 +409,7 @@ def _progress(title: str, count: int) -> Iterator[Callable[[str, Verdict], objec
 
 
 def add_filters(parser: Any) -> None:
-    """Add to the parser of `cases` what chooses among them."""
+    """Add the options of `lifespec cases`."""
     parser.description = (
         "List the cases: who is checked, what happens, and which rules are checked."
     )

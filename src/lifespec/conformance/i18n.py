@@ -46,14 +46,14 @@ STOPS = {
     "silent": "no, it did not answer lifespan.shutdown within the timeout: %s",
 }
 ADVICE = {
-    "": "nothing has to change",
-    "failed": "Start what its startup needs, and check it again.",
+    "": "no change needed",
+    "failed": "Start the services that its startup needs, and check it again.",
     "unsupported": "If it should support lifespan: find the middleware that drops the scope, or the"
     " application in which the one with the lifespan is mounted.",
 }
 
 WORDS = (
-    "%s, by %s",
+    "%s, checked against %s",
     "verdict",
     "rule",
     "cases",
@@ -69,11 +69,11 @@ WORDS = (
     "%s (%s, %s)",
     "not specified",
     "%s (%s does not specify this case)",
-    "Rules that %s requires and that were not kept: %s.",
+    "Broken MUST rules of %s: %s.",
     "It could not be checked: %s",
     "The application does not support lifespan.",
-    "It keeps all that %s requires; recommendations missed: %s.",
-    "It keeps all that %s requires and recommends.",
+    "It keeps every MUST of %s. Missed SHOULD rules: %s.",
+    "It keeps every MUST and SHOULD of %s.",
     ", ",
     "starts",
     "stops",

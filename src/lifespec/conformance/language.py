@@ -50,44 +50,50 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
         "receive": Verb("", _AS_APPLICATION, "wait for the next event"),
         "send": Verb("event", _AS_APPLICATION, "send this event"),
         "state": Verb("keys", _AS_APPLICATION, "put these keys into the state"),
-        "try": Verb("event", _ON_SERVER, "send this event, and go on whatever comes of it"),
-        "converse": Verb("", _ON_SERVER, "answer events as they come, until shutdown is answered"),
-        "pause": Verb("", _ON_SERVER, "be at work until told to go on"),
+        "try": Verb(
+            "event", _ON_SERVER, "send this event, and continue whether send raises or not"
+        ),
+        "converse": Verb("", _ON_SERVER, "answer each event until shutdown is answered"),
+        "pause": Verb("", _ON_SERVER, "keep working until the suite says to continue"),
         "listen": Verb(
-            "", _ON_SERVER, "let a task of its own wait for an event, which can outlive the call"
+            "", _ON_SERVER, "start a task that waits for an event and can outlive the call"
         ),
         "later": Verb(
-            "event", _ON_SERVER, "let a task of its own send this event when the call is over"
+            "event", _ON_SERVER, "start a task that sends this event after the call has ended"
         ),
         "raise": Verb("text", _AS_APPLICATION, "raise an exception with this text"),
-        "throw": Verb("word", _ON_SERVER, "raise this exception of Python's, such as SystemExit"),
+        "throw": Verb("word", _ON_SERVER, "raise this built-in exception, such as SystemExit"),
         "return": Verb("", _AS_APPLICATION, "return"),
         "give": Verb("event", _ON_SERVER, "return this value"),
-        "hang": Verb("", _AS_APPLICATION, "wait for ever"),
+        "hang": Verb("", _AS_APPLICATION, "wait forever"),
         "wait": Verb("seconds", ROLES, "wait that many seconds"),
         "call": Verb(
-            "keys", _AS_SERVER, "call it with a lifespan scope; false takes a key of it away"
+            "keys", _AS_SERVER, "call it with a lifespan scope; the value false removes a key"
         ),
         "offer": Verb("event", _AS_SERVER, "let it receive this event"),
-        "await": Verb("word", _AS_SERVER, "wait until this has happened, or the limit passes"),
+        "await": Verb("word", _AS_SERVER, "wait until this has happened, or until the timeout"),
         "request": Verb("", _AS_SERVER, "call it for a request, with a copy of the state"),
         "cancel": Verb("", _AS_SERVER, "cancel the call"),
-        "loop": Verb("", _AS_SERVER, "close the event loop, and go on in another"),
+        "loop": Verb("", _AS_SERVER, "close the event loop, and continue in another"),
     }
 )
 
 DOINGS: Mapping[str, Verb] = MappingProxyType(
     {
         "request": Verb("word", _ON_SERVER, "request this path until it is answered"),
-        "traffic": Verb("", _ON_SERVER, "make requests for a second, answered or not"),
-        "open": Verb("word", _ON_SERVER, "request this path, and wait until it is held"),
-        "release": Verb("", _ON_SERVER, "let the application answer what it holds"),
+        "traffic": Verb(
+            "", _ON_SERVER, "send requests for a second, whether they are answered or not"
+        ),
+        "open": Verb(
+            "word", _ON_SERVER, "request this path, and wait until the application holds it"
+        ),
+        "release": Verb("", _ON_SERVER, "let the application answer the requests that it holds"),
         "until": Verb("text", _ON_SERVER, "wait until the application notes this"),
-        "go": Verb("", _ON_SERVER, "let the application go on from its pause"),
+        "go": Verb("", _ON_SERVER, "let the application continue after its pause"),
         "wait": Verb("seconds", _ON_SERVER, "wait that many seconds"),
         "stop": Verb("", _ON_SERVER, "send SIGTERM to the process that was started"),
         "interrupt": Verb("", _ON_SERVER, "send it SIGINT"),
-        "knock": Verb("", _ON_SERVER, "try to connect to its port and to be answered"),
+        "knock": Verb("", _ON_SERVER, "connect to its port and send a request, which may fail"),
         "occupy": Verb("", _ON_SERVER, "listen on its port before it is started"),
         "workers": Verb("", _ON_SERVER, "wait until each worker has called the application"),
     }
@@ -96,19 +102,21 @@ DOINGS: Mapping[str, Verb] = MappingProxyType(
 PHRASES: Mapping[str, Phrase] = MappingProxyType(
     {
         "kept": Phrase(
-            argument=False, roles=_AS_SERVER, says="no step of the conversation breaks the rule"
+            argument=False, roles=_AS_SERVER, says="no message of the sequence breaks the rule"
         ),
         "answered": Phrase(
             argument=False, roles=_AS_SERVER, says="it answers, if it supports lifespan"
         ),
         "answers too": Phrase(
-            argument=False, roles=_AS_SERVER, says="it answers startup if start-and-stop has that"
+            argument=False,
+            roles=_AS_SERVER,
+            says="it answers startup if it does so in start-and-stop",
         ),
         "as usual": Phrase(
             argument=False, roles=_AS_SERVER, says="it answers both events as in start-and-stop"
         ),
         "raises": Phrase(
-            argument=False, roles=_AS_SERVER, says="the call raises, and sends nothing before"
+            argument=False, roles=_AS_SERVER, says="the call raises without sending an event first"
         ),
         "ends": Phrase(
             argument=False, roles=_AS_SERVER, says="the call ends soon after it was cancelled"
@@ -119,17 +127,20 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "no raise": Phrase(
             argument=False,
             roles=_AS_SERVER,
-            says="it does not raise where it has received startup: it answers with failed",
+            says="it does not raise after it has received startup, but answers with failed",
         ),
         **{
             f"same {what}": Phrase(argument=False, roles=("middleware",), says=says)
             for what, says in (
                 ("scope", "the application is called with each key of the server's scope"),
                 ("state", "the application has the server's own state, the same object"),
-                ("events", "the application receives what the server offers"),
+                ("events", "the application receives what the server sends"),
                 ("answers", "the server receives what the application sends"),
-                ("refusal", "the application sees that the server refuses what it sent"),
-                ("end", "the server sees the application's return, or its own exception"),
+                ("refusal", "the application sees the exception that the server's send raises"),
+                (
+                    "end",
+                    "the server sees that the application returns, or the exception that it raises",
+                ),
                 ("request", "the application is called for requests, with their state"),
             )
         },
@@ -137,48 +148,48 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False, roles=_ON_SERVER, says="the type of the scope is lifespan"
         ),
         "versions": Phrase(
-            argument=False, roles=_ON_SERVER, says="the scope names the versions, as text"
+            argument=False, roles=_ON_SERVER, says="the scope has the versions, as strings"
         ),
         "worker numbers": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the scope tells workers that they are some, and their numbers",
+            says="the scope has is_worker and the number of the worker",
         ),
         "empty state": Phrase(
-            argument=False, roles=_ON_SERVER, says="the state that the scope offers is empty"
+            argument=False, roles=_ON_SERVER, says="the state in the scope is empty"
         ),
         "namespace": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the state that the scope offers is a mapping that can be changed",
+            says="the state in the scope is a mapping that can be changed",
         ),
         "one call": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="each event loop that serves has one call with a lifespan scope",
+            says="each event loop that serves requests has one call with a lifespan scope",
         ),
         "same loop": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="requests come in the event loop and the thread of the lifespan",
+            says="requests run in the event loop and the thread of the lifespan",
         ),
         "lasts": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the call is there from before the first request until after the last",
+            says="the call lasts from before the first request until after the last",
         ),
         "startup first": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the first event is lifespan.startup, and it comes once",
+            says="the first event is lifespan.startup, and it is sent once",
         ),
         "startup before requests": Phrase(
-            argument=False, roles=_ON_SERVER, says="no request comes before lifespan.startup"
+            argument=False, roles=_ON_SERVER, says="no request arrives before lifespan.startup"
         ),
         "no request before": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="no request comes between lifespan.startup and its answer",
+            says="no request arrives between lifespan.startup and its answer",
         ),
         "served": Phrase(
             argument=False, roles=_ON_SERVER, says="each request is answered by the application"
@@ -186,12 +197,12 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "not blocked": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the server does not wait for an application that is gone",
+            says="the server does not wait for an application that has ended",
         ),
         "survives": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="what send has raised keeps no request from being answered",
+            says="requests are answered although send has raised",
         ),
         "not served": Phrase(
             argument=False,
@@ -202,23 +213,23 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "process ends": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the process ends in time when it was told to stop",
+            says="the process ends in time after it was told to stop",
         ),
         "gone": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the process ends by itself, or when it was told to stop",
+            says="the process ends by itself, or after it was told to stop",
         ),
         "shows": Phrase(argument=True, roles=_ON_SERVER, says="the output has this text"),
         "hides": Phrase(
             argument=True,
             roles=_ON_SERVER,
-            says="the process ends, and the output has nothing of this text",
+            says="the process ends, and the output does not have this text",
         ),
         "tells": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the output says something of the lifespan or of the exception",
+            says="the output mentions the lifespan or the exception",
         ),
         "as empty": Phrase(
             argument=False,
@@ -226,28 +237,28 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             says="a missing message makes no difference: there is no KeyError",
         ),
         "taken": Phrase(
-            argument=False, roles=_ON_SERVER, says="send returns where the script tries it"
+            argument=False, roles=_ON_SERVER, says="send returns where the script uses try"
         ),
         "refused": Phrase(
-            argument=False, roles=_ON_SERVER, says="send raises where the script tries it"
+            argument=False, roles=_ON_SERVER, says="send raises where the script uses try"
         ),
         "does nothing": Phrase(
-            argument=False, roles=_ON_SERVER, says="send returns when the call is over"
+            argument=False, roles=_ON_SERVER, says="send returns after the call has ended"
         ),
         "quiet": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="no event comes after the call is over, and there is no second call",
+            says="no event arrives after the call has ended, and there is no second call",
         ),
         "shutdown once": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="lifespan.shutdown comes after the signal, once",
+            says="lifespan.shutdown is sent after the signal, once",
         ),
         "no request after": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="no request is there when lifespan.shutdown comes, and none comes afterwards",
+            says="no request is in progress at lifespan.shutdown, and none arrives afterwards",
         ),
         "no connection after": Phrase(
             argument=False,
@@ -262,7 +273,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "finishes": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the call is not broken off after its last answer",
+            says="the call is not cancelled after its final answer",
         ),
         "copies": Phrase(
             argument=False,
@@ -272,12 +283,12 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
         "late key": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="a key that was put into the state while serving comes with later requests",
+            says="a key that is added to the state while serving is in later requests",
         ),
         "untouched": Phrase(
             argument=False,
             roles=_ON_SERVER,
-            says="the state is as the application left it when lifespan.shutdown comes",
+            says="at lifespan.shutdown, the state is as the application left it",
         ),
         "no change": Phrase(
             argument=False, roles=("middleware",), says="the server's own scope stays as it was"
@@ -293,7 +304,7 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "meanwhile": "what the suite does as client and operator; by default request / and stop",
         "workers": "the number of worker processes if it is not 1",
         "expect": "for each rule that is checked, one phrase or several",
-        "silent": "for rules: the specifications that say nothing in this case, or true for all",
+        "silent": "for rules: the specifications that do not specify this case, or true for all",
         "specs": "the specifications that the case is for; the default is all",
         "server": "for middleware, what the suite does as the server; the default is SERVER",
         "real": "true if the case needs real time",

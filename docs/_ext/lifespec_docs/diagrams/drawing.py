@@ -34,8 +34,8 @@ STEPS = {  # kind: the sentence, and the one with a detail
 }
 AT = "At %s s: %s"
 SECONDS, WAY, AND = "%s s", "%s → %s: %s.", ", "
-TALK = "What server and application say to each other"
-TABLE = "The states of a conversation and the steps between them"
+TALK = "Messages between server and application"
+TABLE = "The phases of a lifespan and the transitions between them"
 BUNDLE, NOTHING, PREFIX = "wherever marked", "send does nothing", "Events without “lifespan.”"
 LEFT, MIDDLE, RIGHT = 58, 180, 302
 PLACES: dict[str, tuple[int, int]] = {

@@ -28,7 +28,7 @@ MARKS = (  # where, what, and whether it is an event of the protocol, which has 
 LANES = (  # what a bar tells, where it ends, and where its last part begins
     ("New connections: accepted until the signal", SIGNAL, None),
     ("Idle connections: closed at once", SIGNAL, None),
-    ("Requests in work: answered, or cancelled at a limit", OFFERED, SIGNAL),
+    ("Open requests: answered, or cancelled at a timeout", OFFERED, SIGNAL),
     ("The application: cleans up when the last is closed", ANSWERED, OFFERED),
     ("The process: ends when shutdown is answered", EXIT, ANSWERED),
 )

@@ -230,7 +230,7 @@ MESSAGES = (
     "the signal",
     "New connections: accepted until the signal",
     "Idle connections: closed at once",
-    "Requests in work: answered, or cancelled at a limit",
+    "Open requests: answered, or cancelled at a timeout",
     "The application: cleans up when the last is closed",
     "The process: ends when shutdown is answered",
     "Type words, an error message or a log line. Or start here:",

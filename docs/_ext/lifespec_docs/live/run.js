@@ -6,7 +6,7 @@ import {available, call, LimitPassed} from "./client.js";
 const LIMIT = 10_000; // milliseconds
 const page = JSON.parse(document.querySelector("script[data-live]").dataset.live);
 const {words} = page;
-const edited = {}; // the reader's programs, by number
+const examples = []; // those with buttons, in page order
 let data = null; // the page's programs, fetched at the first run
 
 const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
@@ -30,6 +30,7 @@ class Example {
     this.number = number;
     this.below = shownBelow(block);
     this.editor = null;
+    this.running = false;
     this.status = element("span", {className: "live-status"});
     this.status.setAttribute("role", "status");
     this.bar = element("progress", {hidden: true});
@@ -46,7 +47,8 @@ class Example {
   }
 
   async run() {
-    this.runButton.disabled = true;
+    if (this.running) return;
+    this.busy(true);
     this.show(words.running);
     try {
       data ??= await programs();
@@ -57,20 +59,31 @@ class Example {
       this.show(limit ? fill(words.limit, error.limit / 1000) : fill(words.failed, error.message));
     } finally {
       this.bar.hidden = true;
-      this.runButton.disabled = false;
+      this.busy(false);
     }
   }
 
+  // A button that is disabled would lose the focus.
+  busy(running) {
+    this.running = running;
+    this.runButton.setAttribute("aria-disabled", running);
+  }
+
+  // The examples before this one run first, each as it stands on the page now.
   asked() {
-    if (this.editor) edited[this.number] = this.editor.value;
-    const numbers = Object.keys(data.blocks).map(Number).filter((each) => each <= this.number);
-    const changed = numbers.flatMap((each, place) => (each in edited ? [[place, edited[each]]] : []));
+    const before = examples.filter(({number}) => number <= this.number);
+    const changed = before.flatMap((each, place) => (each.changed ? [[place, each.editor.value]] : []));
     const request = {
-      blocks: numbers.map((each) => data.blocks[each]),
+      blocks: before.map(({number}) => data.blocks[number]),
       edited: Object.fromEntries(changed),
       words: data.words,
     };
     return call("run_blocks", request, {limit: LIMIT, onProgress: (told) => this.progress(told)});
+  }
+
+  /** Whether the reader has made another program of it. */
+  get changed() {
+    return this.editor !== null && this.editor.value !== data.blocks[this.number].source;
   }
 
   progress({phase, loaded, total}) {
@@ -110,13 +123,13 @@ class Example {
     });
     this.block.after(this.editor);
     this.hide(true);
+    this.editor.setSelectionRange(0, 0);
     this.editor.focus();
   }
 
   reset() {
     this.editor.remove();
     this.editor = null;
-    delete edited[this.number];
     this.result.replaceChildren();
     this.show("");
     this.hide(false);
@@ -125,19 +138,22 @@ class Example {
 
   // While the program is edited, what the page shows is not of it.
   hide(hidden) {
-    for (const each of [this.block, ...this.below, this.editButton]) each.hidden = hidden;
+    for (const each of [this.block, ...this.below]) each.classList.toggle("live-hidden", hidden);
+    this.editButton.hidden = hidden;
     this.resetButton.hidden = !hidden;
   }
 }
 
+// The page's output of an example and its event log, if it has them.
 function shownBelow(block) {
   const found = [];
   let next = block.nextElementSibling;
-  if (next?.classList.contains("output")) {
-    found.push(next);
-    next = next.nextElementSibling;
+  for (const shown of [".output", ":has(> details.said)"]) {
+    if (next?.matches(shown)) {
+      found.push(next);
+      next = next.nextElementSibling;
+    }
   }
-  if (next?.classList.contains("said")) found.push(next);
   return found;
 }
 
@@ -165,7 +181,7 @@ if (available) {
       const line = element("p", {className: "live-obstacle"}, `${reason} `, link);
       (shownBelow(block).at(-1) ?? block).after(line);
     } else {
-      new Example(block, number);
+      examples.push(new Example(block, number));
     }
   }
 }

@@ -41,29 +41,63 @@ async function started() {
   self.fetch = async (address, ...rest) =>
     (await files.get(String(address?.url ?? address)))?.clone() ?? fetched(address, ...rest);
   const {loadPyodide} = await import(`${folder}pyodide.mjs`);
-  const made = await loadPyodide({
+  const settings = {
     indexURL: folder,
     lockFileContents: JSON.stringify(manifest.lock),
     env: manifest.environment,
-  });
+  };
+  const sources = await (await files.get(here(manifest.sources))).arrayBuffer();
+  const made = (await resumed(loadPyodide, settings, sources, kept))
+    ?? (await begun(loadPyodide, settings, sources, kept));
   self.fetch = fetched;
-  listener({phase: "start"});
-  await unpack(made, await files.get(here(manifest.sources)));
-  made.runPython(`import sys; sys.path.insert(0, "${manifest.path}")`);
-  const module = made.pyimport("lifespec_docs.live.bridge");
-  module.warm();
   python = made;
   forget(kept);
-  return module.call;
+  return made.pyimport("lifespec_docs.live.bridge").call;
+}
+
+// Python as an earlier page left it in the cache: its memory, when our modules had been imported.
+async function resumed(loadPyodide, settings, sources, kept) {
+  const memory = await kept?.match(snapshot());
+  if (!memory) return null;
+  try {
+    const made = await loadPyodide({...settings, _loadSnapshot: await memory.arrayBuffer()});
+    listener({phase: "start"});
+    unpack(made, sources);
+    return made;
+  } catch (error) {
+    console.warn(error);
+    await kept.delete(snapshot());
+    return null;
+  }
+}
+
+async function begun(loadPyodide, settings, sources, kept) {
+  const made = await loadPyodide({...settings, _makeSnapshot: Boolean(kept)});
+  listener({phase: "start"});
+  unpack(made, sources);
+  made.runPython(`
+    import sys
+    sys.path.insert(0, "${manifest.path}")
+    from lifespec_docs.live import bridge
+    bridge.warm()
+    del bridge
+  `);
+  if (kept) keep(kept, snapshot(), new Response(made.makeMemorySnapshot()));
+  return made;
+}
+
+function snapshot() {
+  return here(`${manifest.runtime}${manifest.sources}.memory`);
 }
 
 async function addPackages() {
-  await unpack(python, await load(here(manifest.packages), await cache()));
+  const answer = await load(here(manifest.packages), await cache());
+  unpack(python, await answer.arrayBuffer());
   packages = true;
 }
 
-async function unpack(made, response) {
-  made.unpackArchive(await response.arrayBuffer(), "zip", {extractDir: manifest.path});
+function unpack(made, zip) {
+  made.unpackArchive(zip, "zip", {extractDir: manifest.path});
 }
 
 // Without a cache, say in a page that is not from a secure origin, the browser's own has to do.
@@ -103,6 +137,7 @@ function keep(kept, address, response) {
 
 // The files of an earlier site are not needed any more.
 async function forget(kept) {
-  const known = new Set([...manifest.needed.map(({name}) => here(name)), here(manifest.packages)]);
+  const names = [...manifest.needed.map(({name}) => name), manifest.packages];
+  const known = new Set([...names.map(here), snapshot()]);
   for (const {url} of (await kept?.keys()) ?? []) if (!known.has(url)) kept.delete(url);
 }

@@ -121,7 +121,7 @@ class _Told:
     def head(self, report: Report) -> None:
         word, counts = self.wording.word, report.counts()
         title = self.wording.title(report.spec)
-        named = self.text(word("%s, by %s", report.subject, title), "bold")
+        named = self.text(word("%s, checked against %s", report.subject, title), "bold")
         # a command is as long as it is: broken into lines it could not be copied
         self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
@@ -143,7 +143,7 @@ class _Told:
         broken = sum(each.verdict == Verdict.FAIL for each in worst)
         missed = sum(each.verdict == Verdict.WARN for each in worst)
         if broken:
-            return word("Rules that %s requires and that were not kept: %s.", title, str(broken))
+            return word("Broken MUST rules of %s: %s.", title, str(broken))
         if report.course and report.course.startup in ("failed", "exited"):
             return word("not checked: its startup has to succeed first")
         if report.unchecked:
@@ -152,9 +152,11 @@ class _Told:
             return word("The application does not support lifespan.")
         if missed:
             return word(
-                "It keeps all that %s requires; recommendations missed: %s.", title, str(missed)
+                "It keeps every MUST of %s. Missed SHOULD rules: %s.",
+                title,
+                str(missed),
             )
-        return word("It keeps all that %s requires and recommends.", title)
+        return word("It keeps every MUST and SHOULD of %s.", title)
 
     def table(self, report: Report) -> None:
         word = self.wording.word

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["ENDING", "FLOOD", "PLACES", "OfPerl", "Subject"]
 
 PLACES = {  # what a command can leave open
-    "app": "the application to serve, as module:attribute; by PAGI a file",
+    "app": "the application to serve, as module:attribute; for PAGI a file",
     "port": "the port of 127.0.0.1 to listen on",
     "workers": "the number of worker processes",
-    "topic": "the topic, or channel, that the messages of a broker come on",
-    "log": "the file in which a probe that is not Python notes what it sees",
+    "topic": "the topic or channel of the messages",
+    "log": "a file for what an application that is not in Python observes",
 }
 KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no server writes
 ENDING = 10.0  # seconds until a process that was killed is gone

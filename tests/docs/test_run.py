@@ -1,0 +1,274 @@
+"""The Run buttons of the built site, clicked in a browser."""
+
+import json
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from browser import Browser
+from hosting import hosted
+from published import published
+
+__all__: list[str] = []
+
+pytestmark = [
+    pytest.mark.timeout(300),  # the first test builds the site
+    pytest.mark.needs("chromium"),
+    pytest.mark.usefixtures("live"),
+]
+both = pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        (
+            "en",
+            {
+                "run": "Run",
+                "same": "The output is the same as on this page.",
+                "edited": "Your program ran.",
+                "log": "Event log: ",
+            },
+        ),
+        (
+            "zh-cn",
+            {
+                "run": "运行",
+                "same": "输出与本页所示相同。",
+                "edited": "你的程序已运行完毕。",
+                "log": "事件记录",
+            },
+        ),
+    ],
+)
+LOADING = 120.0  # seconds: a first run on a busy machine
+POLICY = (
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'"
+)
+KEPT_MEMORY = """
+    caches.open("lifespec-live").then((kept) => kept.keys())
+        .then((names) => names.some(({url}) => url.endsWith(".memory")))
+"""
+# What belongs to one example: its block, its buttons, what came of it.
+EXAMPLE = """
+    (() => {
+        const block = document.querySelector(".example-%d");
+        let bar = block;
+        while (!bar.classList.contains("live-bar")) bar = bar.nextElementSibling;
+        const [run, edit, reset] = bar.querySelectorAll("button");
+        const editor = block.parentElement.querySelector("textarea");
+        const result = bar.nextElementSibling;
+        const status = bar.querySelector("[role=status]").textContent;
+        const output = result.querySelector("pre")?.textContent;
+        const ready = run.getAttribute("aria-disabled") !== "true" && status;
+        return %s;
+    })()
+"""
+
+
+def of(number: int, script: str) -> str:
+    """Return a script about one example."""
+    return EXAMPLE % (number, script)
+
+
+def ran(browser: Browser, number: int = 0) -> tuple[str, str]:
+    """Click Run; return what the status says in the end, and the output."""
+    browser.run(of(number, "run.click()"))
+    browser.until(of(number, "ready"), LOADING)
+    status, output = browser.run(of(number, "[status, output ?? '']"))
+    return status, output
+
+
+def edit(browser: Browser, number: int, program: str) -> None:
+    """Click Edit if that is to be done, and type a program."""
+    if not browser.run(of(number, "edit.hidden")):
+        browser.run(of(number, "edit.click()"))
+    there = f"document.querySelector('.example-{number} + textarea')"
+    browser.until(f"!!{there}")
+    browser.run(f"{there}.value = {json.dumps(program)}")
+
+
+def lifespan_page() -> tuple[str, int]:
+    """Return page and number of a first example whose lifespan is recorded."""
+    for page, blocks in published()["en"].items():
+        if blocks and blocks[0].kind == "virtual" and "async with Lifespan" in blocks[0].source:
+            return page, 0
+    raise LookupError
+
+
+@both
+def test_an_example_runs(
+    browser: Browser, address: str, language: str, says: dict[str, str]
+) -> None:
+    """Output and event log stand below it, and whether they are those of the page."""
+    page, number = lifespan_page()
+    browser.open(f"{address}/{language}/{page}.html")
+    assert browser.run(of(number, "run.textContent")) == says["run"]
+    status, output = ran(browser, number)
+    assert says["same"] in status
+    shown = browser.run(of(number, "block.nextElementSibling.textContent"))
+    assert output.strip() == shown.strip()
+    summary = "result.querySelector('details.said > summary').textContent"
+    assert browser.run(of(number, summary)).startswith(says["log"])
+    assert browser.run(of(number, "!!result.querySelector('details.said svg')"))
+
+
+@both
+def test_a_program_is_edited_and_brought_back(
+    browser: Browser, address: str, language: str, says: dict[str, str]
+) -> None:
+    """What the page shows of the example is hidden meanwhile."""
+    browser.open(f"{address}/{language}/index.html")
+    shown = (
+        "[block, ...['.output', '.said'].map((each) => block.parentElement.querySelector(each))]"
+    )
+    seen = f"{shown}.filter((each) => each.checkVisibility()).length"
+    assert browser.run(of(0, seen)) == 3
+    edit(browser, 0, "print('edited')")
+    assert browser.run(of(0, seen)) == 0
+    assert browser.run(of(0, "document.activeElement === editor"))
+    status, output = ran(browser)
+    assert says["edited"] in status
+    assert output == "edited\n"
+    edit(browser, 0, "print('again')\n1 / 0")
+    _, output = ran(browser)
+    assert output.startswith("again\nTraceback (most recent call last):\n")
+    assert output.endswith(
+        "line 2, in <module>\n    1 / 0\n    ~~^~~\nZeroDivisionError: division by zero\n"
+    )
+    browser.run(of(0, "reset.click()"))
+    left = browser.run(of(0, "[editor, status, result.childElementCount]"))
+    assert left == [None, "", 0]
+    assert browser.run(of(0, seen)) == 3
+    assert browser.run(of(0, "document.activeElement === run"))
+    assert says["same"] in ran(browser)[0]
+
+
+def test_an_example_builds_on_those_before_it(browser: Browser, address: str) -> None:
+    """As they are edited; they are run before it without a click on them."""
+    browser.open(f"{address}/en/share-state.html")
+    edit(browser, 0, "shared = 41")
+    edit(browser, 1, "print(shared + 1)")
+    assert ran(browser, 1)[1] == "42\n"
+    edit(browser, 0, "shared = 1")
+    assert ran(browser, 1)[1] == "2\n"
+
+
+def test_a_program_that_never_ends_is_ended(browser: Browser, address: str) -> None:
+    """The status says so, and the next run works."""
+    browser.open(f"{address}/en/index.html")
+    edit(browser, 0, "while True: pass")
+    status, output = ran(browser)
+    assert status == "The program was ended after 10 s."
+    assert output == ""
+    browser.run(of(0, "reset.click()"))
+    assert ran(browser)[0] == "The output is the same as on this page."
+
+
+@pytest.mark.parametrize("language", ["en", "zh-cn"])
+def test_a_program_that_needs_a_process_is_offered(
+    browser: Browser, address: str, language: str
+) -> None:
+    """The page says why it has no button; the file is the program."""
+    blocks = published()["en"]
+    page, number = next(
+        (page, number)
+        for page, found in blocks.items()
+        for number, block in enumerate(found)
+        if (block.language, block.kind) == ("python", "real")
+    )
+    browser.open(f"{address}/{language}/{page}.html")
+    lines = browser.run("[...document.querySelectorAll('.live-obstacle')].map((p) => p.innerText)")
+    assert len(lines) == sum(block.kind == "real" for block in blocks[page])
+    assert ("process" if language == "en" else "进程") in lines[0]
+    program = "document.querySelector('.live-obstacle a[download]').href"
+    text = browser.run(f"fetch({program}).then((answer) => answer.text())")
+    tag = "en" if language == "en" else "zh"
+    assert text == f"{published()[tag][page][number].source.rstrip()}\n"
+
+
+@pytest.mark.parametrize("lacking", ["WebAssembly", "Worker"])
+def test_a_browser_without_what_is_needed_shows_the_page_as_it_was(
+    browser: Browser, address: str, lacking: str
+) -> None:
+    """It has neither buttons nor sentences about them."""
+    script = browser.send(
+        "Page.addScriptToEvaluateOnNewDocument", source=f"delete globalThis.{lacking};"
+    )
+    try:
+        browser.open(f"{address}/en/command-line.html")
+        assert browser.run(f"typeof {lacking}") == "undefined"
+        assert browser.run("document.querySelectorAll('[class^=live]').length") == 0
+    finally:
+        browser.send("Page.removeScriptToEvaluateOnNewDocument", **script)
+    browser.open(f"{address}/en/command-line.html")
+    assert browser.run("document.querySelectorAll('[class^=live]').length") > 0
+
+
+def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: str) -> None:
+    """A first visit loads each file once, from this host alone; a later page none of them."""
+    browser.open(f"{address}/en/index.html")
+    browser.run("caches.delete('lifespec-live')")
+    manifest = urljoin(f"{address}/", "live/manifest.json")
+    listed = "({needed}) => needed.map(({name}) => name)"
+    needed = browser.run(f"fetch({json.dumps(manifest)}).then((a) => a.json()).then({listed})")
+    browser.open("about:blank")
+    browser.requests.clear()
+    for page, times in (("index", 1), ("startup", 0)):
+        browser.open(f"{address}/en/{page}.html")
+        assert ran(browser)[0] == "The output is the same as on this page."
+        loaded = [each.removeprefix(f"{address}/live/") for each in browser.requests]
+        assert {name: loaded.count(name) for name in needed} == dict.fromkeys(needed, times)
+        asked = (urlsplit(each) for each in browser.requests)
+        hosts = {each.netloc for each in asked if each.scheme not in {"data", "about"}}
+        assert hosts == {urlsplit(address).netloc}
+        browser.requests.clear()
+        browser.until(KEPT_MEMORY)
+
+
+def test_python_begins_anew_if_what_is_kept_of_it_is_spoiled(
+    browser: Browser, address: str
+) -> None:
+    """An earlier page has kept its memory, but no run depends on that."""
+    browser.open(f"{address}/en/index.html")
+    ran(browser)
+    browser.until(KEPT_MEMORY)
+    spoil = "kept.put(names.find(({url}) => url.endsWith('.memory')), new Response('spoiled'))"
+    browser.run(
+        f"caches.open('lifespec-live').then(async (kept) => {{"
+        f"const names = await kept.keys(); await {spoil}; }})"
+    )
+    browser.open(f"{address}/en/index.html")
+    assert ran(browser)[0] == "The output is the same as on this page."
+
+
+def test_a_strict_policy_is_kept(browser: Browser, site: Path) -> None:
+    """No script is inline, and none is made from a text; of its worker neither."""
+    with hosted(site, Content_Security_Policy=POLICY) as address:
+        browser.open(f"{address}/en/index.html")
+        assert ran(browser)[0] == "The output is the same as on this page."
+
+
+def press(browser: Browser, key: str, code: int, text: str = "") -> None:
+    """Press a key and let it go."""
+    about = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+    browser.send("Input.dispatchKeyEvent", type="keyDown", text=text, **about)
+    browser.send("Input.dispatchKeyEvent", type="keyUp", **about)
+
+
+def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
+    """The focus is seen, stays where it is during a run, and leaves the editor with Tab."""
+    browser.open(f"{address}/en/index.html")
+    browser.run(of(0, "block.previousElementSibling.scrollIntoView()"))
+    for _ in range(200):
+        press(browser, "Tab", 9)
+        if browser.run(of(0, "document.activeElement === run")):
+            break
+    outline = "(({outlineStyle}) => outlineStyle)(getComputedStyle(document.activeElement))"
+    assert browser.run(outline) != "none"
+    press(browser, "Enter", 13, "\r")
+    browser.until(of(0, "ready"), LOADING)
+    assert browser.run(of(0, "document.activeElement === run"))
+    press(browser, "Tab", 9)
+    press(browser, "Enter", 13, "\r")
+    browser.until(of(0, "!!editor && document.activeElement === editor"))
+    press(browser, "Tab", 9)
+    assert browser.run(of(0, "document.activeElement !== editor"))
