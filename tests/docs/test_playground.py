@@ -1,18 +1,16 @@
 """The playground, as a reader uses it: real clicks and keys in a browser."""
 
 import base64
-import functools
 import json
-import threading
 import time
 import zlib
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from browser import Browser
+from hosting import hosted
 
 __all__: list[str] = []
 
@@ -36,28 +34,11 @@ ENDLESS = "while True:\n    pass\n"
 WRONG = "x = 1\nasync def app(scope, receive, send:\n    pass\n"
 
 
-class Strict(SimpleHTTPRequestHandler):
-    """Allows no script but the site's own, and does not talk."""
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-    def end_headers(self) -> None:
-        """Add the policy."""
-        self.send_header("Content-Security-Policy", POLICY)
-        super().end_headers()
-
-
 @pytest.fixture(scope="module")
 def strict(site: Path) -> Iterator[str]:
-    """Serve the site under a policy that allows no inline script."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Strict, directory=str(site)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    """Serve the site under a policy that allows no script but the site's own."""
+    with hosted(site, Content_Security_Policy=POLICY) as address:
+        yield address
 
 
 def until(browser: Browser, script: str) -> None:
