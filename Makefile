@@ -113,7 +113,9 @@ build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.
 	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
 	@cp docs/_ext/lifespec_docs/live/editor.js build/live/source.js
 	@cd build/live && npm ci --loglevel=error && \
-		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js
+		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js && \
+		{ echo '/*!'; cat node_modules/@codemirror/*/LICENSE node_modules/@lezer/*/LICENSE node_modules/@marijn/*/LICENSE \
+			node_modules/crelt/LICENSE node_modules/style-mod/LICENSE node_modules/w3c-keyname/LICENSE; echo '*/'; } >> editor.js
 	@touch build/live/complete
 
 build/peers/complete: .ci/peers.txt .venv/complete

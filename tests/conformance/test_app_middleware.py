@@ -181,7 +181,7 @@ def test_who_does_not_pass_lifespan_on(middleware: Middleware) -> None:
 
 def test_what_is_said() -> None:
     """A finding says what was seen without and with the middleware."""
-    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-declining")
+    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-unsupported")
     (found,) = run_case(swallows_exceptions, case, "asgi 2.0").findings
     assert found.actual == (
         "Without it: the application's own ProbeError('http only')."

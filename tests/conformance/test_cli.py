@@ -226,7 +226,7 @@ def test_some_cases_alone(ended: Callable[..., tuple[int, str, str]]) -> None:
     assert [line.split() for line in out.splitlines()[-2:-1]] == [
         ["PASS", "unknown-scope-rejected", "unknown-scope"]
     ]
-    status, out, _ = ended("check", "middleware", "shop:same", "--only", "through-all-of-it")
+    status, out, _ = ended("check", "middleware", "shop:same", "--only", "through-start-and-stop")
     assert status == 0
     assert "through-unknown" not in out
 

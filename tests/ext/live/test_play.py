@@ -261,6 +261,13 @@ def test_a_run_leaves_nothing_to_the_next() -> None:
     assert found["console"][:2] == [("print", "False\n"), ("ERROR", "shown")]
 
 
+def test_what_a_program_replaces_is_put_back() -> None:
+    """Runs share one interpreter."""
+    program = "import asyncio, builtins\nasyncio.sleep = builtins.print = None\n1 / 0"
+    assert "ZeroDivisionError" in played(program)["failure"]
+    assert played(APP)["outcome"] == "complete"
+
+
 def test_long_output_and_long_sequences_are_cut() -> None:
     """A page shows the first part of them."""
     found = played("print('x' * 100_000)\nprint('more')")

@@ -15,6 +15,12 @@ const page = await (await fetch(document.querySelector("script[data-play]").data
 const {labels} = page;
 const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
 
+/** Return a sentence as parts, with a node in the place of %s. */
+function around(sentence, node) {
+  const [before, after] = sentence.split("%s");
+  return [before, node, after];
+}
+
 function element(name, properties = {}, ...children) {
   const {attributes = {}, ...others} = properties;
   const made = Object.assign(document.createElement(name), others);
@@ -207,6 +213,13 @@ class Report {
     this.node.classList.toggle("play-stale", is);
   }
 
+  // Where the result is below the program, the reader would not see that it has come.
+  reveal() {
+    if (this.node.getBoundingClientRect().top < innerHeight - 80) return;
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.node.scrollIntoView({block: "start", behavior: still ? "instant" : "smooth"});
+  }
+
   show(found) {
     this.stale(false);
     const parts = [this.ending(found)];
@@ -228,12 +241,11 @@ class Report {
     }
     const name = outcome ? element("code", {textContent: outcome}) : labels.pending;
     const good = outcome === "complete";
-    const parts = [element("span", {className: "play-outcome"}, `${labels.outcome}: `, name),
+    const parts = [element("span", {className: "play-outcome"}, ...around(labels.outcome, name)),
       element("span", {textContent: served ? labels.served : labels.unserved})];
     if (raised) {
-      const [before, after] = labels.raises.split("%s");
       const kind = element("code", {textContent: raised[0]});
-      parts.push(element("span", {}, before, kind, after));
+      parts.push(element("span", {}, ...around(labels.raises, kind)));
     }
     return element("p", {className: good ? "play-ending play-good" : "play-ending"}, ...parts);
   }
@@ -385,6 +397,7 @@ class Playground {
       this.shown = JSON.stringify(asked);
       this.report.show(found);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
+      this.report.reveal();
       this.say(labels.ran);
     } catch (error) {
       this.report.empty();

@@ -12,6 +12,7 @@ import io
 import linecache
 import logging
 import re
+import sys
 import traceback
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, fields
@@ -37,6 +38,7 @@ __all__ = ["FILE", "Conduct", "Result", "in_words", "play", "ran"]
 FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
 AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
+SHARED = {"asyncio", "builtins", "contextlib", "lifespec", "logging"}  # what programs may replace
 MOST_TEXT = 20_000  # characters of log and output
 MOST_ENTRIES = 60  # of the message sequences
 
@@ -158,6 +160,7 @@ def ran(program: str, conduct: Conduct) -> Result:
     namespace.main.__name__ = MODULE
     linecache.cache[FILE] = (0, None, program.splitlines(keepends=True), FILE)
     with (
+        _put_back(),
         namespace.staged(),
         redirect_stderr(console),
         _logged_to(console),
@@ -175,6 +178,18 @@ def ran(program: str, conduct: Conduct) -> Result:
         console.close()
         result.conversations = result.conversations or [list(each.entries) for each in spoken]
     return result
+
+
+@contextmanager
+def _put_back() -> Iterator[None]:
+    """Give modules back what a program has replaced in them, so that the next run has it."""
+    modules = [each for name, each in sys.modules.items() if name.partition(".")[0] in SHARED]
+    before = [(vars(module), dict(vars(module))) for module in modules]
+    try:
+        yield
+    finally:
+        for now, names in before:
+            now.update(names)
 
 
 class _Console(io.StringIO):

@@ -44,7 +44,7 @@ PLAY = {
     "clock": "Times are virtual: a timeout of an hour takes no time.",
     "result": "Result",
     "hint": "Press Run. The program runs in your browser, and is sent nowhere.",
-    "outcome": "Outcome",
+    "outcome": "Outcome: %s",
     "pending": "none yet",
     "served": "served",
     "unserved": "not served",

@@ -1,0 +1,339 @@
+"""The playground, as a reader uses it: real clicks and keys in a browser."""
+
+import base64
+import json
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from browser import Browser
+from hosting import hosted
+
+__all__: list[str] = []
+
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.usefixtures("live"),
+    pytest.mark.timeout(300),
+]
+
+RUN, COPY = ".play-run", ".play-bar .play-quiet"
+READY = "!!document.querySelector('.cm-content') && !document.querySelector('.play-run').disabled"
+REPORT = "document.querySelector('.play-report').innerText"
+STATUS = "document.querySelector('.play-status').textContent"
+EDITOR = "[...document.querySelectorAll('.cm-line')].map((each) => each.textContent).join('\\n')"
+PATIENCE = 90.0  # seconds for the first run, on a busy machine
+POLICY = (
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "connect-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+)
+ENDLESS = "while True:\n    pass\n"
+WRONG = "x = 1\nasync def app(scope, receive, send:\n    pass\n"
+
+
+@pytest.fixture(scope="module")
+def strict(site: Path) -> Iterator[str]:
+    """Serve the site under a policy that allows no script but the site's own."""
+    with hosted(site, Content_Security_Policy=POLICY) as address:
+        yield address
+
+
+def until(browser: Browser, script: str) -> None:
+    """Wait for what may take longer than a click."""
+    end = time.monotonic() + PATIENCE
+    while not browser.run(script):
+        assert time.monotonic() < end, f"not true in {PATIENCE:g} s: {script}"
+        time.sleep(0.05)
+
+
+def visit(browser: Browser, address: str) -> None:
+    """Open a page anew, also where only the fragment of its address differs."""
+    browser.open("about:blank")
+    browser.open(address)
+    until(browser, READY)
+
+
+def click(browser: Browser, selector: str) -> None:
+    """Press the mouse in the middle of an element."""
+    place = browser.run(
+        f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
+        " found.scrollIntoView({block: 'center', behavior: 'instant'});"
+        " const {x, y, width, height} = found.getBoundingClientRect();"
+        " return [x + width / 2, y + height / 2]; })()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        browser.send(
+            "Input.dispatchMouseEvent",
+            type=kind,
+            x=place[0],
+            y=place[1],
+            button="left",
+            clickCount=1,
+        )
+
+
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "a": 65, "z": 90}
+
+
+def press(browser: Browser, key: str, modifiers: int = 0) -> None:
+    """Press a key; 2 is Control, 8 is Shift."""
+    about = {"key": key, "code": f"Key{key.upper()}" if len(key) == 1 else key}
+    for kind in ("rawKeyDown", "keyUp"):
+        browser.send(
+            "Input.dispatchKeyEvent",
+            **{"type": kind, "windowsVirtualKeyCode": KEYS[key], "modifiers": modifiers, **about},
+        )
+
+
+def write(browser: Browser, program: str) -> None:
+    """Replace the program by typing another."""
+    click(browser, ".cm-content")
+    press(browser, "a", 2)
+    browser.send("Input.insertText", text=program)
+
+
+def run(browser: Browser) -> str:
+    """Click on Run, and return the report."""
+    click(browser, RUN)
+    until(browser, READY)
+    return str(browser.run(REPORT))
+
+
+def linked(program: str, **server: object) -> str:
+    """Return the fragment that holds a program."""
+    text = json.dumps({"program": program, "server": server}).encode()
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(text) + packer.flush()
+    return f"#code={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
+
+
+@pytest.fixture(name="page")
+def the_page(browser: Browser, address: str) -> Iterator[str]:
+    """Open the English playground, and see afterwards that nothing was asked of another host."""
+    browser.requests.clear()
+    browser.failures.clear()
+    page = f"{address}/en/playground.html"
+    browser.width(1280)
+    visit(browser, page)
+    yield page
+    asked = [each for each in browser.requests if urlsplit(each).scheme not in ("data", "about")]
+    assert [each for each in asked if not each.startswith(f"{address}/")] == []
+    assert browser.failures == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "outcome", "sequence", "fine"),
+    [
+        ("en", "Outcome: complete", "The application sends lifespan.startup.complete.", "nothing"),
+        ("zh-cn", "结果：complete", "应用程序发送 lifespan.startup.complete", "没有发现问题"),
+    ],
+)
+def test_a_program_runs_and_is_reported(
+    browser: Browser, address: str, page: str, folder: str, outcome: str, sequence: str, fine: str
+) -> None:
+    """Outcome, message sequence, validator, output; in the language of the page."""
+    visit(browser, page.replace("/en/", f"/{folder}/"))
+    assert browser.run("document.querySelector('h1').checkVisibility()")
+    assert "async def app" in browser.run(EDITOR)
+    report = run(browser)
+    for text in (outcome, sequence, fine, "open the pool\nclose the pool"):
+        assert text in report
+    assert browser.run("document.querySelector('.play-report svg').checkVisibility()")
+
+
+def test_what_the_validator_says_leads_to_the_rule(browser: Browser, page: str) -> None:
+    """One line for each, in the language of the page."""
+    visit(browser, f"{page}#start=mistakes")
+    report = run(browser)
+    assert "The application put the key 404 into the state while starting." in report
+    links = browser.run("[...document.querySelectorAll('.play-found a')].map((a) => a.href)")
+    names = [urlsplit(link).fragment for link in links]
+    assert names == ["state-keys-text", "events-known", "shutdown-answered"]
+    browser.open(links[0])
+    assert browser.run("document.querySelector(':target').classList.contains('rule')")
+    visit(browser, f"{page.replace('/en/', '/zh-cn/')}#start=mistakes")
+    assert "在启动期间，应用程序在状态中放入了键 404。" in run(browser)
+
+
+def test_the_second_tab_sets_the_server(browser: Browser, page: str) -> None:
+    """A specification, no state, a timeout, a cancellation, a request."""
+    write(browser, "async def app(scope, receive, send):\n    print(scope)\n    await receive()\n"
+          "    await __import__('asyncio').sleep(3600)\n")  # fmt: skip
+    click(browser, "#play-tab-server")
+    browser.run("document.querySelector('#play-spec').focus()")
+    browser.run(
+        "(() => { const spec = document.querySelector('#play-spec'); spec.value = 'pagi 0.3';"
+        " spec.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+    click(browser, "#play-state")
+    click(browser, "#play-startup_timeout")
+    browser.send("Input.insertText", text="60")
+    report = run(browser)
+    assert "{'type': 'lifespan', 'pagi': {'version': '0.3'" in report
+    assert "'state'" not in report
+    assert "timed_out" in report
+    assert "raises StartupTimeout" in report
+    assert "At 60 s: The application is cancelled." in report
+    assert browser.run("document.querySelector('#play-tab-server').matches('.play-special')")
+    click(browser, "#play-cancel")
+    browser.send("Input.insertText", text="30")
+    assert "raises CancelledError" in run(browser)
+    click(browser, ".play-form .play-quiet")
+    assert browser.run("document.querySelector('#play-state').checked")
+    visit(browser, f"{page}#start=context-manager")
+    click(browser, "#play-tab-server")
+    assert browser.run("document.querySelector('#play-requests').value") == "1"
+    assert "GET / → 200, 3 connections" in run(browser)
+
+
+def test_an_edge_case_opens_with_its_program(browser: Browser, page: str) -> None:
+    """The link stands in its row; its server has the timeout that the page has."""
+    browser.open(page.replace("playground", "edge-cases"))
+    click(browser, "td a.try-it[href$='=shutdown-lasts']")
+    until(browser, READY)
+    assert browser.run("location.hash") == "#start=shutdown-lasts"
+    assert "raises ShutdownTimeout" in run(browser)
+    chosen = "document.querySelector('#play-starts').selectedOptions[0].textContent"
+    assert "shutdown_timeout" in browser.run(chosen)
+
+
+def test_a_program_of_the_list_can_be_chosen(browser: Browser, page: str) -> None:
+    """With the packages that it imports."""
+    browser.run(
+        "(() => { const list = document.querySelector('#play-starts'); list.value = 'starlette';"
+        " list.dispatchEvent(new Event('change')); })()"
+    )
+    until(browser, f"({EDITOR}).includes('Starlette')")
+    assert "GET / → 200, 3 connections" in run(browser)
+    assert browser.run("location.href") == f"{page}#start=starlette"
+
+
+def test_a_link_leads_another_reader_to_the_same_program(browser: Browser, page: str) -> None:
+    """Whatever letters it has; nothing runs before the reader wants it."""
+    program = (
+        "async def app(scope, receive, send):\n    print('héllo 你好 <b>')\n    await receive()"
+    )
+    write(browser, program)
+    click(browser, "#play-tab-server")
+    click(browser, "#play-grace")
+    browser.send("Input.insertText", text="0")
+    browser.send(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"]
+    )
+    click(browser, COPY)
+    browser.until(f"({STATUS}).startsWith('The link was copied')")
+    link = browser.run("navigator.clipboard.readText()")
+    assert link == browser.run("location.href")
+    assert "print" not in link
+    visit(browser, link)
+    assert browser.run(EDITOR) == program
+    assert browser.run("document.querySelector('#play-grace').value") == "50"
+    assert "Press Run" in browser.run(REPORT)
+    assert "héllo 你好 <b>" in run(browser)
+    other = link.replace("/en/", "/zh-cn/")
+    click(browser, ".languages a[hreflang='zh-CN']")
+    until(browser, f"location.href === {json.dumps(other)}")
+    until(browser, READY)
+    assert browser.run(EDITOR) == program
+
+
+def test_a_link_can_be_made_by_others(browser: Browser, page: str) -> None:
+    """It is raw deflate in base64url; what cannot be read or is not known is not used."""
+    visit(browser, page + linked("print('made')\n", requests=2, cancel="x", unknown=1))
+    assert "made" in run(browser)
+    assert browser.run("document.querySelector('#play-requests').value") == "2"
+    assert browser.run("document.querySelector('#play-cancel').value") == ""
+    for wrong in ("#code=AAAA", "#code=%%", "#start=nothing", linked(1)):  # type: ignore[arg-type]
+        visit(browser, page + wrong)
+        assert "holds no program" in browser.run(STATUS), wrong
+        assert "async def app" in browser.run(EDITOR)
+
+
+def test_a_program_that_does_not_parse_is_shown_with_its_line(browser: Browser, page: str) -> None:
+    """The line is one click away."""
+    write(browser, WRONG)
+    report = run(browser)
+    assert "SyntaxError" in report
+    assert "app.py:2" in report
+    click(browser, ".play-bad .play-quiet")
+    assert browser.run("document.activeElement.matches('.cm-content')")
+    active = "document.querySelector('.cm-activeLine').textContent"
+    assert browser.run(active).startswith("async def app")
+
+
+def test_an_endless_program_is_ended(browser: Browser, page: str) -> None:
+    """And the next one runs."""
+    write(browser, ENDLESS)
+    run(browser)
+    assert browser.run(STATUS) == "The program was ended after 5 s."
+    write(browser, "print('again')")
+    assert "again" in run(browser)
+
+
+def test_a_result_of_another_program_is_marked(browser: Browser, page: str) -> None:
+    """Until the program is as it was."""
+    stale = "!!document.querySelector('.play-stale')"
+    run(browser)
+    click(browser, ".cm-content")
+    browser.send("Input.insertText", text="#")
+    assert browser.run(stale)
+    press(browser, "z", 2)
+    assert not browser.run(stale)
+
+
+def test_the_keyboard_is_enough(browser: Browser, page: str) -> None:
+    """Tab indents in the editor, Escape and Tab leave it; Control and Enter run the program."""
+    focused = "document.activeElement.id || document.activeElement.className"
+    browser.run("document.querySelector('#play-starts').focus()")
+    stops = []
+    for _ in range(4):
+        press(browser, "Tab")
+        stops.append(browser.run(focused))
+    assert stops[:3] == ["play-run", "play-quiet", "play-tab-application"]
+    assert "cm-content" in stops[3]
+    press(browser, "a", 2)
+    browser.send("Input.insertText", text="if True:")
+    press(browser, "Enter")
+    browser.send("Input.insertText", text="if True:")
+    press(browser, "Enter")
+    press(browser, "Tab", 8)
+    press(browser, "Tab")
+    browser.send("Input.insertText", text="print('by keyboard')")
+    assert "cm-content" in browser.run(focused)
+    assert browser.run(EDITOR) == "if True:\n    if True:\n        print('by keyboard')"
+    press(browser, "Enter", 2)
+    until(browser, f"({READY}) && ({REPORT}).includes('by keyboard')")
+    press(browser, "Escape")
+    press(browser, "Tab")
+    assert "cm-content" not in browser.run(focused)
+    browser.run("document.querySelector('#play-tab-application').focus()")
+    press(browser, "ArrowRight")
+    assert browser.run(focused) == "play-tab-server"
+    press(browser, "Tab")
+    assert browser.run(focused) == "play-spec"
+
+
+@pytest.mark.parametrize("width", [390, 900, 1280])
+def test_it_fits_the_window(browser: Browser, page: str, width: int) -> None:
+    """Nothing is cut off; the result stands at right, or below."""
+    run(browser)
+    browser.width(width)
+    try:
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        left, right = browser.run(
+            "['.play-left', '.play-right'].map((each) => {"
+            " const box = document.querySelector(each).getBoundingClientRect();"
+            " return [box.x, box.y]; })"
+        )
+        assert (left[1] == right[1]) == (width > 900)
+    finally:
+        browser.width(1280)
+
+
+def test_a_strict_policy_is_kept(browser: Browser, strict: str) -> None:
+    """No inline script and no eval: the playground runs under such a policy."""
+    visit(browser, f"{strict}/en/playground.html")
+    assert "Outcome: complete" in run(browser)
