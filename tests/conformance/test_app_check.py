@@ -429,4 +429,4 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
     (step,) = work(tmp_path, "start-and-stop", target=f"{name}:app")
     assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
     _, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
-    assert step["unchecked"].startswith(f"{name}:number: this is no application")
+    assert step["unchecked"].startswith(f"{name}:number: this is not an application")
