@@ -19,14 +19,14 @@ project = "lifespec"
 author = "the lifespec authors"
 # The inventory names it: other projects show it where they link here.
 _PYPROJECT = (_HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
-release = version = tomllib.loads(_PYPROJECT)["project"]["version"]
+_PROJECT = tomllib.loads(_PYPROJECT)["project"]
+release = version = _PROJECT["version"]
 language = "en"
 
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx_autodoc_typehints",
-    "sphinx_copybutton",
     "lifespec_docs",
 ]
 exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
@@ -68,7 +68,6 @@ html_show_copyright = False
 html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["lifespec.css"]
-html_js_files = [("languages.js", {"defer": "defer"})]
 html_domain_indices = False
 html_use_index = False
 html_theme_options = {
@@ -99,12 +98,21 @@ html_sidebars = {
 }
 # Where the site will stand, for the absolute links that search engines ask for.
 site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
+# Where the source is, as `https://host/owner/name`: each page then links to what it is made from.
+site_repository = os.environ.get("LIFESPEC_REPOSITORY", "")
+site_license = _PROJECT["license"]
+html_last_updated_fmt = "%Y-%m-%d"
+# What `specification.txt` holds, in order.
+specification_pages = [
+    "scope",
+    "startup",
+    "shutdown",
+    "state",
+    "applications-without-lifespan",
+    "edge-cases",
+]
 pygments_style = "lifespec_docs.theme.highlighting.Light"
 pygments_dark_style = "lifespec_docs.theme.highlighting.Dark"
-
-# A copied session is its statements alone; what a program prints is nothing to copy.
-copybutton_exclude = ".linenos, .gp, .go, .gt, .gr"
-copybutton_selector = "div:not(.output) > div.highlight > pre"
 
 
 def _plain_dict(

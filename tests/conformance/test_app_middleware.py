@@ -181,7 +181,7 @@ def test_who_does_not_pass_lifespan_on(middleware: Middleware) -> None:
 
 def test_what_is_said() -> None:
     """A finding says what was seen without and with the middleware."""
-    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-declining")
+    case = next(case for case in cases_for("asgi 2.0") if case.name == "through-unsupported")
     (found,) = run_case(swallows_exceptions, case, "asgi 2.0").findings
     assert found.actual == (
         "Without it: the application's own ProbeError('http only')."
@@ -202,7 +202,10 @@ def fails(app: Application) -> Application:
     [
         (fails, "called with an application, it raised KeyError: 'settings'; middleware takes"),
         (lambda _: 42, "called with an application, it returned 42; middleware takes"),
-        (lambda _: lambda *_: 42, "what it returned is no application: a call of it returned 42"),
+        (
+            lambda _: lambda *_: 42,
+            "what it returned is not an application: a call of it returned 42",
+        ),
         (lambda: 42, "called with an application, it raised TypeError"),
     ],
 )

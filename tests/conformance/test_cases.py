@@ -250,7 +250,7 @@ def test_a_script_for_applications_is_a_lifespan() -> None:
 
 # What the script of a case breaks, or a server that goes on: all others are as the tables have it.
 BROKEN = {
-    "through-a-refusal": ["lifespan.unheard"],
+    "through-a-refused-event": ["lifespan.unheard"],
     "failed-then-receives": ["shutdown-sent"],
     "stopped-after-a-failed-start": ["shutdown-sent"],
     "failed-then-completes": ["startup-answered-once", "shutdown-sent"],

@@ -42,7 +42,8 @@ QUERIES = {
 @pytest.fixture(scope="module")
 def pages(site: Path) -> list[str]:
     """Return the pages' paths, both languages."""
-    return sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    found = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    return [name for name in found if name != "404.html"]  # its links begin at the host
 
 
 # The theme lets its content scroll sideways: the page itself would not tell.
@@ -58,10 +59,22 @@ WIDE = """
 """
 
 
+LISTEN = """
+    globalThis.stopped = [];
+    addEventListener("securitypolicyviolation", (event) => {
+        stopped.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`);
+    });
+"""
+
+
 class Visits(NamedTuple):
-    """Every page was opened: what is too wide on it, what was asked for, and what not found."""
+    """Every page was opened: what is too wide on it, what was asked for, and what not found.
+
+    `stopped` is what a page tried and its policy did not allow.
+    """
 
     wide: dict[str, list[str]]
+    stopped: dict[str, list[str]]
     asked: list[str]
     lost: list[str]
 
@@ -72,17 +85,49 @@ def visits(browser: Browser, address: str, pages: list[str]) -> Visits:
     browser.width(400)
     browser.requests.clear()
     browser.failures.clear()
-    wide = {}
+    listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
+    wide, stopped = {}, {}
     for page in pages:
         browser.open(f"{address}/{page}")
         wide[page] = browser.run(WIDE)
-    return Visits(wide, list(browser.requests), list(browser.failures))
+        stopped[page] = browser.run("stopped")
+    browser.send("Page.removeScriptToEvaluateOnNewDocument", **listening)
+    return Visits(wide, stopped, list(browser.requests), list(browser.failures))
 
 
 @looked_at
 def test_no_page_is_wider_than_a_phone(visits: Visits) -> None:
     """At 400 px nothing overflows to the right, also where all details are open."""
     assert {page: found for page, found in visits.wide.items() if found} == {}
+
+
+@looked_at
+def test_no_page_does_what_its_policy_forbids(visits: Visits) -> None:
+    """Its scripts and styles are the files of the site."""
+    assert {page: found for page, found in visits.stopped.items() if found} == {}
+
+
+@looked_at
+@pytest.mark.parametrize(
+    ("script", "directive"),
+    [
+        ("const s = document.createElement('script'); s.text = 'ran = 1'; document.body.append(s)",
+         "script-src-elem inline"),
+        ("fetch('https://example.org/').catch(() => 0)", "connect-src https://example.org"),
+        ("document.body.append(Object.assign(new Image(), {src: 'https://example.org/x.png'}))",
+         "img-src https://example.org/x.png"),
+    ],
+)  # fmt: skip
+def test_what_the_policy_forbids_is_stopped(
+    browser: Browser, address: str, script: str, directive: str
+) -> None:
+    """An inline script and requests to another host."""
+    listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
+    browser.open(f"{address}/en/state.html")
+    browser.run(f"{script}; 0")
+    browser.send("Page.removeScriptToEvaluateOnNewDocument", **listening)
+    assert directive in browser.until("stopped.join()")
+    assert browser.run("globalThis.ran") is None
 
 
 @looked_at
@@ -126,12 +171,21 @@ def test_the_other_language_is_at_the_same_place(
 
 
 @looked_at
-def test_a_program_can_be_copied(browser: Browser, site: Path) -> None:
+@pytest.mark.parametrize("served", [True, False])
+def test_a_program_can_be_copied(browser: Browser, address: str, site: Path, served: bool) -> None:
     """The button of a block gives the program alone; what it prints has no button."""
-    browser.open(f"{site.as_uri()}/zh-cn/index.html")
-    browser.run("addEventListener('copy', () => { copied = document.activeElement.value; })")
-    browser.run("document.querySelector('.highlight-python .copybtn').click()")
-    copied = browser.until("globalThis.copied")
+    browser.open(f"{address if served else site.as_uri()}/zh-cn/index.html")
+    origin = {"origin": address.partition("/some")[0]} if served else {}
+    if served:
+        permissions = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        browser.send("Browser.grantPermissions", permissions=permissions, **origin)
+    browser.run("""
+        globalThis.taken = "";
+        addEventListener("copy", () => { taken = document.activeElement.value; });
+        if (navigator.clipboard) navigator.clipboard.writeText = async (text) => { taken = text; };
+        document.querySelector(".highlight-python .copybtn").click();
+    """)
+    copied = browser.until("globalThis.taken")
     assert copied.startswith("import asyncio\n")
     assert copied.endswith("asyncio.run(main())")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0

@@ -16,7 +16,7 @@ import pytest
 from published import ROOT
 
 from lifespec_docs import build as building
-from lifespec_docs.build import counted, faults, main, root_page, swap
+from lifespec_docs.build import counted, faults, main, swap
 from lifespec_docs.facts import approval
 from sample_runtime import install
 
@@ -386,20 +386,6 @@ def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, st
     with pytest.raises(OSError, match="No such file"):
         swap(tmp_path / "work" / "site", tmp_path / "site")
     assert (tmp_path / "site").exists() == stood
-
-
-@pytest.mark.parametrize(
-    ("base", "link"),
-    [
-        ("", 'href="zh-cn/index.html"'),
-        ("https://example.org/spec", 'hreflang="zh-CN" href="https://example.org/spec/zh-cn/'),
-    ],
-)
-def test_the_first_page_links_to_both_languages(base: str, link: str) -> None:
-    """Alternates are absolute where the site has an address; the reader's links never are."""
-    page = root_page(base)
-    assert link in page
-    assert '<a href="en/index.html"' in page
 
 
 def test_an_english_fix_is_built_without_chinese(project: Path, build: Run) -> None:

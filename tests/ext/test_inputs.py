@@ -80,10 +80,13 @@ def test_python_and_its_packages_count(
     assert now.frame != before.frame
 
 
-def test_the_address_of_the_site_counts(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", inputs.ADDRESSES)
+def test_the_address_of_the_site_counts(
+    root: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     """It stands on every page, and no example knows it."""
     before = Inputs.now(root, ())
-    monkeypatch.setenv(inputs.ADDRESS, "https://example.org/")
+    monkeypatch.setenv(name, "https://example.org/")
     now = Inputs.now(root, ())
     assert (now.code == before.code, now.frame == before.frame) == (True, False)
 

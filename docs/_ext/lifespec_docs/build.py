@@ -34,12 +34,11 @@ import tomllib
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import polib
 
-from lifespec_docs import increment, translate
+from lifespec_docs import increment, site_root, translate
 from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.facts import approval
 from lifespec_docs.i18n import catalogs, doctrees, extraction
@@ -52,7 +51,7 @@ from lifespec_docs.rules.export import as_json, explained
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Build", "counted", "faults", "main", "root_page", "swap"]
+__all__ = ["Build", "counted", "faults", "main", "swap"]
 
 HERE = Path(__file__).resolve().parents[2]
 ROOT = HERE.parent
@@ -181,12 +180,6 @@ def counted(folder: Path) -> dict[str, int]:
         "in all": len(entries),
         "waiting for a translation": sum(map(catalogs.is_waiting, entries)),
     }
-
-
-def root_page(base: str) -> str:
-    """Return the page that sends a reader to a language."""
-    text = (HERE / "_templates" / "root.html").read_text(encoding="utf-8")
-    return Template(text).substitute(base=f"{base.rstrip('/')}/" if base else "")
 
 
 def swap(new: Path, site: Path) -> None:
@@ -379,9 +372,10 @@ def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
 
 def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
     """Put copies of the pages where the site stands; leave it alone where they stand there."""
-    page = root_page(os.environ.get("LIFESPEC_BASE_URL", ""))
-    first = into / "index.html"
-    stands = first.exists() and first.read_text(encoding="utf-8") == page
+    base, templates = os.environ.get("LIFESPEC_BASE_URL", ""), HERE / "_templates" / "root"
+    doctrees = {build.language: build.doctrees for build in builds}
+    root = site_root.files(base, templates, doctrees)
+    stands = all(_holds(into / name, text) for name, text in root.items())
     folders = {build.folder: build.html for build in builds}
     if (live := builds[0].work / assets.FOLDER).exists():
         folders[assets.FOLDER] = live
@@ -389,9 +383,14 @@ def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
         return
     for name, folder in folders.items():
         shutil.copytree(folder, work / "site" / name)
-    (work / "site" / "index.html").write_text(page, encoding="utf-8")
+    for name, text in root.items():
+        (work / "site" / name).write_text(text, encoding="utf-8")
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
     swap(work / "site", into)
+
+
+def _holds(file: Path, text: str) -> bool:
+    return file.exists() and file.read_text(encoding="utf-8") == text
 
 
 def _same(ours: Path, theirs: Path) -> bool:

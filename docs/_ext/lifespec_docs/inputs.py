@@ -31,7 +31,7 @@ FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py", "pyp
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
 WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
 DERIVED = {".mo", ".pyc"}
-ADDRESS = "LIFESPEC_BASE_URL"
+ADDRESSES = "LIFESPEC_BASE_URL", "LIFESPEC_REPOSITORY"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Inputs:
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
         installed = root / "build" / "live" / "package-lock.json"
         runtime = _content(installed) if assets.runtime(root) else ""
-        base = [code, os.environ.get(ADDRESS, ""), runtime]
+        base = [code, *(os.environ.get(name, "") for name in ADDRESSES), runtime]
         return cls(
             code=_digest(_machine(), code),
             frame=_digest(_machine(), _together(root, [*frame, *words]), *base),

@@ -241,6 +241,15 @@ MESSAGES = (
     "Log line or exception",
     "From",
     "Explained in",
+    "Next and previous page",
+    "Copy",
+    "Copied",
+    "Version %s",
+    "Built on %s",
+    "Licence %s",
+    "Source code",
+    "Edit this page",
+    "The whole specification in one file, as plain text",
 )
 
 HINT = "Usual cause and fix"

@@ -24,6 +24,7 @@ __all__ = [
     "OURS",
     "address",
     "as_html",
+    "as_text",
     "box_line",
     "by_text",
     "level_line",
@@ -87,6 +88,11 @@ def linked(text: str, url: str) -> str:
 def as_html(line: str) -> str:
     """Return a line with its links as HTML."""
     return LINK.sub(r'<a class="reference external" href="\1">\2</a>', escape(line))
+
+
+def as_text(line: str) -> str:
+    """Return a line without its links."""
+    return LINK.sub(r"\2", line)
 
 
 def level_line(rule: Rule, translate: Translate) -> str:

@@ -45,8 +45,9 @@ class Light(Style):  # type: ignore[misc]
 
     name = "light"
     background_color = "#f9fafb"
+    plain = "#1c2128"
     styles: ClassVar = _styles(
-        plain="#1c2128",
+        plain=plain,
         quiet="#5a636e",
         word="#76348b",
         name="#0b5c68",
@@ -60,8 +61,9 @@ class Dark(Style):  # type: ignore[misc]
 
     name = "dark"
     background_color = "#1a1c1e"
+    plain = "#d5d8dc"
     styles: ClassVar = _styles(
-        plain="#d5d8dc",
+        plain=plain,
         quiet="#9aa2ab",
         word="#d0a5e4",
         name="#74c5d1",

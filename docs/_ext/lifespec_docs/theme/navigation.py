@@ -28,11 +28,28 @@ LANGUAGES = {
 
 # Sentences which the theme writes into its templates without asking a catalog.
 _FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')
+# The theme's script that sets light or dark; `theme.js` does it, since no script stands in a page.
+_INLINE = re.compile(r"\s*<script>.*?</script>", re.DOTALL)
+_ICONS = re.compile(r'\s*<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # unused
+
+
+# What the theme's markup lacks for those who do not see it, or use no mouse.
+_MENDED = (
+    ('role="heading"', 'role="heading" aria-level="2"'),
+    ('<aside class="sidebar-drawer"', '<aside class="sidebar-drawer" aria-label="Site navigation"'),
+    ('<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
+)
 
 
 def translated_chrome(html: str) -> str:
-    """Translate the theme's own labels and titles; what no catalog knows stays as it is."""
+    """Mend the theme's markup, drop its inline script, and translate its labels and titles.
+
+    What no catalog knows stays as it is.
+    """
     translate = get_translation("sphinx")
+    html = _ICONS.sub("", _INLINE.sub("", html))
+    for lacking, mended in _MENDED:
+        html = html.replace(lacking, mended)
     return _FIXED.sub(lambda found: found[1] + translate(found[2]) + found[3], html)
 
 

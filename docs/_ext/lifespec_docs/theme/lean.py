@@ -1,0 +1,65 @@
+"""Drops what Sphinx and the theme would load on every page, and no page uses.
+
+That is Sphinx's own search and its keys, styles for extensions that are not here, and colours of
+code that are those of plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lifespec_docs.theme.highlighting import Dark, Light
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["compacted", "setup"]
+
+UNUSED = {
+    "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
+    "furo-extensions.css",
+}  # fmt: skip
+COLOURS = "pygments.css"
+COMMENT = re.compile(r" */\*.*?\*/")
+PLAIN = re.compile(
+    rf"^.*\.highlight \.\w+ {{ color: (?:{Light.plain}|{Dark.plain});? }}\n?",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+def drop(
+    _app: Sphinx, _pagename: str, _template: str, context: dict[str, Any],
+    _doctree: nodes.document | None,
+) -> None:  # fmt: skip
+    """Leave them out of a page."""
+    for name in ("script_files", "css_files"):
+        context[name] = [each for each in context[name] if not _unused(each)]
+
+
+def _unused(asset: object) -> bool:
+    return str(getattr(asset, "filename", asset)).rpartition("/")[2] in UNUSED
+
+
+def compacted(css: str) -> str:
+    """Return the colours of code without those that are what surrounds them."""
+    return PLAIN.sub("", COMMENT.sub("", css))
+
+
+def compact(app: Sphinx, exception: Exception | None) -> None:
+    """Write the colours again, after the theme has."""
+    file = Path(app.outdir, "_static", COLOURS)
+    if not exception and app.builder.format == "html" and file.exists():
+        file.write_text(compacted(file.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Follow a build, after all others."""
+    app.connect("html-page-context", drop, priority=900)
+    app.connect("build-finished", compact, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,133 @@
+"""The site without a mouse: what Tab reaches is seen, and every control works by its keys."""
+
+import pytest
+from browser import Browser
+
+__all__: list[str] = []
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.needs("chromium")]
+
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+SEEN = """[...document.querySelectorAll("DRAWER a")]
+    .some((each) => each.checkVisibility({visibilityProperty: true}))"""
+FOCUSED = "document.activeElement"
+# An element that has the focus and shows nothing of it would be here.
+SHOWN = """(() => {
+    const each = document.activeElement, style = getComputedStyle(each);
+    const box = each.getBoundingClientRect();
+    return each === document.body
+        || (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1
+            && each.checkVisibility({visibilityProperty: true}) && box.right > 0
+            && box.left < innerWidth) || each.outerHTML.slice(0, 120);
+})()"""
+
+
+def press(browser: Browser, key: str) -> None:
+    """Press a key, and let it go."""
+    about = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
+    text = {"Enter": {"text": "\r"}, " ": {"text": " "}}.get(key, {})
+    browser.send("Input.dispatchKeyEvent", type="keyDown", **about, **text)
+    browser.send("Input.dispatchKeyEvent", type="keyUp", **about)
+
+
+def tab_to(browser: Browser, selector: str, most: int = 150) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(most):
+        press(browser, "Tab")
+        if browser.run(f"{FOCUSED}.matches({selector!r})"):
+            return
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("page", ["index", "startup", "server-compatibility", "search"])
+def test_what_has_the_focus_is_seen(browser: Browser, address: str, page: str, width: int) -> None:
+    """At the first hundred stops, none of which lies outside the window."""
+    browser.width(width)
+    browser.open(f"{address}/en/{page}.html")
+    hidden = []
+    for _ in range(100):
+        press(browser, "Tab")
+        if (found := browser.run(SHOWN)) is not True:
+            hidden.append(found)
+    assert hidden == []
+
+
+def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str) -> None:
+    """To the text."""
+    browser.width(1280)
+    browser.open(f"{address}/en/startup.html")
+    press(browser, "Tab")
+    assert browser.run(f"{FOCUSED}.className").startswith("skip-to-content")
+    press(browser, "Enter")
+    assert browser.until("location.hash") == "#furo-main-content"
+    press(browser, "Tab")
+    assert browser.run(f"!!{FOCUSED}.closest('article')")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_language_is_switched(browser: Browser, address: str, width: int) -> None:
+    """By the link of the sidebar, or of the foot where the sidebar is closed."""
+    browser.width(width)
+    browser.open(f"{address}/en/scope.html")
+    tab_to(browser, ".languages a")
+    press(browser, "Enter")
+    browser.until("location.pathname.endsWith('/zh-cn/scope.html') && document.readyState")
+
+
+def test_a_page_is_searched_for(browser: Browser, address: str) -> None:
+    """From the field of the sidebar to a result."""
+    browser.width(1280)
+    browser.open(f"{address}/en/index.html")
+    tab_to(browser, ".sidebar-search")
+    browser.send("Input.insertText", text="startup-sent")
+    press(browser, "Enter")
+    browser.until("!!document.querySelector('#search-results li a')")
+    tab_to(browser, "#search-results li a")
+    press(browser, "Enter")
+    browser.until("location.hash === '#startup-sent'")
+
+
+@pytest.mark.parametrize(
+    ("name", "drawer"), [("__navigation", ".sidebar-drawer"), ("__toc", ".toc-drawer")]
+)
+def test_the_drawers_of_a_phone_open_and_close(
+    browser: Browser, address: str, name: str, drawer: str
+) -> None:
+    """The focus goes in, and back to what opened them."""
+    browser.width(390)
+    browser.open(f"{address}/en/startup.html")
+    tab_to(browser, f"#{name}")
+    assert not browser.run(SEEN.replace("DRAWER", drawer))
+    press(browser, " ")
+    browser.until(f"!!{FOCUSED}.closest('{drawer}')")
+    browser.until(SEEN.replace("DRAWER", drawer))
+    press(browser, "Escape")
+    assert browser.run(f"{FOCUSED}.id") == name
+
+
+def test_the_results_of_servers_are_filtered(browser: Browser, address: str) -> None:
+    """A selection is changed by a letter."""
+    browser.width(1280)
+    browser.open(f"{address}/en/server-compatibility.html")
+    tab_to(browser, ".matrix-controls select[name=rows]", 400)
+    before = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
+    for character in browser.run(f"{FOCUSED}.options[1].text")[:4]:
+        browser.send("Input.dispatchKeyEvent", type="char", text=character)
+    browser.until(f"{FOCUSED}.selectedIndex === 1")
+    after = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
+    assert 0 < after < before
+
+
+def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, address: str) -> None:
+    """Neither scrolling nor colours."""
+    reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    browser.send("Emulation.setEmulatedMedia", features=reduced)
+    browser.open(f"{address}/en/startup.html")
+    moving = browser.run("""[...document.querySelectorAll("*")].filter((each) => {
+        const style = getComputedStyle(each);
+        return style.scrollBehavior === "smooth" || parseFloat(style.transitionDuration) > 0
+            && style.transitionProperty !== "none";
+    }).map((each) => each.outerHTML.slice(0, 80))""")
+    browser.send("Emulation.setEmulatedMedia", features=[])
+    assert moving == []

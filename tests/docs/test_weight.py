@@ -1,0 +1,57 @@
+"""How much a browser loads for a page, compressed; without what runs the examples."""
+
+import gzip
+import re
+from functools import cache
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+__all__: list[str] = []
+
+BUDGET = 60_000  # bytes
+INDEX = "search-index.js"  # of the search: every sentence of the site
+LOADED = 'script[src], link[rel="stylesheet"], link[rel~="icon"], article img'
+URL = re.compile(r"url\((?![\"']?data:)[\"']?([^)\"']+)")
+
+
+@cache
+def compressed(path: Path) -> int:
+    """Return the size of a file as a server sends it."""
+    return len(gzip.compress(path.read_bytes(), 6))
+
+
+def loaded(page: Path) -> set[Path]:
+    """Return the files that a page loads, itself included; those that its styles name, too."""
+    soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    links = [str(each.get("src") or each["href"]) for each in soup.select(LOADED)]
+    found = {(page.parent / link.partition("?")[0]).resolve() for link in links}
+    for style in [path for path in found if path.suffix == ".css"]:
+        found |= {(style.parent / url).resolve() for url in URL.findall(style.read_text("utf-8"))}
+    return {page.resolve(), *found}
+
+
+def test_every_page_is_within_the_budget(site: Path) -> None:
+    """The page of the search without its index, which is measured by itself."""
+    weights = {
+        page.relative_to(site).as_posix(): sum(
+            compressed(path) for path in loaded(page) if path.name != INDEX
+        )
+        for page in sorted(site.glob("*/*.html"))
+    }
+    assert len(weights) > 70
+    assert {page: weight for page, weight in weights.items() if weight > BUDGET} == {}
+
+
+def test_a_file_that_a_page_names_counts(tmp_path: Path) -> None:
+    """Scripts, styles, and what these name; data in the address is in the file itself."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.css").write_text(
+        "a {b: url(c.woff2)} d {e: url(data:x)} f {g: url('data:y')}"
+    )
+    (tmp_path / "s" / "c.woff2").write_text("")
+    (tmp_path / "b.js").write_text("")
+    page = tmp_path / "page.html"
+    page.write_text('<link rel="stylesheet" href="s/a.css?v=1"><script src="b.js"></script>')
+    names = {path.relative_to(tmp_path).as_posix() for path in loaded(page)}
+    assert names == {"page.html", "s/a.css", "s/c.woff2", "b.js"}

@@ -1,0 +1,97 @@
+"""The files of the site that belong to no language."""
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from published import ROOT
+
+from lifespec_docs.site_root import files
+from lifespec_docs.theme.metadata import PAGES
+
+__all__: list[str] = []
+
+TEMPLATES = ROOT / "docs" / "_templates" / "root"
+
+
+@pytest.fixture
+def doctrees(tmp_path: Path) -> dict[str, Path]:
+    """Write what the builds of both languages tell."""
+    found = {}
+    for language, title in (("en", "Home"), ("zh_CN", "首页")):
+        found[language] = tmp_path / language
+        found[language].mkdir()
+        page = {"name": "index", "title": title, "description": "What it is."}
+        more = {"name": "state", "title": "State", "description": "It is a dict."}
+        sections = [{"caption": "", "pages": [page]}, {"caption": "Reference", "pages": [more]}]
+        told = {"specification": "All of it", "sections": sections}
+        (found[language] / PAGES).write_text(json.dumps(told))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("base", "link"),
+    [
+        ("", 'hreflang="zh-CN" href="zh-cn/index.html"'),
+        ("https://a.org/spec", 'hreflang="zh-CN" href="https://a.org/spec/zh-cn/index.html"'),
+    ],
+)
+def test_the_first_page_links_to_both_languages(
+    doctrees: dict[str, Path], base: str, link: str
+) -> None:
+    """Alternates are absolute where the site has an address; the reader's links never are."""
+    page = files(base, TEMPLATES, doctrees)["index.html"]
+    assert link in page
+    assert '<a href="en/index.html"' in page
+
+
+@pytest.mark.parametrize(("base", "path"), [("", "/"), ("https://a.org/spec/", "/spec/")])
+def test_a_page_that_is_not_found_leads_back_from_any_depth(
+    doctrees: dict[str, Path], base: str, path: str
+) -> None:
+    """Its links begin at the host: it is shown at every address that is wrong."""
+    page = files(base, TEMPLATES, doctrees)["404.html"]
+    assert f'<a href="{path}en/index.html"' in page
+    assert f'<a href="{path}zh-cn/search.html"' in page
+    assert f'href="{path}root.css"' in page
+
+
+def test_programs_are_told_of_each_page(doctrees: dict[str, Path]) -> None:
+    """In both languages, with the specification in one file."""
+    text = files("", TEMPLATES, doctrees)["llms.txt"]
+    assert text.startswith("# lifespec\n\n> The reference for lifespan")
+    assert (
+        """
+## English
+
+- [specification.txt](en/specification.txt): All of it
+- [Home](en/index.html): What it is.
+
+## English: Reference
+
+- [State](en/state.html): It is a dict.
+
+## 中文
+"""
+        in text
+    )
+    assert (
+        "(https://a.org/en/state.html)" in files("https://a.org", TEMPLATES, doctrees)["llms.txt"]
+    )
+
+
+def test_a_sitemap_names_each_page_in_each_language(doctrees: dict[str, Path]) -> None:
+    """Only where the site has an address: a sitemap has no relative one."""
+    assert "sitemap.xml" not in files("", TEMPLATES, doctrees)
+    text = files("https://a.org/x", TEMPLATES, doctrees)["sitemap.xml"]
+    urls = ET.fromstring(text)
+    assert [url[0].text for url in urls] == [
+        f"https://a.org/x/{folder}/{name}.html"
+        for folder in ("en", "zh-cn")
+        for name in ("index", "state")
+    ]
+    assert [(each.get("hreflang"), each.get("href")) for each in urls[1][1:]] == [
+        ("en", "https://a.org/x/en/state.html"),
+        ("zh-CN", "https://a.org/x/zh-cn/state.html"),
+    ]

@@ -1,0 +1,50 @@
+"""What no page uses is not loaded."""
+
+from pathlib import Path
+
+from lifespec_docs.theme.highlighting import Dark, Light
+from lifespec_docs.theme.lean import UNUSED, compact, compacted
+from sample_site import SampleSite
+
+__all__: list[str] = []
+
+PAGES = {"index": "# Home\n\n```python\nprint(1)\n```\n"}
+
+
+def test_a_page_loads_no_script_that_it_does_not_use(tmp_path: Path) -> None:
+    """Neither Sphinx's nor styles of the theme for what is not here; the rest is loaded."""
+    with SampleSite(tmp_path, PAGES, "theme.lean", html_theme="furo") as built:
+        assets = built.page().select("script[src], link[rel=stylesheet]")
+        links = [str(each.get("src") or each["href"]) for each in assets]
+        names = {link.partition("?")[0].rpartition("/")[2] for link in links}
+        assert {"furo.js", "furo.css", "pygments.css"} <= names
+        assert names.isdisjoint(UNUSED)
+
+
+def test_a_colour_that_is_that_of_plain_text_is_not_written() -> None:
+    """In either theme; others stay, and so does the plain colour itself."""
+    css = (
+        f".highlight {{ color: {Light.plain} }}\n"
+        f".highlight .n {{ color: {Light.plain} }} /* Name */\n"
+        ".highlight .k { color: #76348b } /* Keyword */\n"
+        f'body[data-theme="dark"] .highlight .n {{ color: {Dark.plain} }} /* Name */\n'
+    )
+    assert compacted(css) == (
+        f".highlight {{ color: {Light.plain} }}\n.highlight .k {{ color: #76348b }}\n"
+    )
+
+
+def test_the_colours_of_a_build_are_compact(tmp_path: Path) -> None:
+    """A build that failed, or that is none of pages, is left alone."""
+    styles = {
+        "pygments_style": "lifespec_docs.theme.highlighting.Light",
+        "pygments_dark_style": "lifespec_docs.theme.highlighting.Dark",
+    }
+    with SampleSite(tmp_path, PAGES, "theme.lean", html_theme="furo", **styles) as built:
+        file = Path(built.app.outdir, "_static", "pygments.css")
+        css = file.read_text()
+        assert ".highlight .k {" in css
+        assert ".highlight .n {" not in css
+        file.write_text("/* kept */")
+        compact(built.app, ValueError())
+        assert file.read_text() == "/* kept */"
