@@ -201,7 +201,7 @@ def running(pid: int) -> bool:
         ),
         ("app = 42", "{0}:app is 42, which cannot be called: name an application"),
         ("def app(): return live", "{0}:app: this cannot be called with scope, receive and send"),
-        ("def app(*_): return 42", "{0}:app: this is no application: a call of it returned 42"),
+        ("def app(*_): return 42", "{0}:app: this is not an application: a call of it returned 42"),
     ],
 )
 def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str]) -> None:
@@ -224,7 +224,7 @@ def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str])
             "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
             "its import started a process",
         ),
-        ("import os; os.closerange(3, 100)", "its import did not come to an end"),
+        ("import os; os.closerange(3, 100)", "its import did not finish"),
     ],
 )
 def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
@@ -429,4 +429,4 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
     (step,) = work(tmp_path, "start-and-stop", target=f"{name}:app")
     assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
     _, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
-    assert step["unchecked"].startswith(f"{name}:number: this is no application")
+    assert step["unchecked"].startswith(f"{name}:number: this is not an application")

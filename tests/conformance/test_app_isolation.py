@@ -130,7 +130,7 @@ def test_an_import_that_ends_the_process(module: Callable[..., str], find: str) 
         assert pool.way == "spawn"
     with pytest.raises(Unchecked) as told, Pool(name, {}, "fork", LIMIT):
         pass
-    wanted = "its process cannot be forked: its import did not come to an end"
+    wanted = "its process cannot be forked: its import did not finish"
     assert str(told.value) == f"{wanted}; give --isolation spawn"
 
 

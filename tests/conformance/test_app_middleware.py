@@ -202,7 +202,10 @@ def fails(app: Application) -> Application:
     [
         (fails, "called with an application, it raised KeyError: 'settings'; middleware takes"),
         (lambda _: 42, "called with an application, it returned 42; middleware takes"),
-        (lambda _: lambda *_: 42, "what it returned is no application: a call of it returned 42"),
+        (
+            lambda _: lambda *_: 42,
+            "what it returned is not an application: a call of it returned 42",
+        ),
         (lambda: 42, "called with an application, it raised TypeError"),
     ],
 )

@@ -140,7 +140,7 @@ def test_what_does_not_say_its_arguments(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_is_no_application() -> None:
     """What returns no awaitable is refused with a sentence."""
-    with pytest.raises(Unchecked, match="this is no application: a call of it returned 42"):
+    with pytest.raises(Unchecked, match="this is not an application: a call of it returned 42"):
         check(lambda *_: 42)  # type: ignore[arg-type, return-value]
 
 

@@ -83,7 +83,7 @@ def test_what_a_factory_makes(write: Callable[[str, str], None]) -> None:
 @pytest.mark.parametrize("target", ["shop", "shop:", ":app", "", "shop:a b", "shop:a..b", "a:b:c"])
 def test_a_target_that_names_no_attribute(target: str, refusal: Callable[..., str]) -> None:
     """The sentence has what was given, and what to give."""
-    wanted = "names no attribute of a module: give module:attribute, as in shop.main:app"
+    wanted = "has no attribute: give module:attribute, as in shop.main:app"
     assert refusal(target) == f"{target!r} {wanted}"
 
 
@@ -99,7 +99,7 @@ def test_a_file_instead_of_a_module(
     target: str, given: str, wanted: str, refusal: Callable[..., str]
 ) -> None:
     """A path is answered with the name that it may have meant."""
-    assert refusal(target) == f"{given!r} is no name of a module: give {wanted}"
+    assert refusal(target) == f"{given!r} is not a module name: give {wanted}"
 
 
 def test_a_module_that_is_not_there(
@@ -142,7 +142,7 @@ def test_an_import_that_hangs(
     """An import has a limit."""
     write("hanging.py", "while True: pass")
     assert refusal("hanging:app", limit=0.2) == (
-        "hanging:app was not there within 0.2 s: let its module import faster, or give a longer"
+        "hanging:app was not imported within 0.2 s: let its module import faster, or give a longer"
         " --timeout"
     )
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_called(refusal: Callable[..., str]) -> None:
     [
         ("broken", "`bazaar:shop.broken()` raised OSError: no disk: make it"),
         ("leaves", "`bazaar:shop.leaves()` raised SystemExit: make it"),
-        ("hangs", "bazaar:shop.hangs was not there within 0.2 s"),
+        ("hangs", "bazaar:shop.hangs was not imported within 0.2 s"),
     ],
 )
 def test_a_factory_that_fails(name: str, said: str, refusal: Callable[..., str]) -> None:
@@ -202,7 +202,9 @@ def test_what_has_no_text(write: Callable[[str, str], None], refusal: Callable[.
     assert type(find("odd:app")).__name__ == "App"
     assert refusal("odd:number").startswith("odd:number is <Odd, whose repr() raises ValueError>,")
     said = refusal("odd:raises", factory=True)
-    assert said.startswith("`odd:raises()` raised Odd: (its text cannot be had: ValueError): make")
+    assert said.startswith(
+        "`odd:raises()` raised Odd: (its message cannot be shown: ValueError): make"
+    )
     assert refusal("odd:app.nothing").startswith(
         "odd:app.nothing: there is no 'nothing' in <App, whose repr() raises ValueError>;"
     )
@@ -220,7 +222,7 @@ def test_a_module_that_looks_its_names_up(
     told = refusal(f"odd:{name}")
     assert told.startswith("`getattr(<module 'odd' from ")
     assert f", '{name}')` {said}" in told
-    assert refusal("odd:hangs", limit=0.2).startswith("odd:hangs was not there within 0.2 s")
+    assert refusal("odd:hangs", limit=0.2).startswith("odd:hangs was not imported within 0.2 s")
 
 
 def test_a_factory_that_is_none(refusal: Callable[..., str]) -> None:

@@ -358,7 +358,7 @@ def test_a_file_that_cannot_be_written(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["app", "shop"], "'shop' names no attribute of a module: give module:attribute"),
+        (["app", "shop"], "'shop' has no attribute: give module:attribute"),
         (["app", "bazaar:app"], "there is no module 'bazaar': call the command in the folder"),
         (["app", "shop:same"], "shop:same: this cannot be called with scope, receive and send"),
         (["app"], "give a TARGET, as in shop.main:app, or --pipe and a COMMAND"),

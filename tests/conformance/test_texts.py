@@ -20,7 +20,7 @@ class Odd(Exception):
 def test_what_has_no_text() -> None:
     """Something is said of it, whatever it does."""
     assert (said(OSError("no disk")), shown("a")) == ("no disk", "'a'")
-    assert said(Odd()) == "(its text cannot be had: ValueError)"
+    assert said(Odd()) == "(its message cannot be shown: ValueError)"
     assert shown(Odd()) == "<Odd, whose repr() raises ValueError>"
 
 

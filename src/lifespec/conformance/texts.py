@@ -35,7 +35,7 @@ def said(error: object) -> str:
     try:
         return str(error)
     except Exception as another:
-        return f"(its text cannot be had: {type(another).__name__})"
+        return f"(its message cannot be shown: {type(another).__name__})"
 
 
 def shown(value: object) -> str:

@@ -153,7 +153,7 @@ class Pool:
         if "unchecked" in said:
             raise Unchecked(said["unchecked"])
         if self.isolation == "fork":
-            why = said.get("cannot", "its import did not come to an end")
+            why = said.get("cannot", "its import did not finish")
             raise Unchecked(f"its process cannot be forked: {why}; give --isolation spawn")
 
 

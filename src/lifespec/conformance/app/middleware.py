@@ -146,7 +146,7 @@ def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real
         )
     seen = player.play(app, case, spec, limit, real=real)[-1]
     if isinstance(seen.error, fake_server.NoApplication):
-        raise cases.Unchecked(f"what it returned is no application: {seen.error}")
+        raise cases.Unchecked(f"what it returned is not an application: {seen.error}")
     return _Sides(probe, seen)
 
 

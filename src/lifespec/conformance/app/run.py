@@ -102,7 +102,7 @@ def run_case(
     seen = player.play(app, case, spec, limit, real=real)
     for each in seen:
         if isinstance(each.error, fake_server.NoApplication):
-            raise cases.Unchecked(f"this is no application: {each.error}")
+            raise cases.Unchecked(f"this is not an application: {each.error}")
     now = assertions.usual_of(seen[-1], own)
     found = tuple(assertions.findings(case, spec, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]

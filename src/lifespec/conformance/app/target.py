@@ -24,12 +24,10 @@ def find(target: str, *, factory: bool = False, limit: float = 30.0) -> Callable
     """
     module, _, attribute = target.partition(":")
     if not module or not all(part.isidentifier() for part in attribute.split(".")):
-        raise Unchecked(
-            f"{target!r} names no attribute of a module: give module:attribute, {_LIKE}"
-        )
+        raise Unchecked(f"{target!r} has no attribute: give module:attribute, {_LIKE}")
     if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
-        raise Unchecked(f"{module!r} is no name of a module: give {wanted}:{attribute}")
+        raise Unchecked(f"{module!r} is not a module name: give {wanted}:{attribute}")
     if "" not in sys.path:
         sys.path.insert(0, "")
     found = _limited(target, limit, lambda: _attribute(target, _module(module), attribute))
@@ -50,7 +48,7 @@ def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
             return do()
     except limits.LimitPassed:
         raise Unchecked(
-            f"{target} was not there within {limit:g} s: let its module import faster,"
+            f"{target} was not imported within {limit:g} s: let its module import faster,"
             " or give a longer --timeout"
         ) from None
 
