@@ -199,7 +199,7 @@ def test_several_conversations_are_numbered(tmp_path: Path) -> None:
     with sample(tmp_path, CONVERSATION.format(seconds=0, times=2)) as built:
         said = built.page().details
         assert said.summary.string == "Event log: 2 lifespans, 8 events"
-        assert [title.string for title in said.find_all("h6")] == [
+        assert [title.string for title in said.find_all("p", class_="head")] == [
             "Lifespan 1",
             "Lifespan 2",
         ]

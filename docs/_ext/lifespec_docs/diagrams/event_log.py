@@ -30,7 +30,7 @@ def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str
     parts = [f"<details class='said'><summary>{_summary(spoken, translate)}</summary>"]
     for number, entries in enumerate(spoken, 1):
         if len(spoken) > 1:
-            parts.append(f"<h6>{escape(translate(NUMBERED) % number)}</h6>")
+            parts.append(f"<p class='head'>{escape(translate(NUMBERED) % number)}</p>")
         steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
         parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
     return "".join(parts) + "</details>"
