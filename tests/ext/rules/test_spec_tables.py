@@ -74,7 +74,7 @@ def test_the_texts_stand_side_by_side(tmp_path: Path) -> None:
     """Those of one shape share a column; the first column is keys, and words of ours."""
     head, *rows = drawn(tmp_path, "{compared}")
     assert head == [
-        "",
+        "Property",
         "lifespan 1.0 (ASGI)",
         "lifespan 2.0 (ASGI)",
         "AMGI 1.0 and 2.0",

@@ -58,6 +58,7 @@ MESSAGES = (
     "; ",
     "the main specification of %s",
     "main specification",
+    "Property",
     "lifespan %s (ASGI)",
     ", ",
     "%s: %s",

@@ -141,7 +141,7 @@ class Compared(SphinxDirective):
             [_head(head, translate), *(found.get(head, said(NONE)) for found in facts)]
             for head in heads
         )
-        titles = ["", *(names(column, translate) for column in columns)]
+        titles = [translate("Property"), *(names(column, translate) for column in columns)]
         return [table(titles, rows, "compared")]
 
 
