@@ -105,7 +105,7 @@ def test_an_application(inputs: dict[str, str], status: int, words: str, tmp_pat
         ({"subject": "application"}, "subject is 'application': give app, middleware or server."),
         ({"spec": "asgi 9"}, "lifespec: there is no specification 'asgi 9'"),
         ({"ignore": "nosuch"}, "lifespec: there is no rule 'nosuch'"),
-        ({"target": "shop:$(touch ran)"}, "lifespec: 'shop:$(touch ran)' names no attribute"),
+        ({"target": "shop:$(touch ran)"}, "lifespec: 'shop:$(touch ran)' has no attribute"),
     ],
 )
 def test_wrong_inputs(inputs: dict[str, str], sentence: str, tmp_path: Path) -> None:

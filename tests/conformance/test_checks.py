@@ -134,7 +134,7 @@ def test_a_server_by_one_string(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: check_app(live, "wsgi"), "there is no specification 'wsgi': name asgi 1.0, "),
         (lambda: check_app("shop:app", "wsgi"), "there is no specification 'wsgi': name "),
         (lambda: check_app(1), "this cannot be called with scope, receive and send "),  # type: ignore[arg-type]
-        (lambda: check_middleware("shop"), "'shop' names no attribute of a module: "),
+        (lambda: check_middleware("shop"), "'shop' has no attribute: "),
         (lambda: check_server(["x", "{app}"]), "the command has no {port}: x {app}"),
         (lambda: check_server(SERVER, only=["none"]), "there is no case for servers 'none'"),
         (lambda: check_server(SERVER, "amgi"), "by AMGI messages come from a broker: give "),
