@@ -102,6 +102,17 @@ def test_no_page_is_wider_than_a_phone(visits: Visits) -> None:
 
 
 @looked_at
+@pytest.mark.parametrize("pixels", [1216, 1280, 1312])
+def test_the_contents_fit_beside_the_page(browser: Browser, address: str, pixels: int) -> None:
+    """Where there is room for the list of the sections, it is whole within the window."""
+    browser.width(pixels)
+    browser.open(f"{address}/zh-cn/server-compatibility.html")
+    box = "document.querySelector('.toc-drawer').getBoundingClientRect()"
+    left, right, width = browser.run(f"[{box}.left, {box}.right, document.body.clientWidth]")
+    assert 0 < left < right <= width
+
+
+@looked_at
 def test_no_page_does_what_its_policy_forbids(visits: Visits) -> None:
     """Its scripts and styles are the files of the site."""
     assert {page: found for page, found in visits.stopped.items() if found} == {}
