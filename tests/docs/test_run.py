@@ -220,6 +220,9 @@ def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: st
         asked = (urlsplit(each) for each in browser.requests)
         hosts = {each.netloc for each in asked if each.scheme not in {"data", "about"}}
         assert hosts == {urlsplit(address).netloc}
+        # what was loaded, and Python's memory, are written while the page goes on
+        keys = "caches.open('lifespec-live').then((kept) => kept.keys())"
+        browser.until(f"{keys}.then((found) => found.length > {len(needed)})")
         browser.requests.clear()
         browser.until(KEPT_MEMORY)
 

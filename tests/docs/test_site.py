@@ -32,7 +32,7 @@ QUERIES = {
         "状态",
         "浅拷贝",
         "服务器",
-        "谢绝",
+        "不支持",
         "lifespan.startup.complete",
         "startup-sent",
     ],

@@ -151,6 +151,7 @@ def tried(folder: Path, command: str, source: str, patience: float = PATIENCE) -
 
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
 PREFIX = re.compile(rf"^(?:\[{TIME}\] \[\d+\] |{TIME} )")  # when, and in which process
+NUMBER = re.compile(r"(?<=\[)\d+(?=\])|\d{4,}")  # of a process or a port
 FRAME = re.compile(
     r"\s|$|Process |\w+: *Traceback|Traceback|During handling|The above exception|[\w.]+Error$"
 )
@@ -159,7 +160,7 @@ FRAME = re.compile(
 def plain(text: str) -> list[str]:
     """Return the lines of a log, each once; without times, processes, requests and frames."""
     lines = [PREFIX.sub("", line) for line in text.splitlines() if not FRAME.match(line)]
-    kept = [re.sub(r"\d{4,}", "…", line).rstrip() for line in lines if '"GET /' not in line]
+    kept = [NUMBER.sub("…", line).rstrip() for line in lines if '"GET /' not in line]
     return list(dict.fromkeys(kept))
 
 
