@@ -1596,6 +1596,23 @@ def test_anyio_cancels_startup() -> None:
     asyncio.run(main())
 
 
+def test_anyio_and_an_application_that_does_not_start_or_stop() -> None:
+    """A cancel scope of anyio around startup does not suspend the grace period."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        lifespan = Lifespan(app, grace=0.01)
+        with anyio.move_on_after(0.01):
+            await lifespan.startup()
+        assert lifespan.outcome == "cancelled"
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+
+
 def test_anyio_and_a_limit() -> None:
     """A cancel scope of anyio neither renews nor suspends the limits of shutdown and of grace."""
     cancelled = []
