@@ -23,6 +23,8 @@ COMMAND = (
     "--remote-debugging-pipe",
 )
 LIMIT = 30.0  # seconds
+# What Chromium answers while a page makes way for another.
+MAKING_WAY = "navigated", "context was destroyed", "Cannot find"
 
 
 class Browser:
@@ -159,6 +161,6 @@ class Browser:
         try:
             return self.run(script)
         except RuntimeError as error:
-            if "navigated" not in str(error):
+            if not any(words in str(error) for words in MAKING_WAY):
                 raise
             return None
