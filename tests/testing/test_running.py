@@ -241,8 +241,8 @@ async def test_a_remark_is_a_warning() -> None:
 
 
 async def worker() -> None:
-    """Run until cancelled."""
-    await asyncio.Event().wait()
+    """Run until cancelled; the loop holds its timer, so that it is not collected before."""
+    await asyncio.sleep(1e6)
 
 
 async def starts_workers() -> None:

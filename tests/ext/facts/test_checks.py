@@ -155,7 +155,12 @@ def test_the_readme() -> None:
 )
 def test_the_readme_is_looked_at(old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that there is not is told."""
-    text = (ROOT / "README.md").read_text("utf-8")
-    assert old in text
-    monkeypatch.setattr(Path, "read_text", lambda *_: text.replace(old, new))
+    readme, read = ROOT / "README.md", Path.read_text
+    assert old in readme.read_text("utf-8")
+
+    def changed(path: Path, *args: str, **named: str) -> str:
+        text = read(path, *args, **named)
+        return text.replace(old, new) if path == readme else text
+
+    monkeypatch.setattr(Path, "read_text", changed)
     assert len(of_readme()) >= 1
