@@ -6,8 +6,9 @@ import asyncio
 import signal
 import threading
 import time
+from textwrap import dedent
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -108,6 +109,27 @@ def test_limit_of_a_function_that_is_over() -> None:
     while time.monotonic() < end:
         pass
     assert signal.getsignal(signal.SIGALRM) == before
+
+
+def test_limit_waits_for_coverage() -> None:
+    """What coverage does to note a line is not interrupted: its lock would stay taken."""
+    names: dict[str, Any] = {"__name__": "coverage.collector", "time": time, "noted": []}
+    source = """
+        def lock():
+            end = time.monotonic() + 0.1
+            while time.monotonic() < end:
+                pass
+            noted.append("all")
+    """
+    exec(dedent(source), names)  # noqa: S102  a module of that name
+
+    def program() -> None:
+        names["lock"]()
+        spin()
+
+    with pytest.raises(limits.LimitPassed):
+        limited(program, 0.02)
+    assert names["noted"] == ["all"]
 
 
 def test_limit_in_thread() -> None:
