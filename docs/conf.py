@@ -53,6 +53,7 @@ myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
 typehints_fully_qualified = False
 always_document_param_types = False

@@ -75,7 +75,7 @@ def check_server(
     """Check a server that a command starts, and return the report.
 
     `command` is a list of arguments, or one string as in a shell.  `{app}` and `{port}` in it are
-    replaced, as in "uvicorn {app} --port {port}".  `only` is the names of the cases to run, by
+    replaced, as in ``uvicorn {app} --port {port}``.  `only` is the names of the cases to run, by
     default all.  `workers` is added to the command in the case with two workers.  `broker` is
     "redis" or "mosquitto" for a server of AMGI 2.0.  `timeout` is how many seconds the server may
     do nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string is

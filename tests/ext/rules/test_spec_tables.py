@@ -54,7 +54,7 @@ def test_a_text_without_envelope_has_one_key(tmp_path: Path) -> None:
 def test_the_events_of_a_text_stand_in_a_table(tmp_path: Path) -> None:
     """With who sends them, and the keys beside the type."""
     head, *rows = drawn(tmp_path, "{events} asgi 2.0")
-    assert head == ["Event", "Sent by", "Keys beside the type"]
+    assert head == ["Event", "Sent by", "Other keys"]
     assert [row[:2] for row in rows] == [[event.type, event.sender] for event in EVENTS.values()]
     assert [row[2] for row in rows if row[0].endswith(".failed")] == ['message , by default ""'] * 2
     assert {row[2] for row in rows if not row[0].endswith(".failed")} == {spec_tables.NONE}

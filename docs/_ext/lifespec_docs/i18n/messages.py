@@ -87,7 +87,7 @@ MESSAGES = (
     "versions under",
     "Event",
     "Sent by",
-    "Keys beside the type",
+    "Other keys",
     "%s, by default %s",
     "Example",
     "Process and event loop",

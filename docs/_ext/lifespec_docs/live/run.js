@@ -178,7 +178,7 @@ if (available) {
     if (number in page.obstacles) {
       const {reason, program} = page.obstacles[number];
       const link = element("a", {href: program, download: "", textContent: words.download});
-      const line = element("p", {className: "live-obstacle"}, `${reason} `, link);
+      const line = element("p", {className: "live-obstacle"}, /[.]$/.test(reason) ? `${reason} ` : reason, link);
       (shownBelow(block).at(-1) ?? block).after(line);
     } else {
       examples.push(new Example(block, number));

@@ -170,7 +170,8 @@ class Subjects(Findings):
         section = nodes.section("", names=[nodes.fully_normalize_name(subject.name)])
         self.state.document.note_implicit_target(section, section)
         self.domain.note_place("subject", subject.name, section["ids"][0])
-        date = f"{subject.packages}, {self.record.data['date']}"
+        packages = subject.packages.replace(", ", self.translate(", "))
+        date = f"{packages} · {self.record.data['date']}"
         counted = self.record.counts(subject)
         counts = " · ".join(f"{counted[each]} {each.upper()}" for each in Verdict if counted[each])
         section += nodes.title("", subject.name, translatable=False)

@@ -124,7 +124,7 @@ class Events(OfSpecs):
             for type_, event in EVENTS.items()
             if failures or not type_.endswith(".failed")
         )
-        titles = ("Event", "Sent by", "Keys beside the type")
+        titles = ("Event", "Sent by", "Other keys")
         return [table([translate(title) for title in titles], rows)]
 
 
