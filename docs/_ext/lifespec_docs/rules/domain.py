@@ -247,7 +247,8 @@ class RuleDomain(Domain):
         if typ not in {"rule", "example"} or target not in self.rules:
             return None
         anchor = f"example-{target}" if typ == "example" else target
-        return make_refnode(builder, fromdocname, self.rules[target], anchor, contnode, target)
+        title = None if contnode.astext() == target else target  # what is read need not pop up, too
+        return make_refnode(builder, fromdocname, self.rules[target], anchor, contnode, title)
 
     def resolve_any_xref(
         self,
