@@ -86,7 +86,7 @@ def test_a_server_without_notes_shows_its_findings(tmp_path: Path) -> None:
         assert section
         assert "quick, asyncio" in section.select_one("h3").get_text()  # type: ignore[union-attr]
         assert [each.get_text() for each in section.select("p")] == [
-            "quick, asyncio 1.0, extra 2.0, 2026-01-02: 1 PASS",
+            "quick, asyncio 1.0, extra 2.0 · 2026-01-02: 1 PASS",
             "quick, asyncio app",
         ]
         assert site.warnings == [UNUSED]
