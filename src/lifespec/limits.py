@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["LimitPassed", "limited"]
 
 
-SOON = 0.01  # seconds
+# seconds: to the next ring where one was swallowed, or struck at a bad time
+AGAIN = 1.0
+SOON = 0.01
 
 
 class LimitPassed(KeyboardInterrupt):
@@ -50,7 +52,7 @@ class _Alarm(AbstractContextManager[None]):
         self.left, self.interval = signal.setitimer(signal.ITIMER_REAL, 0)
         self.handler = signal.signal(signal.SIGALRM, self.ring)
         try:  # on a busy machine it may ring at once
-            signal.setitimer(signal.ITIMER_REAL, self.seconds, 1.0)
+            signal.setitimer(signal.ITIMER_REAL, self.seconds, AGAIN)
         except LimitPassed:
             self.stop()
             raise
@@ -69,7 +71,7 @@ class _Alarm(AbstractContextManager[None]):
         if not frame:
             self.stop()
         elif noting:
-            signal.setitimer(signal.ITIMER_REAL, SOON, 1.0)
+            signal.setitimer(signal.ITIMER_REAL, SOON, AGAIN)
         else:
             raise LimitPassed
 
@@ -100,7 +102,7 @@ def _watchdog(seconds: float) -> Iterator[None]:
         wait = seconds
         while not over.wait(wait):
             pythonapi.PyThreadState_SetAsyncExc(target, py_object(LimitPassed))
-            wait = 1.0
+            wait = AGAIN
 
     watcher = threading.Thread(target=watch, name="watchdog", daemon=True)
     watcher.start()

@@ -90,8 +90,7 @@ def _decided(outcome: str, translate: Translate) -> Cell:
         [[*said(translate("sent") + " "), *_joined(events, f" {or_.strip()} ")]] if events else []
     )
     by_phase: dict[str, list[str]] = {}
-    for what in filter(happened.get, HAPPENED.values()):
-        phases = happened[what]
+    for what, phases in happened.items():
         when = "" if {*phases} == {*PHASES.values()} else phases[0]
         by_phase.setdefault(when, []).append(translate(what))
     for when, whats in by_phase.items():
