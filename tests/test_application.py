@@ -396,14 +396,24 @@ async def test_lifespan_gets_application() -> None:
     assert given == [respond, "closed"] * 2
 
 
+FIRST = (
+    r"^with_lifespan\(app, lifespan\) takes the application first, which is called with scope,"
+    " receive and send"
+)
+SECOND = (
+    r"^with_lifespan\(app, lifespan\) takes second what is called with the application and returns"
+    " an async context manager"
+)
+
+
 @pytest.mark.parametrize(
     ("app", "lifespan", "sentence"),
     [
-        (steps([]), respond, "takes the application first, .* not <function .*context"),
-        ("app", steps([]), "takes the application first, .* not 'app'"),
-        (respond, "pool", "takes second what is called with the application .* not 'pool'"),
-        (respond, lambda: steps([])(None), "takes second what is called with the application"),
-        (respond, respond, "takes second what is called with the application"),
+        (steps([]), respond, f"{FIRST}, not <function .*context"),
+        ("app", steps([]), f"{FIRST}, not 'app'$"),
+        (respond, "pool", f"{SECOND}, not 'pool'$"),
+        (respond, lambda: steps([])(None), f"{SECOND}, not <function"),
+        (respond, respond, f"{SECOND}, not <function"),
     ],
     ids=["swapped", "no application", "no lifespan", "old lifespan", "twice the application"],
 )

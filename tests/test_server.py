@@ -8,6 +8,7 @@ import copy
 import functools
 import logging
 import pickle
+import re
 import time
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -1528,7 +1529,7 @@ async def test_a_second_cancellation_with_the_same_message() -> None:
 
 async def test_a_receiver_that_swallows_its_cancellation() -> None:
     """A task that asks again and again after the final answer waits, and blocks nobody."""
-    swallowed = []
+    loop, swallowed = asyncio.get_running_loop(), []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         async def pump() -> None:
@@ -1536,7 +1537,7 @@ async def test_a_receiver_that_swallows_its_cancellation() -> None:
                 with contextlib.suppress(asyncio.CancelledError):
                     await receive()
                     continue
-                swallowed.append(1)
+                swallowed.append(loop.time())
                 if len(swallowed) > 1:
                     return
 
@@ -1550,8 +1551,8 @@ async def test_a_receiver_that_swallows_its_cancellation() -> None:
 
     async with Lifespan(app) as lifespan:
         pass
-    assert swallowed == [1, 1]
-    assert (asyncio.get_running_loop().time(), lifespan.outcome) == (3, "complete")
+    assert swallowed == [0, 3]  # the second time by `app`, not by `receive`
+    assert (loop.time(), lifespan.outcome) == (3, "complete")
 
 
 def test_anyio_cancels_at_every_wait() -> None:
@@ -1613,6 +1614,30 @@ def test_anyio_and_an_application_that_does_not_start_or_stop() -> None:
     asyncio.run(asyncio.wait_for(main(), 5))
 
 
+def test_anyio_cancels_shutdown() -> None:
+    """A cancel scope of anyio around shutdown lets the application obey its cancellation."""
+    cleaned = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        try:
+            await receive()
+            await asyncio.sleep(9)
+        finally:
+            await asyncio.sleep(0.01)
+            cleaned.append(True)
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        await lifespan.startup()
+        with anyio.move_on_after(0.01):
+            await lifespan.shutdown()
+        assert (cleaned, lifespan.outcome) == ([True], "cancelled")
+
+    asyncio.run(main())
+
+
 def test_anyio_and_a_limit() -> None:
     """A cancel scope of anyio neither renews nor suspends the limits of shutdown and of grace."""
     cancelled = []
@@ -1662,18 +1687,27 @@ async def test_odd_limits(limit: Any, kept: float | None) -> None:
 @pytest.mark.parametrize("limit", ["5", b"5", [5], 5j])
 def test_no_number_of_seconds(limit: Any) -> None:
     """What is no number is refused at once."""
-    with pytest.raises(TypeError):
+    sentence = f"a timeout must be None or a number of seconds, got {limit!r}"
+    if isinstance(limit, (list, complex)):
+        sentence = f"not '{type(limit).__name__}'"  # Python's own
+    with pytest.raises(TypeError, match=f"{re.escape(sentence)}$"):
         Lifespan(correct, startup_timeout=limit)
 
 
 @pytest.mark.parametrize("limit", ["startup_timeout", "shutdown_timeout", "grace"])
 @pytest.mark.parametrize(
-    "value",
-    [-1, float("nan"), pytest.param(10**400, id="large"), pytest.param(10**5000, id="huge")],
+    ("value", "shown"),
+    [
+        (-1, "-1"),
+        (float("nan"), "nan"),
+        pytest.param(10**400, "10000", id="large"),
+        pytest.param(10**5000, "<int object", id="huge"),
+    ],
 )
-def test_wrong_limit(limit: str, value: float) -> None:
+def test_wrong_limit(limit: str, value: float, shown: str) -> None:
     """A limit below 0 is refused with a sentence."""
-    with pytest.raises(ValueError, match="a timeout must be None or at least 0 seconds, got"):
+    sentence = f"a timeout must be None or at least 0 seconds, got {shown}"
+    with pytest.raises(ValueError, match=sentence):
         Lifespan(correct, **{limit: value})  # type: ignore[arg-type]
 
 

@@ -834,6 +834,14 @@ def test_an_answer_that_was_refused(end: str) -> None:
     assert talk.run().rule_ids == ([], [])
 
 
+@pytest.mark.parametrize("end", ENDS)
+def test_a_message_that_was_refused_after_the_answer(end: str) -> None:
+    """Who gave the right answer, which was refused, owes none after a wrong one either."""
+    talk = Talk(*ALL, {"type": "?"}, end)
+    talk.refuses = [STOPPED, {"type": "?"}]
+    assert talk.run().rule_ids == ([("events-known", "application")], [])
+
+
 def test_a_wrong_answer_that_was_refused() -> None:
     """Who gave a wrong answer, which was refused, owes the right one all the same."""
     talk = Talk(*ALL[:3], "lifespan.startup.failed", "return")
