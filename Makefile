@@ -94,7 +94,7 @@ loglines: .venv/complete build/matrix/complete  ## record what servers log about
 parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
 	@$(RUN) tests/docs/parity.py
 
-mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes; PYTHON=python3.13, or another from 3.12 on)
+mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes; Python 3.12 or newer)
 	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
 
 drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (twenty minutes)
