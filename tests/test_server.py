@@ -9,6 +9,7 @@ import functools
 import logging
 import pickle
 import re
+import sys
 import time
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -1219,6 +1220,16 @@ async def test_both_ways_to_start(kind: type[Lifespan]) -> None:
     assert (lifespan.outcome, asyncio.get_running_loop().time()) == ("timed_out", 1)
 
 
+async def test_turns_of_the_loop() -> None:
+    """From Python 3.12 on, an application that answers at once starts without a turn of the loop."""
+    turns: list[int] = []
+    lifespan = Lifespan(correct)
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    await lifespan.startup()
+    assert turns == ([] if sys.version_info >= (3, 12) else [1])
+    await lifespan.shutdown()
+
+
 @pytest.mark.parametrize("kind", [Eager, Late])
 async def test_cancelled_before_it_starts(kind: type[Lifespan]) -> None:
     """A server whose task is cancelled already leaves no application behind."""
@@ -1792,10 +1803,11 @@ def test_exit_where_strict() -> None:
     assert "".join(notes) == ""
 
 
-async def test_cancelled_unbegun(said: Any) -> None:
+@pytest.mark.parametrize("kind", [Eager, Late])
+async def test_cancelled_unbegun(kind: type[Lifespan], said: Any) -> None:
     """Where everything is cancelled before the call began, nobody waits for its end."""
     future = asyncio.get_running_loop().create_future()
-    lifespan = Lifespan(lambda *_: future, grace=None)
+    lifespan = kind(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
     for task in server, lifespan.task:  # this has not begun
@@ -1806,10 +1818,11 @@ async def test_cancelled_unbegun(said: Any) -> None:
     assert said == []
 
 
-async def test_cancelled_alone_unbegun() -> None:
+@pytest.mark.parametrize("kind", [Eager, Late])
+async def test_cancelled_alone_unbegun(kind: type[Lifespan]) -> None:
     """A call that somebody else cancelled before it began has declined."""
     future = asyncio.get_running_loop().create_future()
-    lifespan = Lifespan(lambda *_: future)
+    lifespan = kind(lambda *_: future)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
     for task in asyncio.all_tasks() - {asyncio.current_task(), server}:

@@ -27,7 +27,9 @@ def part(source: str, name: str) -> str:
 
 
 def defined(node: ast.stmt) -> str:
-    """Return the name that an annotated assignment defines."""
+    """Return the name that an assignment defines."""
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0])
     return ast.unparse(node.target) if isinstance(node, ast.AnnAssign) else ""
 
 
