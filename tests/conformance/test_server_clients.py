@@ -43,11 +43,11 @@ def test_the_test_client_of_starlette() -> None:
     )
     assert verdicts["well-behaved", "shutdown-after-serving"] == (
         "skip",
-        "Who uses a driver makes the requests, and decides when they end.",
+        "The caller makes the requests and decides when they end.",
     )
     assert verdicts["port-in-use", "shutdown-sent"] == (
         "skip",
-        "A driver listens on no port.",
+        "A test client or adapter listens on no port.",
     )
 
 

@@ -150,4 +150,6 @@ def test_a_line_is_told_in_short() -> None:
     """Without the folders of a machine, and not longer than it has to be."""
     assert short('File "/usr/lib/asyncio/tasks.py", line 9') == 'File "…/tasks.py", line 9'
     assert short("see http://127.0.0.1/a and /a") == "see http://127.0.0.1/a and /a"
-    assert short("/a" * 40 + "/" + "x" * 200) == "…/" + "x" * 118
+    assert short("/a" * 40 + "/" + "x" * 200) == "…/" + "x" * 158 + " …"
+    assert short("word " * 32 + "more") == "word " * 32 + "…"
+    assert short("word " * 31 + "word.") == "word " * 31 + "word."

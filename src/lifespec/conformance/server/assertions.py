@@ -130,7 +130,7 @@ def _line_with(seen: Seen, text: str) -> str:
 
 
 def _saying(line: str) -> str:
-    return f"The output says: {short(line.strip())}" if line else "The output does not have it."
+    return f"The output says: {short(line.strip())}" if line else "It is not in the output."
 
 
 def _tells(seen: Seen, _: str) -> Result:
@@ -154,7 +154,7 @@ def _as_empty(seen: Seen, _: str) -> Result:
     seen.finished()
     refused = any(line["error"] == "KeyError" for line in seen.all("refused"))
     if refused or any(map(_NO_MESSAGE.fullmatch, seen.words)):
-        return Result(held=False, actual="KeyError: it looks for the message.")
+        return Result(held=False, actual="KeyError: the server reads the message.")
     return Result(held=True, actual=f"It did not look for a message; {seen.end}.")
 
 
@@ -220,7 +220,7 @@ def _stopped(seen: Seen) -> None:
 def _shutdown_once(seen: Seen, _: str) -> Result:
     occupied = seen.case.meanwhile[0].verb == "occupy"
     if occupied and not seen.all("called", "lifespan"):
-        raise Beside("It noticed before it called the application.")
+        raise Beside("It found the port in use before it called the application.")
     seen.first("sent", "lifespan.startup.complete")
     if not occupied:
         _stopped(seen)

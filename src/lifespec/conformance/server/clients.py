@@ -22,12 +22,12 @@ __all__ = ["DRIVERS", "job"]
 
 DRIVERS: tuple[str, ...] = tuple(HOSTED)
 _BESIDE = {
-    "interrupted": "Nobody sends a driver a signal.",
+    "interrupted": "A test client or adapter gets no signal.",
     **dict.fromkeys(
         ("hangs-at-startup", "stopped-after-a-failed-start"),
-        "Nobody tells a test client to stop while it starts.",
+        "A test client is not told to stop while it starts.",
     ),
-    "port-in-use": "A driver listens on no port.",
+    "port-in-use": "A test client or adapter listens on no port.",
     **dict.fromkeys(
         (
             "two-workers",
@@ -35,10 +35,10 @@ _BESIDE = {
             "two-workers-failed-with-empty-message",
             "two-workers-failed-without-message",
         ),
-        "A driver runs in one process.",
+        "A test client or adapter runs in one process.",
     ),
-    "request-in-flight": "Who makes a request waits for its answer before the driver is left.",
-    "shutdown-after-serving": "Who uses a driver makes the requests, and decides when they end.",
+    "request-in-flight": "The caller waits for the response before it ends the lifespan.",
+    "shutdown-after-serving": "The caller makes the requests and decides when they end.",
 }
 _BY_REQUEST = "Each request has a lifespan of its own, which ends with it."
 _OF_EACH: Mapping[str, Mapping[str, str]] = {

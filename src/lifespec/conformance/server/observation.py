@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 Line = dict[str, Any]
+LONGEST = 160  # characters of what somebody said
 LIFESPAN = ("called", "lifespan")
 REQUESTS = ("http", "message")  # the types of scopes that somebody else has asked for
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of one machine, and long
@@ -210,5 +211,9 @@ def count(number: int, what: str, more: str = "") -> str:
 
 
 def short(text: str) -> str:
-    """Return what somebody said, without folders, and of a long line its beginning."""
-    return FOLDERS.sub("…/", text)[:120]
+    """Return what somebody said, without folders, and of a long line the first words."""
+    text = FOLDERS.sub("…/", text)
+    if len(text) <= LONGEST:
+        return text
+    begin = text[:LONGEST]
+    return f"{begin.rpartition(' ')[0] or begin} …"
