@@ -194,12 +194,12 @@ def test_a_browser_without_what_is_needed_shows_the_page_as_it_was(
         "Page.addScriptToEvaluateOnNewDocument", source=f"delete globalThis.{lacking};"
     )
     try:
-        browser.open(f"{address}/en/command-line.html")
+        browser.open(f"{address}/en/startup.html")
         assert browser.run(f"typeof {lacking}") == "undefined"
         assert browser.run("document.querySelectorAll('[class^=live]').length") == 0
     finally:
         browser.send("Page.removeScriptToEvaluateOnNewDocument", **script)
-    browser.open(f"{address}/en/command-line.html")
+    browser.open(f"{address}/en/startup.html")
     assert browser.run("document.querySelectorAll('[class^=live]').length") > 0
 
 

@@ -128,6 +128,16 @@ def test_a_block_of_tests(tmp_path: Path) -> None:
         assert not built.warnings
 
 
+def test_a_block_of_commands(tmp_path: Path) -> None:
+    """Commands that are real run in a shell, and their output is compared; others are shown."""
+    page = "{.file-shop}\n```python\npool = 1\n```\n\n{.real}\n```sh\ncat shop.py\n```\n"
+    page += "```{output}\npool = 1\n```\n\n```sh\nexit 1\n```\n"
+    with sample(tmp_path, page) as built:
+        first, second = directive.blocks(built.app.env)["index"]
+        assert (first.run_by, second.run_by, second.language) == ("python", "sh", "sh")
+        assert not built.warnings
+
+
 def test_a_block_under_uvicorn(tmp_path: Path) -> None:
     """A class says that uvicorn starts the application."""
     with sample(tmp_path, "{.real .uvicorn}\n```python\n```\n", examples_run=False) as built:

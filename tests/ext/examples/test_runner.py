@@ -557,6 +557,26 @@ def test_real_under_uvicorn() -> None:
     assert output(replace(real(UNSUPPORTED, shown), run_by="uvicorn")) == shown
 
 
+def commands(source: str, expected: str | None = None) -> runner.Block:
+    """Return a block that a shell runs."""
+    return replace(real(source, expected), language="sh", run_by="sh")
+
+
+def test_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They find our command and Python; what they complain of counts as output; all is English."""
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    source = "lifespec explain same-lop\necho $?\npython -c 'print(1)'\n"
+    shown = (
+        "lifespec: there is no rule 'same-lop': did you mean same-loop? `lifespec cases` lists all"
+    )
+    assert output(commands(source, f"{shown}\n2\n1")) == f"{shown}\n2\n1\n"
+
+
+def test_commands_that_fail() -> None:
+    """The status of the last one is that of the block, which has to say so."""
+    assert "ended with status 3" in told(commands("false\nexit 3"))
+
+
 def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that runs too long is killed and told."""
     monkeypatch.setitem(runner.LIMITS, "real", 0.1)

@@ -39,6 +39,11 @@ my $app;
 ```python
 x = 1
 ```
+
+{.real}
+```sh
+ls
+```
 """
 PAGES = {"index": PAGE, "guides/deep": PAGE, "other": "# Another\n\nNothing runs here.\n"}
 TEMPLATE = """\
@@ -92,9 +97,9 @@ def test_each_example_has_its_number(tmp_path: Path) -> None:
     """As a class of its block; what does not run has none."""
     with site(tmp_path) as sample:
         index = sample.page()
-        found = [index.select_one(f".example-{number}") for number in range(5)]
+        found = [index.select_one(f".example-{number}") for number in range(6)]
         texts = [block and block.get_text().strip() for block in found]
-        assert texts == ["print(1)", "import subprocess", "my $app;", "x = 1", None]
+        assert texts == ["print(1)", "import subprocess", "my $app;", "x = 1", None, None]
 
 
 def test_the_data_has_the_programs_that_can_run(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Runs the examples of each page while it is read, and shows what was said.
 
-Every `python`, `pycon` and `perl` block is an example. A line of attributes above it says more:
+Every `python`, `pycon` and `perl` block is an example, and a `sh` block that is real. A line of
+attributes above it says more:
 
     {.not-run}                      shown only
     {.real .needs-redis-server}     a process of its own, in real time; needs a program
@@ -11,8 +12,8 @@ Every `python`, `pycon` and `perl` block is an example. A line of attributes abo
     {.real .pytest}                 run by pytest; the output is errors and summary, without times
     {.real .uvicorn}                `app` is started by uvicorn and stopped; the output is its log
 
-A block in another language, however it is spelled, says {.not-run}; shell commands and settings
-need not, which are not run.
+A block in another language, however it is spelled, says {.not-run}; other shell commands and
+settings need not, which are not run.
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 """
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from lifespec_docs.examples.results import Result
 
-__all__ = ["Output", "Page", "blocks", "is_example", "pages", "programs", "setup"]
+__all__ = ["Output", "Page", "blocks", "is_command", "is_example", "pages", "programs", "setup"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ LANGUAGES = ("python", "pycon", "perl")
 SUFFIXES = {"python": "py", "perl": "pl"}  # of other languages: the language
 NEVER_RUN = ("json", "sh", "toml", "yaml")
 SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
-PRINTING = ("python", "perl")
+PRINTING = ("python", "perl", "sh")
 JOINED = ("python", "virtual")
 
 
@@ -100,9 +101,14 @@ def is_example(node: nodes.Node) -> bool:
     """Whether this node is a block that runs."""
     return (
         isinstance(node, nodes.literal_block)
-        and node.get("language") in LANGUAGES
+        and (node.get("language") in LANGUAGES or is_command(node))
         and not {"not-run", "shown"} & set(node["classes"])
     )
+
+
+def is_command(node: nodes.Element) -> bool:
+    """Whether this block holds commands of a shell that run."""
+    return node.get("language") == "sh" and "real" in node["classes"]
 
 
 def programs(page_blocks: list[runner.Block]) -> list[runner.Block]:
@@ -158,8 +164,14 @@ def _block(
         requests=sum(map(int, _classed(classes, "requests-"))),
         beside=files if "beside" in classes else (),
         named=named if "real" in classes else (),
-        run_by=next((each for each in ("pytest", "uvicorn") if each in classes), "python"),
+        run_by=_runner(node),
     )
+
+
+def _runner(node: nodes.Element) -> str:
+    if is_command(node):
+        return "sh"
+    return next((each for each in ("pytest", "uvicorn") if each in node["classes"]), "python")
 
 
 def _named_before(found: Sequence[nodes.Element]) -> Iterator[tuple[tuple[str, str], ...]]:

@@ -64,6 +64,21 @@ for line in server.stdout:
 """
 
 
+# What a shell is given and writes is UTF-8, and its messages are English
+COMMANDS = """\
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+commands = 'lifespec() { "$PYTHON" -m lifespec "$@"; }\\n' + Path("commands.sh").read_text("utf-8")
+path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+set_ = {"PYTHON": sys.executable, "LC_ALL": "C.UTF-8", "PATH": path}
+run = subprocess.run(["sh", "-c", commands], env=os.environ | set_, stderr=subprocess.STDOUT)
+sys.exit(run.returncode)
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """One example: `source` begins in line `line` of the file `page`.
@@ -71,7 +86,7 @@ class Block:
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
     Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
-    A real block is `run_by` python, pytest or uvicorn.
+    A real block is `run_by` python, pytest, uvicorn or sh.
     """
 
     page: str
@@ -151,7 +166,7 @@ def results(blocks: Sequence[Block], wanted: Iterable[int]) -> list[Run | Exampl
 
 
 def _is_apart(block: Block) -> bool:
-    return (block.language, block.kind) == ("python", "real")
+    return block.language in ("python", "sh") and block.kind == "real"
 
 
 def _ran_apart(block: Block) -> Run | ExampleFailed:
@@ -326,10 +341,14 @@ def _too_long(block: Block, line: int) -> ExampleFailed:
 
 def _run_beside(block: Block) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
-    compiled(block, block.line, block.source)
-    program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
     files: list[str | tuple[str, str]] = [*block.beside, *block.named]
-    if block.run_by == "uvicorn":
+    if block.run_by != "sh":
+        compiled(block, block.line, block.source)
+    program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
+    if block.run_by == "sh":
+        files.append(("commands.sh", block.source))
+        program = COMMANDS
+    elif block.run_by == "uvicorn":
         files.append(("shop.py", program))
         program = UNDER_UVICORN
     by_pytest = block.run_by == "pytest"

@@ -25,6 +25,6 @@ LABELS = {
 }
 # Why an example cannot run in a browser.
 OBSTACLES = {
-    "process": "This program needs a real process or socket, which a browser does not have.",
+    "process": "This program needs a process, thread or socket, which a browser does not have.",
     "perl": "This program is written in Perl, which does not run in a browser.",
 }

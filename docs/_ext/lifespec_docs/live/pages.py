@@ -35,17 +35,18 @@ NUMBER = "example-%d"
 
 
 def obstacle(block: Block) -> str:
-    """Return why a block cannot run in a browser, as a key of OBSTACLES, or ""."""
-    if block.language == "perl":
-        return "perl"
+    """Return why a block cannot run in a browser, or ""; a key of OBSTACLES, or "sh"."""
+    if block.language in ("perl", "sh"):
+        return block.language
     return "process" if block.kind == "real" else ""
 
 
 def number(_app: Sphinx, doctree: nodes.document) -> None:
-    """Give each example its number on the page, as a class."""
+    """Give each program its number on the page, as a class; nobody would run commands there."""
     found = filter(directive.is_example, doctree.findall(nodes.literal_block))
     for count, node in enumerate(found):
-        node["classes"].append(NUMBER % count)
+        if not directive.is_command(node):
+            node["classes"].append(NUMBER % count)
 
 
 def add_context(
@@ -68,7 +69,7 @@ def add_context(
                 "program": up + _program(pagename, count, block),
             }
             for count, block in enumerate(blocks)
-            if (name := obstacle(block))
+            if (name := obstacle(block)) in OBSTACLES
         },
     }
     context["live"] = {"folder": f"{up}../{FOLDER}/", "data": json.dumps(told, ensure_ascii=False)}
@@ -87,7 +88,7 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
         if blocks:
             _write(Path(app.outdir, DATA, f"{docname}.json"), json.dumps(data(app.env, blocks)))
         for count, block in enumerate(blocks):
-            if obstacle(block):
+            if obstacle(block) in OBSTACLES:
                 _write(
                     Path(app.outdir, _program(docname, count, block)), f"{block.source.rstrip()}\n"
                 )
