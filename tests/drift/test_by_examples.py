@@ -125,29 +125,24 @@ def test_mutants_that_are_no_other_program_are_left_out() -> None:
     assert len(mutated.tasks("", [{**row, "new": "else"}])) == 1
 
 
-def test_what_is_listed_stands_in_the_sources() -> None:
-    """A mutant of a line that is gone is no exception any more."""
-    for row in by_examples.listed():
-        assert row["old"] in mutated.source(row["file"])
-        assert row["reason"].endswith(".")
-        assert (row["file"], row["old"], row["new"]) not in mutated.equivalent()
+def test_the_sample_is_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many of each file, or all of a small one."""
+    monkeypatch.setattr(by_examples, "AT_MOST", 3)
+    counts = {"server": 50, "application": 2, "validate": 9}
+    tasks = [Task(f"{name}{n}", {"file": name}, "") for name in counts for n in range(counts[name])]
+    found = by_examples.sample(tasks)
+    assert [task.told["file"] for task in found].count("server") == 3
+    assert len({task.key for task in found}) == len(found) == 8
+    assert by_examples.sample(tasks) == found
 
 
-def test_a_mutant_counts_as_noticed_listed_or_alive() -> None:
-    """What one language alone notices is alive, unless it is listed."""
-    first = by_examples.listed()[0]
-    mutant = {"file": "server", "line": 1, "where": "f", "old": "a", "new": "b"}
-    both, one = (
-        {"en": ["a.md:1", "no"], "zh": ["a.md:1", "no"]},
-        {"en": ["a.md:1", "no"], "zh": ["", ""]},
-    )
-    rows = [
-        {**mutant, "noticed": both},
-        {**mutant, "noticed": one},
-        {**mutant, **first, "noticed": one},
-    ]
-    found = by_examples.counted(rows, 1.0)
-    assert found["code"]["server"] == {"mutants": 2, "listed": 0, "en": 2, "zh": 1}
-    assert found["code"]["validate"] == {"mutants": 1, "listed": 1, "en": 1, "zh": 0}
-    assert [row["reason"] for row in found["listed"]] == [first["reason"]]
-    assert found["survivors"] == ["server:1: f\n    - a\n    + b"]
+def test_mutants_are_counted_by_file() -> None:
+    """All there are, those that were tried, and those that each language noticed."""
+    both = {"en": ["a.md:1", "no"], "zh": ["a.md:1", "no"]}
+    one = {"en": ["a.md:1", "no"], "zh": ["", ""]}
+    rows = [{"file": "server", "noticed": both}, {"file": "server", "noticed": one}]
+    tasks = [Task(str(number), {"file": "server"}, "") for number in range(5)]
+    found = by_examples.counted(tasks, rows, 1.0)["code"]
+    assert found["server"] == {"mutants": 5, "tried": 2, "en": 2, "zh": 1}
+    assert found["validate"] == {"mutants": 0, "tried": 0, "en": 0, "zh": 0}
+    assert [by_examples.missed(row) for row in rows] == [False, True]

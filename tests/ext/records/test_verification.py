@@ -23,14 +23,11 @@ PARITY = [
     "Same output in English",
     "Same output in Chinese",
 ]
-MUTANT = {"file": "validate", "old": "a", "new": "b", "reason": "None."}
 FOUND: dict[str, dict[str, Any]] = {
     "drift": {
         "python": "CPython 3.11.2",
         "mutmut": "3.8.1",
-        "code": {"server": {"mutants": 1000, "listed": 1, "en": 999, "zh": 998}},
-        "listed": [MUTANT, MUTANT, {**MUTANT, "file": "server"}],
-        "survivors": [],
+        "code": {"server": {"mutants": 1000, "tried": 500, "en": 400, "zh": 399}},
         "statements": {
             "english": {"all": {"tried": 3, "noticed": 2}},
             "chinese": {"all": {"tried": 5, "noticed": 4}, "order": {"tried": 1, "noticed": 0}},
@@ -136,17 +133,8 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
             "drift",
             "code",
             [
-                ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"],
-                ["server.py", "1,000", "1", "999", "998"],
-            ],
-        ),
-        (
-            "drift",
-            "listed",
-            [
-                ["File", "Before", "After", "Mutants", "Reason"],
-                ["validate.py", "a", "b", "2", "None."],
-                ["server.py", "a", "b", "1", "None."],
+                ["File", "Mutants", "Tried", "Noticed in English", "Noticed in Chinese"],
+                ["server.py", "1,000", "500", "400", "399"],
             ],
         ),
         (
@@ -193,15 +181,6 @@ def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("survivors", "shown"), [([], "None."), (["a.py:1: one", "b.py:2: two"], "a.py:1: one\nb.py")]
-)
-def test_survivors_are_named(tmp_path: Path, survivors: list[str], shown: str) -> None:
-    """Or it is said that there are none."""
-    with tried(tmp_path, "drift", "survivors", survivors=survivors) as sample:
-        assert shown in sample.page().find(class_="body").get_text()
-
-
-@pytest.mark.parametrize(
     ("record", "text"),
     [
         ("drift", "Measured with CPython 3.11.2, mutmut 3.8.1."),
@@ -221,15 +200,15 @@ def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     with tried(tmp_path, "drift", "luck") as sample:
         (first, *_) = sample.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
-        assert "There is no part 'luck', only code, listed, survivors, statements, when." in first
+        assert "There is no part 'luck', only code, statements, when." in first
 
 
 def test_its_words_are_translated(tmp_path: Path) -> None:
     """Names of files are not."""
     built = tried(tmp_path, "mutation", "code")
     built.configuration["language"] = "zh_CN"
-    built.translate("lifespec", {"File": "文件", "tables": "表"})
+    built.translate("lifespec", {"File": "文件", "(tables)": "（表）"})
     with built:
         first = [row.select_one("th, td") for row in built.page().select("table tr")]
         texts = [cell.get_text().strip() for cell in first if cell]
-        assert texts == ["文件", "server.py", "server.py (表)"]
+        assert texts == ["文件", "server.py", "server.py （表）"]

@@ -1,9 +1,7 @@
 """Tables of what commands measured: `{drift}`, `{mutation}`, `{exhaustive}`, `{peers}`, `{parity}`.
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
-{drift} code            the same mutants, by the examples of the pages, in each language
-{drift} listed          those that no example can notice, with the reason
-{drift} survivors       those that no example noticed and that are not listed
+{drift} code            a sample of them, by the examples of the pages, in each language
 {drift} statements      false statements, in one language or in both, by kind
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
@@ -18,7 +16,6 @@ Each directive reads the record of its own name in `docs/matrix`.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,35 +76,18 @@ def _by_tests(found: Record, translate: Translate) -> nodes.table:
         name, _, tables = part.partition(" ")
         label = code(f"{name}.py")
         if tables:
-            label = [*label, nodes.Text(f" ({translate('tables')})")]
+            label = [*label, nodes.Text(f" {translate('(tables)')}")]
         rows.append([label, *_numbers(counts, *columns)])
     return _table(["File", "Mutants", "Noticed", "Equivalent", "Survived"], rows, translate)
 
 
 def _by_examples(found: Record, translate: Translate) -> nodes.table:
     rows = [
-        [code(f"{name}.py"), *_numbers(row, "mutants", "listed", "en", "zh")]
+        [code(f"{name}.py"), *_numbers(row, "mutants", "tried", "en", "zh")]
         for name, row in found["code"].items()
     ]
-    titles = ["File", "Mutants", "Listed", "Noticed in English", "Noticed in Chinese"]
+    titles = ["File", "Mutants", "Tried", "Noticed in English", "Noticed in Chinese"]
     return _table(titles, rows, translate)
-
-
-def _listed(found: Record, translate: Translate) -> nodes.table:
-    keys = "file", "old", "new", "reason"
-    counted = Counter(tuple(row[key] for key in keys) for row in found["listed"])
-    rows = [
-        [code(f"{file}.py"), code(old), code(new), _number(number), said(translate(reason))]
-        for (file, old, new, reason), number in counted.items()
-    ]
-    return _table(["File", "Before", "After", "Mutants", "Reason"], rows, translate)
-
-
-def _survivors(found: Record, translate: Translate) -> nodes.Element:
-    if not found["survivors"]:
-        return nodes.paragraph("", translate("None."), translatable=False)
-    text = "\n".join(found["survivors"])
-    return nodes.literal_block("", text, language="text", classes=["drawn", "no-search"])
 
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
@@ -201,8 +181,6 @@ PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},
     "drift": {
         "code": _by_examples,
-        "listed": _listed,
-        "survivors": _survivors,
         "statements": _statements,
         "when": _when,
     },
