@@ -143,6 +143,18 @@ def test_what_was_seen_is_told_by_rule_and_case(tmp_path: Path) -> None:
         assert section.select_one(".actual [lang=en]")
 
 
+def test_what_was_seen_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
+    """If its pattern is known."""
+    site = tried(
+        tmp_path, subject("slow", finding("fail", "plain") | {"actual": "It did not come."})
+    )
+    site.configuration["language"] = "zh_CN"
+    site.translate("lifespec", {"It did not come.": "没有收到。"})
+    with site:
+        assert sentences(site, "slow") == ["✗ FAIL startup-sent plain → 没有收到。"]
+        assert not site.page().select(".actual [lang=en]")
+
+
 def test_what_happens_in_a_case_of_the_suite_is_said(tmp_path: Path) -> None:
     """Its name leads to the case reference."""
     says = next(case.says for case in cases.load() if case.name == "well-behaved")

@@ -18,6 +18,7 @@ from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 
 from lifespec.conformance.report.model import Verdict
+from lifespec_docs.records.observed import translated
 from lifespec_docs.records.record import (
     FAULTS,
     LATER,
@@ -124,9 +125,14 @@ class Findings(OfRecord):
         line = self._paragraph(self.link("case", finding.case), nodes.Text(" "))
         if finding.case in self.cases:
             line += nodes.Text(f"{self.translate(self.cases[finding.case].says)} ")
-        seen = nodes.inline("", finding.actual, classes=["language-en"])
-        line += nodes.inline("", "→ ", seen, classes=["actual"])
+        line += nodes.inline("", "→ ", self._observed(finding.actual), classes=["actual"])
         return line
+
+    def _observed(self, sentence: str) -> nodes.inline:
+        """Return what was observed, in the language of the page where that is known."""
+        if found := translated(sentence, self.translate):
+            return nodes.inline("", found)
+        return nodes.inline("", sentence, classes=["language-en"])
 
     def _not_seen(self, subject: Subject) -> Iterator[nodes.list_item]:
         """Say why something could not be observed, and what was not measured."""
@@ -144,7 +150,7 @@ class Findings(OfRecord):
             line = self._paragraph(sign_and_word(verdict, self.translate), nodes.Text(" "))
             if subject.has_lifespan:  # else the reason is one, and it is about all of them
                 line += [*self._listed(links), nodes.Text(" ")]
-            line += nodes.inline("", reason, classes=["actual", "language-en"])
+            line += nodes.inline("", "", self._observed(reason), classes=["actual"])
             yield nodes.list_item("", line, ids=[anchor])
 
     def _listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
