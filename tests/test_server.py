@@ -1221,7 +1221,7 @@ async def test_both_ways_to_start(kind: type[Lifespan]) -> None:
 
 
 async def test_turns_of_the_loop() -> None:
-    """From Python 3.12 on, an application that answers at once starts without a turn of the loop."""
+    """From Python 3.12 on, an application that answers at once starts in the same turn."""
     turns: list[int] = []
     lifespan = Lifespan(correct)
     asyncio.get_running_loop().call_soon(turns.append, 1)

@@ -32,12 +32,12 @@ def check_app(
 ) -> Report:
     """Check an application, and return the report.
 
-    `app` is an application, or its name as in "shop.main:app".  A named application is imported
+    `app` is an application, or its name as in `shop.main:app`.  A named application is imported
     in another process, and each case has a process of its own, as with `lifespec check app`.  An
     application object is called in this process, in a new event loop for each case.  `spec` names
-    the specification, such as "amgi 2.0", or "amgi" for the newest version.  `timeout` is how many
-    seconds an answer may take.  The clock is virtual unless the application needs the real one.
-    Raises Unchecked if the specification is unknown or `app` is not an application, and
+    the specification, such as `"amgi 2.0"`, or `"amgi"` for the newest version.  `timeout` is how
+    many seconds an answer may take.  The clock is virtual unless the application needs the real
+    one.  Raises Unchecked if the specification is unknown or `app` is not an application, and
     RuntimeError if an event loop is running in this thread.
     """
     if isinstance(app, str):
@@ -53,7 +53,7 @@ def check_middleware(
     """Check middleware, and return the report.
 
     `wrap` is a function that takes an application and returns one, or the name of such a function,
-    as in "shop.main:wrap".  The suite compares what its own application and server see with the
+    as in `shop.main:wrap`.  The suite compares what its own application and server see with the
     middleware and without it.  `spec`, `timeout` and exceptions are those of `check_app`.
     """
     if isinstance(wrap, str):
@@ -77,9 +77,9 @@ def check_server(
     `command` is a list of arguments, or one string as in a shell.  `{app}` and `{port}` in it are
     replaced, as in ``uvicorn {app} --port {port}``.  `only` is the names of the cases to run, by
     default all.  `workers` is added to the command in the case with two workers.  `broker` is
-    "redis" or "mosquitto" for a server of AMGI 2.0.  `timeout` is how many seconds the server may
-    do nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string is
-    not a valid command.
+    `"redis"` or `"mosquitto"` for a server of AMGI 2.0.  `timeout` is how many seconds the server
+    may do nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string
+    is not a valid command.
     """
     words = shlex.split(command) if isinstance(command, str) else command
     job = server_job(words, cases.known_spec(spec), workers, broker, timeout)

@@ -15,6 +15,7 @@ from lifespec.conformance import cases, i18n, language
 from lifespec_docs.diagrams import drawing, event_log
 from lifespec_docs.live.labels import LABELS, OBSTACLES
 from lifespec_docs.live.play_labels import PLAY, SAID, TITLES, WHEN
+from lifespec_docs.records.observed import ENDINGS, OBSERVED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,6 +65,7 @@ MESSAGES = (
     "%s: %s",
     "Rule",
     "Reported as",
+    "Checked by",
     "cannot be observed",
     "What happens",
     "Outcome",
@@ -118,17 +120,13 @@ MESSAGES = (
     "Measured on %s: %s; %s.",
     "File",
     "Mutants",
-    "Listed",
+    "Tried",
     "Noticed",
     "Noticed in English",
     "Noticed in Chinese",
     "Equivalent",
     "Survived",
-    "tables",
-    "Before",
-    "After",
-    "Reason",
-    "None.",
+    "(tables)",
     "Measured with %s.",
     "Page",
     "Examples",
@@ -180,7 +178,6 @@ MESSAGES = (
     "Not specified",
     "Differs",
     "Does not end",
-    "A value that reprlib cannot show leads here, and there is none on which all Pythons agree.",
     "Case",
     "Test suite",
     "Passed",
@@ -266,7 +263,8 @@ def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
     found = (*MESSAGES, *event_log.LABELS, *drawing.LABELS, *LABELS.values(), *OBSTACLES.values())
     playground = (*PLAY.values(), *TITLES, *SAID.values(), *WHEN)
-    return tuple(dict.fromkeys((*found, *playground, *_of_the_suite())))
+    observed = (*OBSERVED, *ENDINGS, "%s.")
+    return tuple(dict.fromkeys((*found, *playground, *observed, *_of_the_suite())))
 
 
 def _of_the_suite() -> Iterator[str]:

@@ -16,6 +16,7 @@ from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import HINT, hints, words
 from lifespec_docs.rules.citations import level_lines
 from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.spec_tables import NONE
 from lifespec_docs.rules.validator_messages import message_of
 
 if TYPE_CHECKING:
@@ -100,14 +101,21 @@ class RuleTable(SphinxPostTransform):
         message, commands = message_of(rule.rule_id), commands_of(rule.rule_id)
         if message:
             yield nodes.paragraph("", "", nodes.literal("", message))
-        for command in commands:
-            yield nodes.paragraph("", "", nodes.literal("", command))
-        if not message and not commands:
+        if commands:
+            line = nodes.paragraph("", self.translate("Checked by"), classes=["checked-by"])
+            for number, command in enumerate(commands):
+                comma = self.translate(", ") if number else " "
+                line += [nodes.Text(comma), nodes.literal("", command)]
+            yield line
+        if not (message or commands):
             yield nodes.paragraph("", self.translate("cannot be observed"))
 
     def _hints(self, rule: Rule) -> Iterator[nodes.Element]:
         """Yield the usual cause and the fix, for the role and for middleware."""
-        for role, head, text in hints().get(rule.rule_id, ()):
+        found = hints().get(rule.rule_id, ())
+        if not found:
+            yield nodes.paragraph("", NONE)
+        for role, head, text in found:
             if role:
                 yield nodes.paragraph("", self.translate(head), classes=["hint-head"])
             yield nodes.paragraph("", "", *_inlines(self.translate(text)))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("folded", "lean", "metadata", "navigation", "plain_text")
+EXTENSIONS = ("folded", "lean", "metadata", "navigation", "options", "plain_text")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

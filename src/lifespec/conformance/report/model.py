@@ -73,7 +73,7 @@ class Finding:
     """The verdict on one rule in one case.
 
     `requirement`, `expected` and `actual` are sentences or phrases for a reader; `conversation` is
-    a diagram in text, or "".  `whose` is a sentence if this comes from a framework, or "".
+    a diagram in text.  `whose` is a sentence if this comes from a framework.  Both can be empty.
     """
 
     case: str
@@ -117,12 +117,12 @@ class Course:
 class Report:
     """The result of a check: all findings about a subject under one specification.
 
-    `note` is a sentence about the whole check, or "".  `obstacle` says why nothing could be
-    checked, or is "".  `supported` is False for an application that does not support lifespan;
-    `whose` is a sentence if that comes from a framework, or "".  `isolation` is "fork" or "spawn",
-    as the processes of the cases were started, or "".  `role` is that of the subject.  `course`
-    says how an application starts and stops; it is None for other roles.  `times` is how
-    many seconds each case took, while other cases ran in parallel.
+    `note` is a sentence about the whole check.  `obstacle` says why nothing could be checked.
+    `supported` is False for an application that does not support lifespan; `whose` is a sentence
+    if that comes from a framework.  `isolation` is how the processes of the cases were started,
+    `"fork"` or `"spawn"`.  A text is empty if there is nothing to say.  `role` is that of the
+    subject.  `course` says how an application starts and stops; it is None for other roles.
+    `times` is how many seconds each case took, while other cases ran in parallel.
     """
 
     subject: str

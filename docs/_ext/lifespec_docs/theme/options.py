@@ -1,0 +1,29 @@
+"""Marks the literals that hold an option of a command: no line ends at one of its hyphens."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+__all__ = ["setup"]
+
+OPTION = re.compile(r"(?:^|\s)--?\w")
+
+
+def mark(_app: Sphinx, document: nodes.document, _docname: str) -> None:
+    """Give them the class that the style sheet knows."""
+    for literal in document.findall(nodes.literal):
+        if OPTION.search(literal.astext()):
+            literal["classes"].append("option")
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Follow the resolution of references, after which a page is written."""
+    app.connect("doctree-resolved", mark)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
