@@ -127,9 +127,11 @@ def test_the_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_server(tmp_path: Path) -> None:
+def test_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its command has spaces and places."""
-    command = f"{sys.executable} -m uvicorn {{app}} --port {{port}}"
+    folders = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+    command = "python -m uvicorn {app} --port {port}"
     found = checked(tmp_path, subject="server", target=command)
     assert (found.returncode, "PASS     startup-sent" in found.stdout) == (0, True), found.stderr
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,10 +42,7 @@ def strict(site: Path) -> Iterator[str]:
 
 def until(browser: Browser, script: str) -> None:
     """Wait for what may take longer than a click."""
-    end = time.monotonic() + PATIENCE
-    while not browser.run(script):
-        assert time.monotonic() < end, f"not true in {PATIENCE:g} s: {script}"
-        time.sleep(0.05)
+    browser.until(script, PATIENCE)
 
 
 def visit(browser: Browser, address: str) -> None:
