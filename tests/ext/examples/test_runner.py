@@ -564,7 +564,8 @@ def commands(source: str, expected: str | None = None) -> runner.Block:
 
 def test_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     """They find our command and Python; what they complain of counts as output; all is English."""
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    monkeypatch.delenv("LC_ALL", raising=False)
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     source = "lifespec explain same-lop\necho $?\npython -c 'print(1)'\n"
     shown = (
         "lifespec: there is no rule 'same-lop': did you mean same-loop? `lifespec cases` lists all"
