@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh release translate review approve matrix mutation drift lock clean loglines parity
+.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve matrix mutation drift lock clean loglines parity peers
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -27,7 +27,7 @@ live: build/live/complete .venv/complete  ## build site/ with a playground and b
 test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
 
-check: style types package optimized slow fresh pythons  ## style, types, packages, python -O, slow tests, all examples anew, other Pythons
+check: style types package optimized slow fresh pythons records  ## style, types, packages, python -O, slow tests, all examples anew, other Pythons
 	@echo "check: style, types, package, optimized, slow, fresh, pythons: all passed"
 
 style: .venv/complete
@@ -51,7 +51,7 @@ optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
-slow: .venv/complete
+slow: .venv/complete build/matrix/complete build/suites/complete
 	@echo "check: real servers and brokers, type checkers, the site in a browser"
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 
@@ -59,10 +59,10 @@ pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
 exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
-	@PYTHONPATH=src build/peers/bin/python tests/every/exhaustive.py $(N)
+	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/every/exhaustive.py $(N)
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
-	@PYTHONPATH=src build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
+	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
 
 # what `make docs` reuses is run anew here, in each language for itself
 fresh: .venv/complete
@@ -72,8 +72,14 @@ fresh: .venv/complete
 catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 	@$(RUN) docs/catalogs.py --check
 
-release: .venv/complete  ## name the entries that wait for a translation: a release may have none
+waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
 	@$(RUN) docs/catalogs.py --release
+
+release: waiting  ## name what a release may not have either: records that are older than what they speak of
+	@$(RUN) docs/records.py --release
+
+records: .venv/complete  ## name the records in docs/matrix that are older than what they speak of
+	@$(RUN) docs/records.py
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
@@ -81,25 +87,28 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
 	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(SOURCES),--sources $(SOURCES))
 
-approve: .venv/complete  ## show a rule with its source and both languages, and approve it: RULE=startup-sent
-	@$(RUN) docs/review.py --approve $(RULE) $(if $(SOURCES),--sources $(SOURCES))
+approve: .venv/complete  ## show each rule that waits, or RULE=startup-sent, with its source and both languages, and ask
+	@$(RUN) docs/review.py --approve $(RULE) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers adapted drivers amgi pagi; do \
-		PYTHONPATH=src $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
+		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
-	@PYTHONPATH=src $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
+
+peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's own tests with server.py in place of their code; ten minutes
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/peers.py build/suites docs/matrix/peers.json
 
 parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
-	@$(RUN) tests/docs/parity.py
+	@PYTHONPATH=docs/_ext $(RUN) tests/docs/parity.py
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (ten minutes; Python 3.12 or newer)
-	@PYTHONPATH=build/mutmut $(RUN) tests/mutation/run.py
+	@PYTHONPATH=build/mutmut:docs/_ext $(RUN) tests/mutation/run.py
 
 drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (twenty minutes)
-	@$(RUN) tests/drift/statements.py
-	@$(RUN) tests/drift/by_examples.py
+	@PYTHONPATH=docs/_ext $(RUN) tests/drift/statements.py
+	@PYTHONPATH=docs/_ext $(RUN) tests/drift/by_examples.py
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
@@ -132,6 +141,17 @@ build/matrix/complete: .ci/matrix.txt .ci/matrix-pytest-amgi.txt .venv/complete
 	@build/matrix/pytest-amgi/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes \
 		--requirement .ci/matrix-pytest-amgi.txt
 	@touch build/matrix/complete
+
+# uvicorn's and hypercorn's tests are in their source packages alone
+build/suites/complete: .ci/suites.txt .venv/complete
+	@echo "build/suites: installing $$(grep -c == .ci/suites.txt) packages, once"
+	@rm -rf build/suites; mkdir -p build; $(RUN) -m venv build/suites
+	@build/suites/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/suites.txt
+	@awk '/^[^ ]/ { wanted = /^(hypercorn|uvicorn)==/ } wanted' .ci/suites.txt > build/suites/sources.txt
+	@build/suites/bin/python -m pip --quiet --quiet --disable-pip-version-check download --no-deps --no-build-isolation --no-binary :all: \
+		--require-hashes --requirement build/suites/sources.txt --dest build/suites/sources
+	@for package in build/suites/sources/*.tar.gz; do tar --extract --gzip --file $$package --directory build/suites/sources; done
+	@touch build/suites/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

@@ -87,7 +87,7 @@ def test_every_input_reaches_the_script() -> None:
                 "ignore": "receive-refuses-unknown unknown-scope-rejected",
             },
             0,
-            "It keeps every",
+            "It keeps the rules that were checked",
         ),
         ({"target": "shop:good", "spec": "pagi"}, 0, "checked against PAGI 0.3"),
     ],

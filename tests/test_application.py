@@ -117,7 +117,7 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
         async with lifespan:
             pass
     assert lifespan.outcome == outcome
-    assert outcome == "crashed" or lifespan.message == "the context ended before shutdown"
+    assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The commands: there where a text tells of them, locked, and clear in what they lack."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -18,7 +20,7 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-NAMES = "peers", "matrix", "matrix-pytest-amgi", "mutation", "release"
+NAMES = "peers", "matrix", "matrix-pytest-amgi", "suites", "mutation", "release"
 OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}
 APART = {"matrix-pytest-amgi": {"amgi-common", "amgi-types"}}  # what a lock is there for
 GROUPS = PYPROJECT["dependency-groups"]
@@ -188,6 +190,7 @@ def path_of(folder: Path, programs: dict[str, str]) -> dict[str, str]:
         "cmp",
         "chmod",
         "cp",
+        "flock",
         "grep",
         "id",
         "ls",
@@ -333,6 +336,28 @@ def test_an_installation_that_ends_early_is_gone_on_with(
     assert ran(clone, {"python3": TOO_OLD}, *VENV)[0] == 0
     assert [each.name for each in site.iterdir()] == ["whole.dist-info"]
     assert (clone / ".venv/complete").read_text(encoding="utf-8") == f"{clone}\n"
+
+
+def test_a_second_call_waits_for_the_first(clone: Path) -> None:
+    """What the first installs is not removed under its hands, nor installed again."""
+    for name in "at", "go":
+        os.mkfifo(clone / name)
+    slow = PRETENDED.format(lock="echo here >at; cat go", project="")
+    environment = path_of(clone / "bin", {"python3": slow})
+    begin = partial(
+        subprocess.Popen, VENV, cwd=clone, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    with begin() as first:
+        assert (clone / "at").read_text() == "here\n"
+        with begin() as second:
+            assert second.stdout
+            said = second.stdout.readline()
+            assert said == ".venv: another make installs here: waiting for its end\n"
+            (clone / "go").write_text("")
+            assert (first.wait(60), second.wait(60)) == (0, 0)
+    calls = (clone / "calls").read_text(encoding="utf-8")
+    steps = "-m venv .venv", "--require-hashes", "--editable"
+    assert [calls.count(each) for each in steps] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("change", ["lock", "python", "place", "broken"])

@@ -6,13 +6,16 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import Any
 
+import anyio
 import pytest
 import trio
+from trio.testing import MockClock
 
 from lifespec import server_trio
 from lifespec.application import with_lifespan
-from lifespec.composition import combine_lifespans
+from lifespec.composition import PATIENCE, combine_lifespans
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.testing import clock
 
 
 def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
@@ -491,3 +494,68 @@ def test_not_callable() -> None:
     """What cannot be called is refused at once."""
     with pytest.raises(TypeError, match="app must be callable, got 'app'"):
         combine_lifespans(declines, "app")  # type: ignore[arg-type]
+
+
+def hanging(
+    name: str, log: list[str], sleep: Any, *, seconds: float = 0, answers: bool = False
+) -> Any:
+    """Make an application that hangs when it stops, or then; it obeys a cancellation."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        if answers:
+            await send({"type": "lifespan.shutdown.complete"})
+        try:
+            await sleep(600)
+        finally:
+            if seconds:
+                with anyio.CancelScope(shield=True):
+                    await sleep(seconds)
+            log.append(name)
+
+    return app
+
+
+@pytest.mark.parametrize("answers", [False, True])
+@pytest.mark.parametrize("seconds", [0, 2])
+@pytest.mark.parametrize("when", ["startup fails", "startup hangs", "shutdown"])
+@pytest.mark.parametrize("library", ["asyncio", "trio"])
+def test_no_part_outlives_the_grace(
+    library: str, when: str, seconds: float, caplog: pytest.LogCaptureFixture, *, answers: bool
+) -> None:
+    """Once the server has cancelled the whole, a part that hangs at its stop is cancelled, too."""
+    log: list[str] = []
+    kind = server_trio.Lifespan if library == "trio" else Lifespan
+    sleep = trio.sleep if library == "trio" else asyncio.sleep
+
+    async def last(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        if when == "startup fails":
+            await send({"type": "lifespan.startup.failed"})
+            return
+        if when == "shutdown":
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await sleep(600)
+
+    first = hanging("first", log, sleep, seconds=seconds, answers=answers)
+    app = combine_lifespans(first, hanging("second", log, sleep), last)
+
+    async def main() -> float:
+        lifespan = kind(app, startup_timeout=5, shutdown_timeout=5)
+        with contextlib.suppress(StartupFailed, ShutdownFailed):
+            async with lifespan:
+                pass
+        assert lifespan.phase == "ended"
+        return trio.current_time() if library == "trio" else asyncio.get_running_loop().time()
+
+    if library == "trio":
+        took = trio.run(main, clock=MockClock(autojump_threshold=0))
+    else:
+        took = clock.run(main())
+    assert log == ["second", "first"]
+    assert took <= 5 + PATIENCE + seconds
+    told = [record.getMessage() for record in caplog.records]
+    assert not [sentence for sentence in told if "did not stop" in sentence]

@@ -29,7 +29,24 @@ PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent
 COPIED = Path(__file__).with_name("copied")
 SELF_CONTAINED = "This file is self-contained: copy it"
-HERE = [name for name in COPY_ME if (SRC / f"{name}.py").exists()]
+ALONE = [name for name in COPY_ME if name != "server_trio" and (SRC / f"{name}.py").exists()]
+ON_TRIO = """
+import sys
+import trio
+from shop import server, server_trio
+
+async def app(scope, receive, send):
+    for stage in "startup", "shutdown":
+        await receive()
+        await send({"type": f"lifespan.{stage}.complete"})
+
+async def main():
+    async with server_trio.Lifespan(app) as lifespan:
+        pass
+    print(lifespan.outcome, isinstance(lifespan, server.Lifespan), "lifespec" in sys.modules)
+
+trio.run(main)
+"""
 
 Plans = dict[str, dict[str, Any]]
 
@@ -219,16 +236,27 @@ def test_the_interpreter_has_nothing_of_ours(tmp_path: Path) -> None:
 def test_every_file_to_copy_is_tried() -> None:
     """The files that call themselves self-contained are the ones tried here."""
     marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
-    assert marked == set(HERE)
+    assert marked == set(ALONE)
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", ALONE)
 def test_what_is_printed_is_the_file(name: str) -> None:
     """`lifespec copy` prints the file as it lies in the package, byte for byte."""
     assert copied(name) == (SRC / f"{name}.py").read_bytes()
 
 
-@pytest.mark.parametrize("name", HERE)
+def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
+    """Both files are written into a package, and need no change there."""
+    package = tmp_path / "shop"
+    package.mkdir()
+    command = ["-m", "lifespec", "copy", "server", "server_trio", "--to", str(package)]
+    subprocess.run([sys.executable, *command], check=True)
+    (tmp_path / "program.py").write_text(ON_TRIO)
+    command = [sys.executable, "program.py"]
+    assert subprocess.check_output(command, cwd=tmp_path, text=True) == "complete True False\n"
+
+
+@pytest.mark.parametrize("name", ALONE)
 def test_it_runs_alone(name: str, tmp_path: Path) -> None:
     """The file loads with -I, in a folder that holds nothing else, and says nothing."""
     (tmp_path / f"{name}.py").write_bytes(copied(name))
@@ -236,7 +264,7 @@ def test_it_runs_alone(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", ALONE)
 def test_a_copy_tells_as_much_as_the_package(name: str, way: str) -> None:
     """No conversation and no table is missing, and none is more."""
     assert driven(name, way).keys() == driven(name, "packaged").keys()
@@ -265,7 +293,7 @@ def test_the_conversations_are_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", [name for name in HERE if name != "server"])
+@pytest.mark.parametrize("name", [name for name in ALONE if name != "server"])
 def test_the_others_copied(name: str, way: str) -> None:
     """A copy of the others does and holds what the package does and holds."""
     assert driven(name, way) == driven(name, "packaged")

@@ -9,7 +9,7 @@ from lifespec_docs.records.record import Record
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[1]
-COUNTED = Verdict.PASS, Verdict.WARN, Verdict.FAIL
+COUNTED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO
 NO_LIFESPAN = "never calls the application with a lifespan scope"
 
 

@@ -9,7 +9,6 @@ import functools
 import logging
 import pickle
 import re
-import sys
 import time
 import types
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -20,6 +19,7 @@ from typing import Any, TypedDict, get_args
 import anyio
 import pytest
 
+from lifespec import server_trio
 from lifespec.server import (
     TABLE,
     Lifespan,
@@ -310,7 +310,7 @@ async def test_timeout_shows_where() -> None:
 async def test_limit_of_a_phase_that_is_over() -> None:
     """A limit that passes as the answer is taken changes nothing."""
     async with Lifespan(correct) as lifespan:
-        lifespan.on_timeout("waiting", 1)
+        lifespan._on_timeout("waiting", 1)
         assert lifespan.phase == "running"
 
 
@@ -623,6 +623,90 @@ async def test_crashes_while_served(said: Any) -> None:
     ]
 
 
+async def test_fails_while_served(said: Any) -> None:
+    """A failure that nobody asked for is a crash; the exception that follows is the error."""
+    loop = asyncio.get_running_loop()
+    error = ConnectionError("no mail server")
+    failed = NOT_STOPPED | {"message": "jobs lost"}
+    lifespan = Lifespan(says("receive", STARTED, 5, failed, 1, error), strict=True)
+    await lifespan.startup()
+    await lifespan.wait_ended()
+    assert loop.time() == 6
+    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    assert (caught.value.message, caught.value.__cause__) == ("jobs lost", error)
+    assert said == [
+        ("ERROR", "The application failed while running: jobs lost", False),
+        (
+            "ERROR",
+            "The application raised after its final answer: ConnectionError('no mail server')",
+            True,
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("last", "seconds"), [([], 0), (["receive"], 0), ([60], 5), ([60, OSError()], 5)]
+)
+async def test_fails_while_served_and_does_not_raise(last: list[Any], seconds: int) -> None:
+    """It is gone within the grace, for wait_ended() and for the server that stops alike."""
+    loop = asyncio.get_running_loop()
+    for body in ("waits", "ends"):
+        lifespan = Lifespan(says("receive", STARTED, NOT_STOPPED, *last))
+        start = loop.time()
+        async with lifespan:
+            assert (lifespan.supported, lifespan.outcome, loop.time()) == (True, "crashed", start)
+            if body == "waits":
+                await lifespan.wait_ended()
+        assert (lifespan.outcome, lifespan.error) == ("crashed", None)
+        assert loop.time() - start == seconds
+
+
+async def test_fails_while_served_in_a_framework() -> None:
+    """An application that sends a failure for whatever its lifespan raises is told by that."""
+    error = ConnectionError("no mail server")
+
+    async def fails() -> None:
+        raise error
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:  # as Starlette and Litestar do
+        await receive()
+        try:
+            async with asyncio.TaskGroup() as group:
+                await send(STARTED)
+                group.create_task(fails())
+                await receive()
+        except BaseException as raised:
+            await send(NOT_STOPPED | {"message": str(raised)})
+            raise
+
+    async with Lifespan(app) as lifespan:
+        await lifespan.wait_ended()
+    assert isinstance(lifespan.error, ExceptionGroup)
+    assert lifespan.error.exceptions == (error,)
+
+
+async def test_cancelled_while_a_failed_one_lingers() -> None:
+    """A server that is cancelled in its startup leaves the application the grace it has anyway."""
+    loop = asyncio.get_running_loop()
+    done: list[float] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        server.cancel()
+        await send(STARTED)
+        await send(NOT_STOPPED)
+        await asyncio.sleep(2)
+        done.append(loop.time())
+
+    lifespan = Lifespan(app)
+    server = asyncio.create_task(lifespan.startup())
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert (lifespan.outcome, done) == ("crashed", [2])
+
+
 async def test_completes_and_crashes_at_once() -> None:
     """An application that completes and crashes before the server wakes up did start."""
     async with Lifespan(says("receive", STARTED, OSError())) as lifespan:
@@ -744,7 +828,46 @@ async def test_cancelled_while_stopping() -> None:
         await server
     assert lifespan.outcome == "cancelled"
     assert asyncio.get_running_loop().time() == 2
-    assert lifespan.task.done()
+    assert lifespan._task.done()
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"), [(NOT_STOPPED | {"message": "lost 3"}, ShutdownFailed), (60, ShutdownTimeout)]
+)
+async def test_shutdown_again(last: Any, kind: type[ShutdownFailed]) -> None:
+    """A further shutdown() raises what the first one raised."""
+    lifespan = Lifespan(says("receive", STARTED, "receive", last), shutdown_timeout=1)
+    await lifespan.startup()
+    told = []
+    for _ in range(3):
+        with pytest.raises(kind) as caught:
+            await lifespan.shutdown()
+        told.append((type(caught.value), *caught.value.args, caught.value.message))
+    assert told == told[:1] * 3
+    assert lifespan.outcome in ("failed", "timed_out")
+
+
+def test_what_is_public() -> None:
+    """What dir() shows without an underscore is what the page of the API has."""
+    methods = {"app", "report", "shutdown", "startup", "wait_ended", "with_state"}
+    values = {"error", "outcome", "phase", "scope", "state", "supported"}
+    for kind in (Lifespan, server_trio.Lifespan):
+        assert {name for name in dir(kind(correct)) if name[0] != "_"} == methods | values
+
+
+async def test_report_is_to_be_overridden() -> None:
+    """A subclass that overrides report() gets each sentence with its level and its exception."""
+    told: list[Any] = []
+
+    class Told(Lifespan):
+        def report(self, level: int, sentence: str, error: BaseException | None) -> None:
+            told.append((level, sentence, error))
+
+    error = OSError("disk")
+    async with Told(says("receive", STARTED, error)):
+        pass
+    sentence = "The application crashed while the server was running: OSError('disk')"
+    assert told == [(logging.ERROR, sentence, error)]
 
 
 async def test_two_wait_for_shutdown() -> None:
@@ -790,7 +913,7 @@ async def test_lingers_after_shutdown_complete(grace: Any, seconds: int, said: A
         pass
     assert asyncio.get_running_loop().time() == seconds
     assert lifespan.outcome == "complete"
-    assert lifespan.task.done()
+    assert lifespan._task.done()
     assert said == []
 
 
@@ -904,7 +1027,9 @@ async def test_child_receives_after_the_end() -> None:
         ([], None, "events-known"),
         ([], STOPPED, "answers-in-order"),
         ([STARTED], STOPPED, "answers-in-order"),
-        ([STARTED], NOT_STOPPED, "answers-in-order"),
+        ([STARTED, NOT_STOPPED], NOT_STOPPED, "shutdown-answered-once"),
+        ([STARTED, NOT_STOPPED], STOPPED, "shutdown-answered-once"),
+        ([STARTED, NOT_STOPPED], STARTED, "answers-in-order"),
         ([STARTED], STARTED, "startup-answered-once"),
         ([STARTED], NOT_STARTED, "startup-answered-once"),
         ([NOT_STARTED], STARTED, "startup-answered-once"),
@@ -917,22 +1042,24 @@ async def test_child_receives_after_the_end() -> None:
 async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
     """What does not belong there is refused, names its rule, and leaves all as it was."""
     talk = StateMachine(correct)
-    talk.queue_event("lifespan.startup")
+    talk._queue_event("startup")
     for step in before:
         if step == "stop":
-            talk.transition("shutdown")
-            talk.queue_event("lifespan.shutdown")
+            talk._transition("shutdown")
+            talk._queue_event("shutdown")
         else:
-            await talk.on_send(step)
+            await talk._on_send(step)
     as_it_was = dict(vars(talk))
     with pytest.raises(ProtocolError) as caught:
-        await talk.on_send(message)
+        await talk._on_send(message)
     assert caught.value.rule == rule_id
     if rule_id == "events-known":
         sentence = f"The application sent {message!r}"
     else:
         stage = message["type"].split(".")[1]
-        early = stage == "shutdown" and "stop" not in before
+        early = stage == "shutdown" and not {"stop", "lifespan.shutdown.failed"} & {
+            step if isinstance(step, str) else step["type"] for step in before
+        }
         was = "not requested yet" if early else "already answered"
         sentence = f"{stage} was {was}: {message['type']} was refused"
     assert str(caught.value) == f"{sentence} [{rule_id}]"
@@ -1189,49 +1316,25 @@ async def test_eager_tasks() -> None:
     assert loop.time() == 0
 
 
-class Eager(Lifespan):
-    """Takes the way of Python 3.12 and newer, on any Python."""
-
-    eager = Lifespan.eager or {"name": "application"}
-
-
-class Late(Lifespan):
-    """Takes the way of Python 3.11, on any Python."""
-
-    eager = {}  # noqa: RUF012
-
-
-@pytest.mark.parametrize("kind", [Eager, Late])
-async def test_both_ways_to_start(kind: type[Lifespan]) -> None:
-    """The application runs in the task that is the lifespan's; outcomes are the same."""
+async def test_the_task_of_the_application() -> None:
+    """The application runs in the task that is the lifespan's."""
     tasks: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        tasks.extend([asyncio.current_task(), lifespan.task])
+        tasks.extend([asyncio.current_task(), lifespan._task])
         await correct(scope, receive, send)
 
-    lifespan = kind(app, startup_timeout=1)
+    lifespan = Lifespan(app, startup_timeout=1)
     async with lifespan:
-        assert tasks == [lifespan.task, lifespan.task]
+        assert tasks == [lifespan._task, lifespan._task]
     assert lifespan.outcome == "complete"
-    lifespan = kind(says(60), startup_timeout=1)
+    lifespan = Lifespan(says(60), startup_timeout=1)
     with pytest.raises(StartupTimeout):
         await lifespan.startup()
     assert (lifespan.outcome, asyncio.get_running_loop().time()) == ("timed_out", 1)
 
 
-async def test_turns_of_the_loop() -> None:
-    """From Python 3.12 on, an application that answers at once starts in the same turn."""
-    turns: list[int] = []
-    lifespan = Lifespan(correct)
-    asyncio.get_running_loop().call_soon(turns.append, 1)
-    await lifespan.startup()
-    assert turns == ([] if sys.version_info >= (3, 12) else [1])
-    await lifespan.shutdown()
-
-
-@pytest.mark.parametrize("kind", [Eager, Late])
-async def test_cancelled_before_it_starts(kind: type[Lifespan]) -> None:
+async def test_cancelled_before_it_starts() -> None:
     """A server whose task is cancelled already leaves no application behind."""
 
     async def server() -> None:
@@ -1240,14 +1343,13 @@ async def test_cancelled_before_it_starts(kind: type[Lifespan]) -> None:
         task.cancel()
         await lifespan.startup()
 
-    lifespan = kind(correct)
+    lifespan = Lifespan(correct)
     with pytest.raises(asyncio.CancelledError):
         await asyncio.create_task(server())
     assert lifespan.phase == "ended"
 
 
-@pytest.mark.parametrize("kind", [Eager, Late])
-async def test_cancelled_by_its_first_step(kind: type[Lifespan]) -> None:
+async def test_cancelled_by_its_first_step() -> None:
     """If the application cancels the task of startup() at once, startup() stops it and raises."""
     heard: list[str] = []
 
@@ -1258,7 +1360,7 @@ async def test_cancelled_by_its_first_step(kind: type[Lifespan]) -> None:
         heard.append((await receive())["type"])
         await send(STOPPED)
 
-    lifespan = kind(app)
+    lifespan = Lifespan(app)
     server = asyncio.create_task(lifespan.startup())
     with pytest.raises(asyncio.CancelledError):
         await server
@@ -1272,7 +1374,7 @@ async def test_own_task_and_context() -> None:
     seen: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.extend([asyncio.current_task(), lifespan.task, place.get()])
+        seen.extend([asyncio.current_task(), lifespan._task, place.get()])
         place.set("application")
         async with asyncio.TaskGroup() as group, asyncio.timeout(1):
             await group.create_task(correct(scope, receive, send))
@@ -1280,11 +1382,11 @@ async def test_own_task_and_context() -> None:
     place.set("server")
     lifespan = Lifespan(app)
     async with lifespan:
-        assert seen == [lifespan.task, lifespan.task, "server"]
-        assert lifespan.task is not asyncio.current_task()
+        assert seen == [lifespan._task, lifespan._task, "server"]
+        assert lifespan._task is not asyncio.current_task()
         assert place.get() == "server"
     assert lifespan.outcome == "complete"
-    assert lifespan.task.done()
+    assert lifespan._task.done()
 
 
 @pytest.mark.parametrize(
@@ -1304,8 +1406,8 @@ async def test_over_at_once(script: list[Any], outcome: str) -> None:
         await lifespan.wait_ended()
         await asyncio.sleep(0)
     assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
-    assert lifespan.task.done()
-    assert not lifespan.task.cancelled()
+    assert lifespan._task.done()
+    assert not lifespan._task.cancelled()
 
 
 async def test_blocks_past_the_limit() -> None:
@@ -1438,7 +1540,7 @@ def test_late_in_a_blocked_loop(last: str) -> None:
 def test_no_clock() -> None:
     """What knows no event loop knows no time."""
     with pytest.raises(NotImplementedError):
-        StateMachine(correct).now()
+        StateMachine(correct)._now()
 
 
 async def test_wait_ended_waits_for_the_cleaning_up() -> None:
@@ -1691,7 +1793,7 @@ async def test_odd_limits(limit: Any, kept: float | None) -> None:
     limits = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), limit)
     async with Lifespan(correct, **limits) as lifespan:
         pass
-    kept_as = (lifespan.startup_timeout, lifespan.shutdown_timeout, lifespan.grace)
+    kept_as = (lifespan._startup_timeout, lifespan._shutdown_timeout, lifespan._grace)
     assert repr(kept_as) == repr((kept,) * 3)
 
 
@@ -1803,14 +1905,13 @@ def test_exit_where_strict() -> None:
     assert "".join(notes) == ""
 
 
-@pytest.mark.parametrize("kind", [Eager, Late])
-async def test_cancelled_unbegun(kind: type[Lifespan], said: Any) -> None:
+async def test_cancelled_unbegun(said: Any) -> None:
     """Where everything is cancelled before the call began, nobody waits for its end."""
     future = asyncio.get_running_loop().create_future()
-    lifespan = kind(lambda *_: future, grace=None)
+    lifespan = Lifespan(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    for task in server, lifespan.task:  # this has not begun
+    for task in server, lifespan._task:  # this has not begun
         task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await server
@@ -1818,11 +1919,10 @@ async def test_cancelled_unbegun(kind: type[Lifespan], said: Any) -> None:
     assert said == []
 
 
-@pytest.mark.parametrize("kind", [Eager, Late])
-async def test_cancelled_alone_unbegun(kind: type[Lifespan]) -> None:
+async def test_cancelled_alone_unbegun() -> None:
     """A call that somebody else cancelled before it began has declined."""
     future = asyncio.get_running_loop().create_future()
-    lifespan = kind(lambda *_: future)
+    lifespan = Lifespan(lambda *_: future)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
     for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
@@ -1852,7 +1952,7 @@ async def test_asked_again_and_again() -> None:
     for _ in range(100):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(lifespan.wait_ended(), 1)
-    assert len(lifespan.waiters) < 5
+    assert len(lifespan._waiters) < 5
     await lifespan.shutdown()
 
 
@@ -1869,7 +1969,7 @@ async def test_received_again_and_again() -> None:
     lifespan = Lifespan(app)
     await lifespan.startup()
     await asyncio.sleep(99.5)
-    assert len(lifespan.waiters) < 5
+    assert len(lifespan._waiters) < 5
     await lifespan.wait_ended()
 
 

@@ -478,6 +478,34 @@ async def test_crashes_while_served(said: Any) -> None:
     assert said() == [("ERROR", sentence, True)]
 
 
+@pytest.mark.parametrize(
+    ("last", "seconds"), [([OSError("jobs")], 0), (["receive"], 0), ([60], 5), ([1, OSError()], 1)]
+)
+@on_trio
+async def test_fails_while_served(last: list[Any], seconds: int, said: Any) -> None:
+    """A failure that nobody asked for is a crash; the application is gone within the grace."""
+    for body in ("waits", "ends"):
+        before = trio.current_time()
+        async with Lifespan(says("receive", STARTED, NOT_STOPPED, *last)) as lifespan:
+            assert (lifespan.outcome, trio.current_time()) == ("crashed", before)
+            if body == "waits":
+                await lifespan.wait_ended()
+        error = last[-1] if isinstance(last[-1], OSError) else None
+        assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+        assert trio.current_time() - before == seconds
+    assert said()[0] == ("ERROR", "The application failed while running", False)
+
+
+@on_trio
+async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
+    """wait_ended() ends at once where its scope is cancelled already."""
+    async with Lifespan(correct) as lifespan:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await lifespan.wait_ended()
+        assert (scope.cancelled_caught, trio.current_time()) == (True, 0)
+
+
 @on_trio
 async def test_returns_while_served(said: Any) -> None:
     """An application that returns while it is served has left, which is worth a warning."""
@@ -509,6 +537,11 @@ async def test_shutdown_failed() -> None:
         async with Lifespan(app):
             pass
     assert caught.value.message == "lost 3"
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    for _ in range(2):  # a further shutdown() raises the same
+        with pytest.raises(ShutdownFailed, match="failed to shut down: lost 3"):
+            await lifespan.shutdown()
     with pytest.raises(ValueError, match="body") as raised:
         async with Lifespan(app):
             raise ValueError("body")
@@ -765,14 +798,16 @@ async def played(
     app = scripted(script, seen, sleep, stubborn=stubborn)
     lifespan = kind(app, startup_timeout=2.25, shutdown_timeout=2.25, grace=0.75)
     raised: BaseException | None = None
+    served = False
     try:
         async with lifespan:
-            seen.append("serve")
+            served = True  # its place in `seen` is a turn of the loop earlier or later
             await sleep(body)
     except Exception as error:
         raised = error
     end = type(raised), str(raised), getattr(raised, "message", None)
-    return lifespan.outcome, lifespan.phase, repr(lifespan.error), lifespan.inbox, end, seen
+    facts = lifespan.outcome, lifespan.phase, repr(lifespan.error), lifespan._inbox
+    return *facts, end, served, seen
 
 
 class Heard(logging.Handler):

@@ -3,14 +3,11 @@
 import ast
 import asyncio
 import contextlib
-import functools
 import inspect
 import pickle
 import re
-import tomllib
 from collections import UserDict
 from collections.abc import Awaitable, Callable, Iterator
-from importlib import resources
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
@@ -19,6 +16,7 @@ from typing import Any
 import pytest
 
 from lifespec import validate
+from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
     EVENTS,
@@ -35,14 +33,6 @@ from lifespec.validate import (
 __all__: list[str] = []
 
 MUST = {"must", "must not"}
-LEVELS = {*MUST, "should", "should not", "may"}
-
-
-@functools.cache
-def sources() -> dict[str, Any]:
-    """Return rules.toml."""
-    text = resources.files("lifespec.conformance").joinpath("data/rules.toml").read_text("utf-8")
-    return tomllib.loads(text)
 
 
 def test_events() -> None:
@@ -68,7 +58,7 @@ def test_steps_name_rules() -> None:
     for state, row in TRANSITIONS.items():
         for happening, step in row.items():
             if step.rule:
-                assert step.rule in sources()
+                assert step.rule in rules()
                 assert step.to == ("gone" if happening in ("raise", "return") else state)
 
 
@@ -76,16 +66,15 @@ def test_remarks_name_rules() -> None:
     """A warning names the rule that the step breaks, or one where the step can be taken."""
     for row in TRANSITIONS.values():
         for step in row.values():
-            assert step.warning in {"", *sources()}
+            assert step.warning in {"", *rules()}
             assert not step.rule or step.warning in {"", step.rule}
 
 
 def test_rules_of_ours_alone() -> None:
     """A step that breaks a rule of ours alone is worth a warning, never a violation."""
-    rules = sources()
     for row in TRANSITIONS.values():
         for step in row.values():
-            ours = step.rule and "source" not in rules[step.rule]
+            ours = step.rule and not rules()[step.rule].sources
             assert not ours or step.warning
 
 
@@ -97,7 +86,7 @@ def test_what_the_texts_forbid() -> None:
         for happening, step in row.items()
         if step.rule and not step.warning
     }
-    again = {"starting", "running", "stopping", "refused", "stopped"}
+    again = {"starting", "running", "failing", "stopping", "refused", "stopped"}
     too_soon, twice = {"called", "early"}, {"stopping", "stopped"}
     assert forbidden == {
         *((state, "lifespan.startup") for state in again),
@@ -118,12 +107,11 @@ def test_nothing_follows_the_end() -> None:
 
 def test_roles_of_the_rules() -> None:
     """A step of the server breaks a rule of the server, one of the application its own."""
-    rules = sources()
     for row in TRANSITIONS.values():
         for happening, step in row.items():
             if step.rule:
                 sender = EVENTS[happening].sender if happening in EVENTS else "application"
-                assert rules[step.rule]["role"] == sender
+                assert rules()[step.rule].role == sender
 
 
 def test_a_step_breaks_no_rule_by_itself() -> None:
@@ -193,42 +181,6 @@ def test_every_state_is_reached() -> None:
             if not step.rule  # type: ignore[index]
         }
     assert reached == set(STATES)
-
-
-def test_rules_have_sources() -> None:
-    """A rule has a sentence and sources, or it is lifespec's behaviour; each names its texts."""
-    rules = sources()
-    for rule in rules.values():
-        keys = {"role", "stage", "observable", "unseen", "implies", "says", "source"}
-        assert set(rule) <= keys | {"wording", "ours", "hint", "hint-middleware"}
-        assert ("says" in rule) == ("source" in rule)
-        assert "says" in rule or "ours" in rule
-        assert rule["role"] in {"server", "application"}
-        assert rule["observable"] in {"server", "application", "no"}
-        assert ("unseen" in rule) == (rule["observable"] == "no")
-        assert set(rule.get("implies", [])) <= set(rules)
-        named: list[str] = []
-        for source in rule.get("source", ()):
-            assert set(source) - {"text"} == {"specs", "level", "section"}
-            assert source["level"] in LEVELS
-            named += source["specs"]
-        for wording in rule.get("wording", ()):
-            assert set(wording["specs"]) <= set(named)
-        assert set(named) <= set(SPECS)
-        silent = rule.get("ours", {}).get("specs", [])
-        assert set(silent) <= set(SPECS) - set(named)
-
-
-def test_sentences() -> None:
-    """Each is one sentence, with the word of its level first; what lifespec does has none."""
-    levels = re.compile(r"\b(?:must not|must|should not|should|may)\b")
-    for rule in sources().values():
-        ranked = [rule["says"]] if "says" in rule else []
-        ranked += [each["says"] for each in rule.get("wording", ())]
-        plain = [rule["ours"]["says"]] if "ours" in rule else []
-        for sentence in ranked + plain:
-            assert sentence.endswith(".")
-            assert bool(levels.search(sentence)) == (sentence in ranked)
 
 
 @pytest.mark.parametrize(
@@ -374,12 +326,13 @@ class Talk:
         return self
 
 
-# A way to each state without a broken rule; only the step to `early` is worth a warning.
+# A way to each state without a broken rule; a step to `early` or `failing` is worth a warning.
 WAYS: dict[State, list[str]] = {
     "called": [],
     "starting": [*ALL[:1]],
     "early": [STARTED["type"]],
     "running": [*ALL[:2]],
+    "failing": [*ALL[:2], "lifespan.shutdown.failed"],
     "stopping": [*ALL[:3]],
     "refused": [STARTUP["type"], "lifespan.startup.failed"],
     "stopped": [*ALL],
@@ -406,7 +359,9 @@ def test_every_cell(state: State, happening: str, spec: str) -> None:
         warnings.insert(0, ("events-known", "application"))
     if warning:
         violations = []
-    silent = state == "early" or (state == "refused" and spec == "asgi 1.0")
+    silent = (state in {"early", "failing"}) + (
+        spec == "asgi 1.0" and state in {"refused", "failing"}
+    )
     assert (before.rule_ids[0], len(before.rule_ids[1])) == ([], silent)
     assert after.rule_ids == (violations, before.rule_ids[1] + warnings)
 
@@ -440,6 +395,7 @@ MOMENTS: dict[State, str] = {
     "starting": "while starting",
     "early": "before startup was received",
     "running": "while running",
+    "failing": "after lifespan.shutdown.failed",
     "stopping": "while shutting down",
     "refused": "after lifespan.startup.failed",
     "stopped": "after shutdown was answered",
@@ -567,6 +523,14 @@ def test_raising() -> None:
     with pytest.raises(Violation):
         run(talk.validated(talk.scope, talk.receive, talk.send))
     assert talk.validated.warnings == []  # what was raised here is not the application's own
+
+
+@pytest.mark.parametrize("way", [["lifespan.startup.complete"], [*ALL[:3], "raise"]])
+def test_raising_no_warnings(way: list[str]) -> None:
+    """With raises a warning is kept, and nothing is raised for it."""
+    talk = Talk(*way, raises=True).run()
+    assert (len(talk.validated.warnings), talk.validated.violations) == (1, [])
+    assert len(talk.sent) == sum(each.endswith("complete") for each in way)
 
 
 def test_a_lifespan_that_was_broken_off_is_over() -> None:
@@ -1001,6 +965,7 @@ def test_a_state_in_the_place_of_the_state() -> None:
     talk = Serving(ALL[0]).begin(pool=1)
     talk.scope["state"] = {"other": 2}
     run(talk.happen(STARTED))
+    talk.validated.warnings.clear()  # see test_a_state_that_the_application_puts_into_the_scope
     assert talk.request(state={"pool": 1}) == ([], [])
     assert len(talk.request(state=talk.live)[0]) == 1
 
@@ -1109,6 +1074,20 @@ def test_keys_of_the_state(spec: str) -> None:
     assert talk.rule_ids == (([], found) if spec == "asgi 1.0" else (found, []))
     sentence = "The application put the key 5 into the state while starting [state-keys-text]"
     assert told(talk.validated.violations + talk.validated.warnings) == [sentence]
+
+
+@pytest.mark.parametrize("offered", [{}, {"state": {}}])
+def test_a_state_that_the_application_puts_into_the_scope(offered: dict[str, Any]) -> None:
+    """A warning: requests get copies of the server's object."""
+    talk = Serving(ALL[0])
+    talk.scope.pop("state", None)
+    talk.scope |= offered
+    talk.begin()
+    talk.scope["state"] = {"pool": 1}
+    run(talk.happen(STARTED))
+    assert talk.rule_ids == ([], [("state-shallow-copy", "application")])
+    what = 'put another object into scope["state"], which no request gets, while starting'
+    assert told(talk.validated.warnings) == [f"The application {what} [state-shallow-copy]"]
 
 
 def test_keys_that_come_later() -> None:
@@ -1271,10 +1250,8 @@ def owed(spec: str) -> set[str]:
     """Return the rules that are a must of a specification, by rules.toml."""
     return {
         rule_id
-        for rule_id, rule in sources().items()
-        for source in rule.get("source", ())
-        if spec in source["specs"] and source["level"] in MUST
-        if (spec, rule_id) not in NOT_TWICE
+        for rule_id, rule in rules().items()
+        if rule.level(spec) in MUST and (spec, rule_id) not in NOT_TWICE
     }
 
 
@@ -1287,7 +1264,7 @@ def test_every_rule_that_the_validator_knows_is_tried() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for rule_id in re.findall(r"[a-z]+(?:-[a-z]+)+", node.value)
     }
-    assert names & set(sources()) == set(CHECKED)
+    assert names & set(rules()) == set(CHECKED)
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
@@ -1300,6 +1277,4 @@ def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, sp
     )
     assert (rule_id in violated) is (rule_id in owed(spec))
     assert rule_id not in violated & warned
-    rule = sources()[rule_id]
-    had = [*rule.get("source", ()), rule.get("ours", {"specs": []})]
-    assert rule_id in violated | warned or not any(spec in each["specs"] for each in had)
+    assert rule_id in violated | warned or spec not in rules()[rule_id].specs

@@ -1,25 +1,27 @@
 """hypercorn's `Lifespan`, asyncio worker, done by lifespec's server.py.
 
 In a copy of hypercorn this file replaces hypercorn/asyncio/lifespan.py;
-server.py lies beside it.
+server.py lies in the folder above, hypercorn.
 """
 
 import asyncio
 from functools import partial
 
-from hypercorn.utils import LifespanFailureError, LifespanTimeoutError
-
-from lifespec import server
+from .. import server
+from ..utils import LifespanFailureError, LifespanTimeoutError
 
 
 class LoggedByHypercorn(server.Lifespan):
     """A Lifespan that logs to hypercorn's error log, if there is one."""
 
     logger = None
+    told = False
 
-    def note(self, level, sentence, error):
-        """Log a sentence of server.py."""
-        if self.logger:
+    def report(self, level, sentence, error):
+        """Log a sentence of server.py, except that hypercorn shows a failure."""
+        if self.outcome in ("failed", "timed_out") and not self.told:
+            self.told = True  # startup() or shutdown() raises it
+        elif self.logger:
             self.logger.log(level, sentence, exc_info=error)
 
 
@@ -32,6 +34,8 @@ class Lifespan:
             return asyncio.run_coroutine_threadsafe(call, loop).result()
 
         async def call(scope, receive, send):
+            # hypercorn copies its own dict for each connection
+            scope = {**scope, "state": lifespan_state}
             in_thread = partial(loop.run_in_executor, None)
             await app(scope, receive, send, in_thread, call_soon)
 
@@ -41,27 +45,25 @@ class Lifespan:
             shutdown_timeout=config.shutdown_timeout,
         )
         self.lifespan.logger = config.log.error_logger
-        # hypercorn copies its own dict for each connection
-        self.lifespan.state = self.lifespan.scope["state"] = lifespan_state
-        self.answered = asyncio.Event()
+        self.answered, self.late = asyncio.Event(), None
 
     async def handle_lifespan(self):
         """Start the application; hypercorn raises what this task raises."""
         try:
             await self.lifespan.startup()
-        except server.StartupTimeout:
-            pass  # wait_for_startup raises it
+        except server.StartupTimeout as late:
+            self.late = late  # wait_for_startup raises it
         except server.StartupFailed as failure:
-            message = failure.message
-            raise LifespanFailureError("startup", message) from failure
+            error = LifespanFailureError("startup", failure.message)
+            raise error from failure.__cause__
         finally:
             self.answered.set()
 
     async def wait_for_startup(self):
         """Return when startup is over, however it went."""
         await self.answered.wait()
-        if self.lifespan.outcome == "timed_out":
-            raise LifespanTimeoutError("startup")
+        if self.late:
+            raise LifespanTimeoutError("startup") from self.late
 
     async def wait_for_shutdown(self):
         """Stop the application."""
@@ -70,5 +72,5 @@ class Lifespan:
         except server.ShutdownTimeout as late:
             raise LifespanTimeoutError("shutdown") from late
         except server.ShutdownFailed as failure:
-            message = failure.message
-            raise LifespanFailureError("shutdown", message) from failure
+            error = LifespanFailureError("shutdown", failure.message)
+            raise error from failure.__cause__

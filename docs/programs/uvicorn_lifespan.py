@@ -7,7 +7,7 @@ beside it. uvicorn's server uses `startup`, `shutdown`, `state` and
 
 import logging
 
-from lifespec import server
+from . import server
 
 log = logging.getLogger("uvicorn.error")
 
@@ -16,15 +16,18 @@ class LoggedByUvicorn(server.Lifespan):
     """A Lifespan that logs to uvicorn's logger, and some things in its words."""
 
     required = False
+    logged = None  # the exception of the last record
 
-    def note(self, level, sentence, error):
-        """Log a sentence of server.py."""
+    def report(self, level, sentence, error):
+        """Log a sentence of server.py, and each exception once."""
         if level == logging.INFO:  # the application has no lifespan support
             sentence = "ASGI 'lifespan' protocol appears unsupported."
             if self.required and self.error:
                 level, error = logging.ERROR, self.error
                 sentence = "Exception in 'lifespan' protocol"
-        log.log(level, sentence, exc_info=error)
+        if error is None or error is not self.logged:
+            log.log(level, sentence, exc_info=error)
+        self.logged = error
 
 
 class LifespanOn:
@@ -51,7 +54,7 @@ class LifespanOn:
             self.error_occurred = failure.__cause__ is not None
         else:
             self.error_occurred = self.lifespan.error is not None
-        self.report("startup", failed=self.startup_failed)
+        self.conclude("startup", failed=self.startup_failed)
 
     async def shutdown(self):
         """Stop the application, unless it has ended already."""
@@ -65,9 +68,9 @@ class LifespanOn:
             self.error_occurred = failure.__cause__ is not None
         else:
             self.error_occurred = self.lifespan.error is not None
-        self.report("shutdown", failed=self.shutdown_failed)
+        self.conclude("shutdown", failed=self.shutdown_failed)
 
-    def report(self, stage, *, failed):
+    def conclude(self, stage, *, failed):
         """Log how a stage ended; with `on` an exception is a failure, too."""
         required = self.lifespan.required
         if failed or (self.error_occurred and required):

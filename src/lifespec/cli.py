@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lifespec.conformance.output import OutputFailed, writing
-from lifespec.conformance.texts import Unchecked, plain, unknown
+from lifespec.conformance.texts import Unchecked, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +28,7 @@ __all__ = ["COPY_ME", "Refused", "main"]
 SIGNALLED = 128  # and the signal's number, as shells have it
 COPY_ME = {
     "server": "Lifespan, for servers and test clients",
+    "server_trio": "Lifespan for servers on trio; needs server.py beside it",
     "application": "with_lifespan and combine_lifespans, for applications",
     "validate": "the validator and the rules of all specifications",
     "messages": "types of scopes and events",
@@ -129,14 +130,19 @@ def _version() -> str:
 def _add_copy(parser: Parser) -> None:
     files = "\n".join(f"  {name:13}{what}" for name, what in COPY_ME.items())
     parser.description = (
-        "Print a self-contained file, which needs only the standard library.\n"
-        "Its licence, 0BSD, does not require a notice."
+        "Print a file for your own project. It needs only the standard library;\n"
+        "server_trio also needs trio. The licence, 0BSD, does not require a notice."
     )
     parser.epilog = f"files:\n{files}"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("file", metavar="FILE", type=_copy_me, help="one of the files below")
     parser.add_argument(
-        "--to", metavar="PATH", type=Path, help="write it to PATH, which must not exist"
+        "files", metavar="FILE", type=_copy_me, nargs="+", help="one of the files below"
+    )
+    parser.add_argument(
+        "--to",
+        metavar="PATH",
+        type=_new_file,
+        help="write it to a new file, or into an existing folder",
     )
     parser.set_defaults(run=_copy)
 
@@ -148,27 +154,46 @@ def _copy_me(name: str) -> str:
     return name
 
 
+def _new_file(path: str) -> Path:
+    if not path:
+        raise Refused("the path after --to is empty: give that of a new file")
+    return Path(path)
+
+
 def _copy(arguments: argparse.Namespace) -> int:
-    source = resources.files("lifespec").joinpath(f"{arguments.file}.py")
-    try:
-        content = source.read_bytes()
-    except OSError:
-        raise Refused(f"this installation has no {source}: install lifespec again") from None
-    if arguments.to:
-        _write(arguments.to, content)
+    contents = {f"{name}.py": _content(f"{name}.py") for name in arguments.files}
+    to: Path | None = arguments.to
+    if to and to.is_dir():
+        _write({to / name: content for name, content in contents.items()})
+        return 0
+    if len(contents) > 1:
+        raise Refused("several files need a folder that exists: give it with --to")
+    (content,) = contents.values()
+    if to:
+        _write({to: content})
     else:
         with writing():
             sys.stdout.buffer.write(content)
     return 0
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a new file; remove it if writing fails."""
+def _content(name: str) -> bytes:
+    source = resources.files("lifespec").joinpath(name)
+    try:
+        return source.read_bytes()
+    except OSError:
+        raise Refused(f"this installation has no {source}: install lifespec again") from None
+
+
+def _write(contents: dict[Path, bytes]) -> None:
+    """Write new files; remove them if writing one fails."""
+    path = Path()
     try:
         with ExitStack() as undone:
-            with path.open("xb") as file:
-                undone.callback(path.unlink)
-                file.write(content)
+            for path, content in contents.items():
+                with path.open("xb") as file:
+                    undone.callback(path.unlink)
+                    file.write(content)
             undone.pop_all()
     except FileExistsError:
         raise Refused(f"{path} already exists: give another path, or remove it first") from None
@@ -190,16 +215,9 @@ def _add_explain(parser: Parser) -> None:
 def _explain(arguments: argparse.Namespace) -> int:
     explain = import_module("lifespec.conformance.explain")
     language = arguments.language or explain.language(os.environ)
-    try:
-        rules = explain.read(language)
-    except OSError as error:
-        raise Refused(
-            f"this installation has no {error.filename}: install lifespec again"
-        ) from None
-    rule = rules.get(arguments.rule)
-    if rule is None:
-        raise unknown("rule", arguments.rule, rules, "lifespec cases")
-    text = "".join(f"{line}\n" for line in explain.lines(rule))
+    rules = import_module("lifespec.conformance.rules")
+    rule = rules.rules()[rules.known_rule(arguments.rule)]
+    text = "".join(f"{line}\n" for line in explain.lines(rule, language))
     with writing():
         sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))
     return 0

@@ -3,6 +3,10 @@
 A `Lifespan` runs each part in one task, on asyncio or trio.  The parts start in order and stop in
 reverse order.  If one fails to start, those before it are stopped.  They share one state: a part
 sees the keys that it has set itself, a request sees all keys.
+
+A server that cancels the combined application waits for a grace, which is not known here.  So a
+part that starts or stops just then is cancelled, too, and those before it are stopped, but have
+only PATIENCE to do so.
 """
 
 import asyncio
@@ -23,6 +27,7 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Any, Receive, Send], Awaitable[object]]
 Parts = tuple[Application, ...]
+PATIENCE = 1.0  # seconds, divided among all parts; less than the grace of any server
 
 
 def combine_lifespans(app: Application, *others: Application) -> Application:
@@ -67,9 +72,8 @@ async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send)
         await send({"type": "lifespan.startup.failed", "message": failure.message})
         raise
     except BaseException as error:
-        for lifespan in lifespans:  # once cancelled, the server ignores answers: log failures here
-            if lifespan.outcome == "failed" and isinstance(error, lifespan.cancel_errors):
-                log.error(lifespan.sentence)
+        for lifespan in lifespans:
+            lifespan.log_if_cancelled(error)
         raise
     if failures:
         await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
@@ -80,13 +84,12 @@ async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send)
 def _make_lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
-        if "state" not in scope:
-            yield kind(part, scope=scope)
-            continue
-        name = getattr(part, "__name__", type(part).__name__)
-        lifespan = kind(part, scope={**scope, "state": {}})
-        share = _Share(f"{number} ({name})", scope["state"], owners)
-        lifespan.state = lifespan.scope["state"] = share
+        lifespan = kind(part, scope={**scope, "state": {}} if "state" in scope else scope)
+        lifespan.patience = PATIENCE / len(parts)
+        if "state" in scope:
+            name = getattr(part, "__name__", type(part).__name__)
+            share = _Share(f"{number} ({name})", scope["state"], owners)
+            lifespan.state = lifespan.scope["state"] = share
         yield lifespan
 
 
@@ -99,15 +102,16 @@ async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"
     except ShutdownFailed as failure:
         failures.append(failure.message or str(failure))
     else:
-        if lifespan.crashed_at_shutdown:
-            failures.append(lifespan.sentence)
+        failures += lifespan.crash_at_shutdown
 
 
 class _Part(server.Lifespan):
     """Run one part; the combined application reports its failures, under the server's grace."""
 
     received_startup = False
-    crashed_at_shutdown = False
+    crash_at_shutdown: tuple[str, ...] = ()  # the sentence about it
+    patience: float
+    hurries = False
 
     def raise_for_startup(self) -> None:
         """Raise StartupFailed for what fails in a combined application and not in a part alone."""
@@ -119,23 +123,40 @@ class _Part(server.Lifespan):
             )
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
 
-    async def on_receive(self) -> dict[str, str]:
-        event = await super().on_receive()
+    def log_if_cancelled(self, error: BaseException) -> None:
+        """Log a failure that no answer can tell: once it has cancelled, the server ignores them."""
+        if self.outcome == "failed" and isinstance(error, self._cancel_errors):
+            log.error(self._sentence)
+
+    async def _on_receive(self) -> dict[str, str]:
+        event = await super()._on_receive()
         self.received_startup = True
         return event
 
-    def transition(
+    async def _stop(self, error: BaseException | None) -> None:
+        if isinstance(error, self._cancel_errors):
+            self._shutdown_timeout = self._grace = self.patience
+            self.hurries = True
+        await super()._stop(error)
+
+    async def _cancel_app(self, cancelled: BaseException) -> None:
+        self._grace = None  # the server of the combined application has one
+        await super()._cancel_app(cancelled)
+
+    def _transition(
         self, trigger: str, detail: str = "", error: BaseException | None = None
     ) -> bool:
-        if trigger == "cancelled" and self.phase in ("waiting", "stopping"):
-            self.grace = None  # the combined application was cancelled: its server has a grace
-        if trigger == "raised" and self.phase == "stopping":
-            self.crashed_at_shutdown = True
-        return super().transition(trigger, detail, error)
+        stops = self.phase == "stopping"
+        if self.hurries and trigger == "expired":
+            self._grace = None
+        taken = super()._transition(trigger, detail, error)
+        if stops and trigger == "raised":
+            self.crash_at_shutdown = (self._sentence,)
+        return taken
 
     def report(self, level: int, sentence: str, error: BaseException | None) -> None:
-        failed = self.phase == "answered" and error is None  # the combined answer says so
-        super().report(DEBUG if failed else level, sentence, error)
+        failed = self.phase == "answered" and self.outcome == "failed" and error is None
+        super().report(DEBUG if failed else level, sentence, error)  # the combined answer says so
 
 
 def _part_class() -> type[_Part]:

@@ -18,9 +18,10 @@ the application in a task of its own on asyncio, and reports to the state machin
     cancelling  the application's task was cancelled; what it still sends is ignored
     ended       the application has ended, or `Lifespan` stopped waiting for it
 
-The first transition that has an outcome sets it for good.  This file treats all specifications
-alike, installs no signal handler and closes no connection.  A name in [brackets] is the ID of the
-rule that the line implements.
+The first transition that has an outcome sets it for good.  An application that sends
+lifespan.shutdown.failed although shutdown was not sent has crashed, and the server goes on serving.
+This file treats all specifications alike, installs no signal handler and closes no connection.
+A name in [brackets] is the ID of the rule that the line implements.
 
 This file is self-contained: copy it into your project.
 """
@@ -28,10 +29,9 @@ This file is self-contained: copy it into your project.
 import asyncio
 import inspect
 import logging
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from logging import DEBUG, ERROR, INFO, WARNING
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 __all__ = [
     "Lifespan",
@@ -79,6 +79,7 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     },
     "running": {
         "shutdown": ("stopping", None, 0, ""),
+        "lifespan.shutdown.failed": ("answered", "crashed", ERROR, "failed while running"),
         "returned": ("ended", "returned", WARNING, "returned while the server was running"),
         "raised": ("ended", "crashed", ERROR, "crashed while the server was running"),
     },
@@ -138,6 +139,20 @@ class ShutdownTimeout(ShutdownFailed, TimeoutError):
     """Shutdown was not answered in time; `__cause__` shows where the application was."""
 
 
+# what startup() and shutdown() raise, by their name and the outcome; the second with `strict` only
+ERRORS: dict[tuple[str, Outcome | None], type[LifespanFailed]] = {
+    ("startup", "failed"): StartupFailed,
+    ("startup", "timed_out"): StartupTimeout,
+    ("shutdown", "failed"): ShutdownFailed,
+    ("shutdown", "timed_out"): ShutdownTimeout,
+}
+STRICT: dict[tuple[str, Outcome | None], type[LifespanFailed]] = {
+    ("startup", "unsupported"): LifespanUnsupported,
+    ("shutdown", "crashed"): ShutdownFailed,
+    ("shutdown", "returned"): ShutdownFailed,
+}
+
+
 class ProtocolError(Exception):
     """The application sent an event that is unknown, malformed or out of order.
 
@@ -155,14 +170,9 @@ class ProtocolError(Exception):
 class StateMachine(Generic[State]):
     """Apply TABLE to one lifespan, without an event loop.
 
-    A subclass runs the application.  It calls `on_…` methods, and overrides `now` and
-    `on_phase_change`.
+    A subclass runs the application.  It calls `_on_…` methods, and overrides `_now` and
+    `_on_phase_change`.
     """
-
-    sentence = ""  # of the first log record
-    has_answered = False
-    raised: BaseException | None = None  # by the application
-    invalid_return: TypeError | None = None  # the call returned no awaitable
 
     def __init__(
         self,
@@ -176,40 +186,37 @@ class StateMachine(Generic[State]):
     ) -> None:
         if not callable(app):
             raise TypeError(f"app must be callable, got {app!r}")
-        if scope is None:
-            versions = {"version": "3.0", "spec_version": "2.0"}
-            scope = {"type": "lifespan", "asgi": versions, "state": {}}
-        elif scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
-            raise ValueError(f"scope must have the type 'lifespan' and no state yet, got {scope!r}")
-        else:
-            scope = {k: {**v} if isinstance(v, Mapping) else v for k, v in scope.items()}
-        self.application, self.grace, self.strict = app, parse_timeout(grace), strict
-        self.startup_timeout = parse_timeout(startup_timeout)
-        self.shutdown_timeout = parse_timeout(shutdown_timeout)
-        self.scope: dict[str, Any] = scope
-        self.state: State | None = scope.get("state")
+        self.scope = new_scope() if scope is None else copy_scope(scope)
+        self.state: State | None = self.scope.get("state")
         self.phase: Phase = "waiting"
         self.outcome: Outcome | None = None
-        self.inbox: list[dict[str, str]] = []
-        self.last_event = ""  # the type of the event that was sent last
-        self.message = ""  # of the last *.failed event
-        self.receiving = False  # the application waits for an event that was not sent yet
-        self.receiver_cancelled = False
-        self.deadline: tuple[Phase, float, float] | None = None  # phase, time, timeout in seconds
+        self._application, self._grace, self._strict = app, parse_timeout(grace), strict
+        self._startup_timeout = parse_timeout(startup_timeout)
+        self._shutdown_timeout = parse_timeout(shutdown_timeout)
+        self._inbox: list[dict[str, str]] = []
+        self._stage = ""  # "startup" or "shutdown", which was sent or answered last
+        self._has_answered = False
+        self._message = ""  # of the last *.failed event
+        self._sentence = ""  # of the first log record
+        self._raised: BaseException | None = None  # by the application
+        self._invalid_return: TypeError | None = None  # the call returned no awaitable
+        self._receiving = False  # the application waits for an event that was not sent yet
+        self._receiver_cancelled = False
+        self._deadline: tuple[Phase, float, float] | None = None  # phase, time, timeout in seconds
 
     def __repr__(self) -> str:
         outcome = f", outcome {self.outcome}" if self.outcome else ""
-        return f"<{type(self).__name__} of {safe_repr(self.application)}: {self.phase}{outcome}>"
+        return f"<{type(self).__name__} of {safe_repr(self._application)}: {self.phase}{outcome}>"
 
     @property
     def supported(self) -> bool | None:
         """Whether the application supports lifespan; None until that is known."""
-        return False if self.outcome == "unsupported" else self.has_answered or None
+        return False if self.outcome == "unsupported" else self._has_answered or None
 
     @property
     def error(self) -> BaseException | None:
         """What the application raised before it answered startup or when it crashed, or None."""
-        return self.raised if self.outcome in ("unsupported", "crashed") else None
+        return self._raised if self.outcome in ("unsupported", "crashed") else None
 
     async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
         """Call the application with a request scope and a shallow copy of the state.
@@ -222,7 +229,7 @@ class StateMachine(Generic[State]):
                 "this application is running already and takes requests only; give the application"
                 " itself to a client that starts it, such as Starlette's TestClient in a `with`"
             )
-        return await self.application(self.with_state(scope), receive, send)
+        return await self._application(self.with_state(scope), receive, send)
 
     def with_state(self, scope: Mapping[str, Any]) -> WithState[State]:
         """Return a copy of a request scope, with a shallow copy of the state.
@@ -230,22 +237,22 @@ class StateMachine(Generic[State]):
         The copy has no state if the lifespan scope has none.  Raises RuntimeError if startup() was
         not called.
         """
-        if not self.last_event:
+        if not self._stage:
             raise RuntimeError("call startup() before with_state()")
         state: Any = self.state
         if state is None:
             return WithState(scope)
         return WithState(scope, state=state.copy())  # [state-shallow-copy]
 
-    def queue_event(self, event: str) -> None:
-        """Queue an event for the application."""
-        self.last_event = event
-        self.inbox.append({"type": event})  # [startup-sent] [shutdown-sent]
+    def _queue_event(self, stage: str) -> None:
+        """Queue the event of a stage for the application."""
+        self._stage = stage
+        self._inbox.append({"type": f"lifespan.{stage}"})  # [startup-sent] [shutdown-sent]
 
-    async def on_send(self, message: object) -> None:
+    async def _on_send(self, message: object) -> None:
         """Apply an answer of the application, or raise ProtocolError."""
-        if self.deadline:
-            self.check_deadline()
+        if self._deadline:
+            self._check_deadline()
         if self.phase in {"cancelling", "ended"}:
             return  # [send-after-end-does-nothing]
         event = message if isinstance(message, dict) else {}
@@ -257,67 +264,74 @@ class StateMachine(Generic[State]):
         if failed:
             raw = event.get("message", "")  # [failed-message-default]
             message_text = raw if isinstance(raw, str) else safe_repr(raw)
-        if not self.transition(type_, message_text and f": {message_text}"):
-            stage = type_.split(".")[1]
-            rule = f"{stage}-answered-once" if stage in self.last_event else "answers-in-order"
-            early = stage == "shutdown" and stage not in self.last_event
+        stage = type_.split(".")[1]
+        if not self._transition(type_, message_text and f": {message_text}"):
+            rule = f"{stage}-answered-once" if stage == self._stage else "answers-in-order"
+            early = (stage, self._stage) == ("shutdown", "startup")
             reason = "not requested yet" if early else "already answered"
             raise ProtocolError(f"{stage} was {reason}: {type_} was refused", rule)
-        self.has_answered = True
-        self.message = message_text
+        self._stage, self._has_answered, self._message = stage, True, message_text
         if message_text is not raw:  # after the transition: the type alone reports the failure
             raise ProtocolError(f"'message' must be a str, got {message_text}", "message-is-text")
 
-    def check_deadline(self) -> None:
+    def _check_deadline(self) -> None:
         """Apply the timeout if its deadline has passed, even if its timer has not fired.
 
         A loop that was blocked finds the timer and an answer ready together, in any order.
         """
-        if self.deadline and self.deadline[0] == self.phase and self.now() > self.deadline[1]:
-            self.on_timeout(self.phase, self.deadline[2])
+        if self._deadline and self._deadline[0] == self.phase and self._now() > self._deadline[1]:
+            self._on_timeout(self.phase, self._deadline[2])
 
-    def phase_deadline(self, now: float, timeout: float) -> float:
+    def _phase_deadline(self, now: float, timeout: float) -> float:
         """Return when the phase times out; set that once, as a phase can be waited for twice."""
-        if not self.deadline or self.deadline[0] != self.phase:
-            self.deadline = self.phase, now + timeout, timeout
-        return self.deadline[1]
+        if not self._deadline or self._deadline[0] != self.phase:
+            self._deadline = self.phase, now + timeout, timeout
+        return self._deadline[1]
 
-    def now(self) -> float:
+    def _now(self) -> float:
         """Return the time of the event loop's clock."""
         raise NotImplementedError
 
-    def on_timeout(self, phase: Phase, timeout: float) -> None:
+    def _on_timeout(self, phase: Phase, timeout: float) -> None:
         """Apply the timeout of a phase, unless the phase is over."""
         if self.phase != phase:
             return
-        activity = "was waiting for another event" if self.receiving else "was still running"
-        activity = "had not received the event" if self.inbox else activity
-        detail = "" if self.phase == "cancelling" else f": it {activity}"
-        self.transition("expired", f" within {timeout:g} s{detail}")
+        activity = (
+            "had not received the event"
+            if self._inbox
+            else "was waiting for another event"
+            if self._receiving
+            else "was still running"
+        )
+        detail = "" if phase == "cancelling" else f": it {activity}"
+        self._transition("expired", f" within {timeout:g} s{detail}")
 
-    def on_app_raised(self, error: BaseException, *, cancelled: bool) -> None:
+    def _on_app_raised(self, error: BaseException, *, cancelled: bool) -> None:
         """Handle an exception of the application; `cancelled` if it is only a cancellation."""
-        if self.deadline:
-            self.check_deadline()
-        self.raised = error
-        ended_by_us = self.phase in {"cancelling", "ended"} or self.receiver_cancelled
+        if self._deadline:
+            self._check_deadline()
+        ended_by_us = self.phase in {"cancelling", "ended"} or self._receiver_cancelled
         if cancelled and ended_by_us:
-            self.transition("returned")
-        elif error is self.invalid_return:  # `is`: an application may run a Lifespan of its own
+            if self.outcome != "crashed":  # `error` is none of ours
+                self._raised = error
+            self._transition("returned")
+            return
+        self._raised = error
+        if error is self._invalid_return:  # `is`: an application may run a Lifespan of its own
             self.phase = "ended"
-            self.on_phase_change()
+            self._on_phase_change()
         elif isinstance(error, (KeyboardInterrupt, SystemExit)):  # they end the server, too
             self.phase, self.outcome = "ended", self.outcome or "crashed"
-            self.on_phase_change()
+            self._on_phase_change()
         else:
             refused = BaseExceptionGroup("", [error]).subgroup(ProtocolError)
-            used_protocol = not self.inbox or refused
-            self.transition("raised", f": {safe_repr(error)}", error)
+            used_protocol = not self._inbox or refused
+            self._transition("raised", f": {safe_repr(error)}", error)
             if used_protocol and self.outcome == "unsupported":
                 sentence = "The application raised during startup instead of answering it"
                 self.report(ERROR, sentence, error)
 
-    def transition(
+    def _transition(
         self, trigger: str, detail: str = "", error: BaseException | None = None
     ) -> bool:
         """Apply the transition for `trigger`; return False if there is none."""
@@ -326,35 +340,50 @@ class StateMachine(Generic[State]):
             return False
         self.phase, outcome, level, words = row
         self.outcome = self.outcome or outcome
-        self.on_phase_change()
+        self._on_phase_change()
         if level:
             if error and self.outcome == "failed":  # the failure itself was logged at ERROR
                 level = DEBUG
             sentence = f"The application {words}{detail}"
-            self.sentence = self.sentence or sentence
+            self._sentence = self._sentence or sentence
             self.report(level, sentence, error if level != INFO else None)
         return True
 
-    def on_phase_change(self) -> None:
+    def _on_phase_change(self) -> None:
         """Wake whoever waits for a new phase; cancel the application in phase "cancelling"."""
 
     def report(self, level: int, sentence: str, error: BaseException | None) -> None:
-        """Log a sentence for the operator of the server."""
+        """Log a sentence for the operator; override this to log elsewhere or in other words.
+
+        `level` is one of logging's, and `error` is the exception whose traceback belongs to the
+        sentence, or None.
+        """
         log.log(level, sentence, exc_info=error)
 
-    def raise_for_outcome(
-        self,
-        failure: type[LifespanFailed],
-        timeout: type[LifespanFailed],
-        *if_strict: Outcome,
-    ) -> None:
-        """Raise the exception for a failure or a timeout, and if strict for these outcomes."""
-        if self.invalid_return:
-            raise self.invalid_return
-        if self.outcome in ("failed", "timed_out") or (self.strict and self.outcome in if_strict):
-            kind = timeout if self.outcome == "timed_out" else failure
-            kind = LifespanUnsupported if self.outcome == "unsupported" else kind
-            raise kind(self.sentence, self.message) from self.raised
+    def _is_started(self) -> bool:
+        """Tell whether the application completed startup; asked before shutdown is sent."""
+        return self.phase == "running" or self.outcome in {"crashed", "returned"}
+
+    def _raise_for_outcome(self, stage: str) -> None:
+        """Raise what a stage has to raise for the outcome."""
+        if self._invalid_return:
+            raise self._invalid_return
+        errors = {**ERRORS, **STRICT} if self._strict else ERRORS
+        if kind := errors.get((stage, self.outcome)):
+            raise kind(self._sentence, self._message) from self._raised
+
+
+def new_scope() -> dict[str, Any]:
+    """Return a scope of lifespan 2.0 (ASGI)."""
+    versions = {"version": "3.0", "spec_version": "2.0"}
+    return {"type": "lifespan", "asgi": versions, "state": {}}
+
+
+def copy_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of a lifespan scope; raise ValueError if it is none, or has state."""
+    if scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
+        raise ValueError(f"scope must have the type 'lifespan' and no state yet, got {scope!r}")
+    return {k: {**v} if isinstance(v, Mapping) else v for k, v in scope.items()}
 
 
 def parse_timeout(value: float | None) -> float | None:
@@ -399,12 +428,15 @@ class Lifespan(StateMachine[State]):
     its final answer, and again after it was cancelled.  `strict` also raises if the application
     does not support lifespan, crashed or returned early.  Raises TypeError or ValueError if an
     argument is invalid.
+
+    The attribute `state` is the live state, or None if the scope has none.  `outcome` says how the
+    lifespan ended, and is None before.  `phase` says how far the lifespan is, and `scope` is what
+    the application is called with.
     """
 
-    task: asyncio.Task[Any]
-    waiters: list[asyncio.Future[None]]
-    eager: Any = {"eager_start": True} if sys.version_info >= (3, 12) else {}  # options of Task
-    cancel_errors: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
+    _task: asyncio.Task[Any]
+    _waiters: list[asyncio.Future[None]]
+    _cancel_errors: tuple[type[BaseException], ...] = (asyncio.CancelledError,)
 
     async def startup(self) -> Self:
         """Send startup and return self when the application can be served.
@@ -412,23 +444,20 @@ class Lifespan(StateMachine[State]):
         Raises StartupFailed if it must not be served, StartupTimeout if it did not answer in time,
         and RuntimeError if startup() was called before.
         """
-        if self.last_event:
+        if self._stage:
             raise RuntimeError("startup() was already called: create a new Lifespan")
-        self.queue_event("lifespan.startup")
+        self._queue_event("startup")
         try:
-            if self.eager:
-                await self._start_eagerly()
-            else:
-                self._start_app()
-            while self.phase in {"waiting", "answered", "cancelling"}:  # [wait-for-startup]
-                timeout = self.startup_timeout if self.phase == "waiting" else self.grace
+            self._start_app()
+            while not self._is_started() and self.phase != "ended":  # [wait-for-startup]
+                timeout = self._startup_timeout if self.phase == "waiting" else self._grace
                 await self._wait_for_change(timeout)
-        except self.cancel_errors as cancelled:
-            await self._cancel_app(cancelled)
+        except self._cancel_errors as cancelled:
+            if not self._is_started():
+                await self._cancel_app(cancelled)
             await self._stop(cancelled)  # the answer may have come before the cancellation
             raise
-        if self.phase != "running":
-            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")
+        self._raise_for_outcome("startup")
         return self
 
     async def shutdown(self) -> None:
@@ -445,27 +474,25 @@ class Lifespan(StateMachine[State]):
         return self._stop(exc_info[1])
 
     async def _stop(self, error: BaseException | None) -> None:
-        if self.transition("shutdown"):
-            self.queue_event("lifespan.shutdown")
+        if self._transition("shutdown"):
+            self._queue_event("shutdown")
         elif self.phase == "waiting":
             raise RuntimeError(
                 "call startup() before shutdown(); to interrupt startup(), cancel it"
             )
-        elif self.last_event != "lifespan.shutdown" and self.outcome not in {"crashed", "returned"}:
-            return  # the application did not start
+        elif self._stage == "startup" and not self._is_started():
+            return
         while self.phase in {"stopping", "answered", "cancelling"}:  # [wait-for-shutdown]
-            timeout = self.shutdown_timeout if self.phase == "stopping" else self.grace
+            timeout = self._shutdown_timeout if self.phase == "stopping" else self._grace
             try:
                 await self._wait_for_change(timeout)
-            except self.cancel_errors as cancelled:
+            except self._cancel_errors as cancelled:
                 if not is_repeated(cancelled, error):
                     await self._cancel_app(cancelled)
                     raise
-                self.check_deadline()  # the timer ended with the wait
-        if self.outcome == "complete":
-            return
+                self._check_deadline()  # the timer ended with the wait
         try:
-            self.raise_for_outcome(ShutdownFailed, ShutdownTimeout, "crashed", "returned")
+            self._raise_for_outcome("shutdown")
         except ShutdownFailed as failure:
             if error is None:
                 raise
@@ -476,120 +503,106 @@ class Lifespan(StateMachine[State]):
 
         Raises RuntimeError if startup() was not called.
         """
-        if not self.last_event:
+        if not self._stage:
             raise RuntimeError("call startup() before wait_ended()")
         while self.phase != "ended":
-            await self._wait_for_change()
+            lingers = self.phase in {"answered", "cancelling"}
+            await self._wait_for_change(self._grace if lingers else None)
 
     def _start_app(self) -> None:
-        self.waiters = []
-        self.task = asyncio.Task(self._run_app())
-        self.task.add_done_callback(self._on_task_done)
-
-    async def _start_eagerly(self) -> None:
-        """Run the application up to its first wait at once, which saves a turn of the loop."""
-        loop, server = asyncio.get_running_loop(), asyncio.current_task()
-        self.waiters = []
-        if self.startup_timeout is not None:  # now, as the application may block the event loop
-            self.phase_deadline(loop.time(), self.startup_timeout)
-        try:
-            self.task = asyncio.Task(self._run_app(), loop=loop, **self.eager)
-        finally:  # an eager task raises SystemExit and KeyboardInterrupt right here
-            self.task.add_done_callback(self._on_task_done)
-        if server and server.cancelling():  # the application may have cancelled it: raise that here
-            await asyncio.sleep(0)
+        self._waiters = []
+        self._task = asyncio.Task(self._run_app())
+        self._task.add_done_callback(self._on_task_done)
 
     async def _run_app(self) -> None:
-        if self.eager:  # this runs before `_start_eagerly` has the task
-            self.task = cast("asyncio.Task[None]", asyncio.current_task())
         try:
             await self._call_app()
         except BaseException as error:
-            self.on_app_raised(error, cancelled=isinstance(error, asyncio.CancelledError))
+            self._on_app_raised(error, cancelled=isinstance(error, asyncio.CancelledError))
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
                 raise
         else:
-            if self.deadline:
-                self.check_deadline()
-            self.transition("returned")
-            self.task.remove_done_callback(self._on_task_done)
+            if self._deadline:
+                self._check_deadline()
+            self._transition("returned")
+            self._task.remove_done_callback(self._on_task_done)
 
     def _call_app(self) -> Awaitable[object]:
         try:
-            call = self.application(self.scope, self.on_receive, self.on_send)
+            call = self._application(self.scope, self._on_receive, self._on_send)
         except BaseException as error:
-            self.inbox.clear()  # so that this counts as raised during startup, and is an ERROR
+            self._inbox.clear()  # so that this counts as raised during startup, and is an ERROR
             error.add_note(HINT)
             raise
         if not inspect.isawaitable(call):
-            self.invalid_return = TypeError(
+            self._invalid_return = TypeError(
                 f"app(scope, receive, send) must return an awaitable, got {call!r}"
             )
-            raise self.invalid_return
+            raise self._invalid_return
         return call
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         """Handle a task that was cancelled before its first step, or that raised an exit."""
         if task.cancelled() and self.phase != "ended":
-            self.on_app_raised(asyncio.CancelledError(), cancelled=True)
+            self._on_app_raised(asyncio.CancelledError(), cancelled=True)
         elif not task.cancelled():
             task.exception()  # mark it as retrieved: asyncio raises exits out of the loop itself
 
-    async def on_receive(self) -> dict[str, str]:
+    async def _on_receive(self) -> dict[str, str]:
         """Wait for the next event, and return it to the application."""
-        while not self.inbox or self.phase in {"cancelling", "ended"}:
-            self.receiving = True
+        while not self._inbox or self.phase in {"cancelling", "ended"}:
+            self._receiving = True
             if self.phase == "answered":  # no event follows
                 self._cancel_receiver()
             await self._wait_for_change()
-        self.receiving = False
-        return self.inbox.pop(0)
+        self._receiving = False
+        return self._inbox.pop(0)
 
     def _cancel_receiver(self) -> None:
         """Cancel the task that waits for another event, so that a task group around it can end."""
         task = asyncio.current_task()
-        if task is self.task:
-            self.transition("cancelled")
+        if task is self._task:
+            self._transition("cancelled")
         elif task and not task.cancelling():  # once: a task that swallows it must reach a wait
-            self.receiver_cancelled = True
+            self._receiver_cancelled = True
             task.cancel()
 
     async def _cancel_app(self, cancelled: BaseException) -> None:
         """Cancel the application because the server was cancelled, and wait for its end."""
-        self.transition("cancelled")
+        self._transition("cancelled")
         while self.phase == "cancelling":
             try:
-                await self._wait_for_change(self.grace)
-            except self.cancel_errors as again:
+                await self._wait_for_change(self._grace)
+            except self._cancel_errors as again:
                 if not is_repeated(again, cancelled):
                     raise
-                self.check_deadline()
+                self._check_deadline()
 
     def _wait_for_change(self, timeout: float | None = None, /) -> Awaitable[None]:
         """Return a future that resolves at the next phase change or timeout."""
         waiter: asyncio.Future[None] = asyncio.Future()
-        if self.waiters:  # drop those whose task was cancelled
-            self.waiters = [each for each in self.waiters if not each.done()]
-        self.waiters.append(waiter)
+        if self._waiters:  # drop those whose task was cancelled
+            self._waiters = [each for each in self._waiters if not each.done()]
+        self._waiters.append(waiter)
         if timeout is not None:
             self._start_timer(waiter, timeout)
         return waiter
 
     def _start_timer(self, waiter: asyncio.Future[None], timeout: float) -> None:
         loop = waiter.get_loop()
-        deadline = self.phase_deadline(loop.time(), timeout)
-        timer = loop.call_at(deadline, self.on_timeout, self.phase, timeout)
+        deadline = self._phase_deadline(loop.time(), timeout)
+        timer = loop.call_at(deadline, self._on_timeout, self.phase, timeout)
         waiter.add_done_callback(lambda _: timer.cancel())
 
-    def now(self) -> float:
+    def _now(self) -> float:
         """Return the event loop's time."""
         return asyncio.get_running_loop().time()
 
-    def on_phase_change(self) -> None:
+    def _on_phase_change(self) -> None:
         """Wake all waiters; cancel the application in phase "cancelling"."""
         if self.phase == "cancelling":
-            self.task.cancel()
-        for waiter in self.waiters:
+            self._task.cancel()
+        for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
-        self.waiters.clear()
+        self._waiters.clear()

@@ -21,7 +21,7 @@ Names, arguments, outcomes and log records are those of server.py.  These are th
     cancel a single task, so the application is cancelled when all its tasks wait for events or
     for such tasks.
 
-Copy this file together with server.py, and change the imports below.
+Copy this file together with server.py, beside each other, into a package of yours.
 """
 
 import contextlib
@@ -40,8 +40,8 @@ from trio.lowlevel import (
     spawn_system_task,
 )
 
-from lifespec import server
-from lifespec.server import LifespanFailed, Outcome, State
+from . import server
+from .server import State
 
 __all__ = ["Lifespan"]
 
@@ -51,42 +51,36 @@ EXITS = KeyboardInterrupt, SystemExit
 class Lifespan(server.Lifespan[State]):
     """Start an application, run the body of `async with`, and stop the application."""
 
-    cancel_errors = (trio.Cancelled, KeyboardInterrupt)
-    eager = {}  # noqa: RUF012  an option of asyncio's tasks
+    _cancel_errors = (trio.Cancelled, KeyboardInterrupt)
 
     async def __aenter__(self) -> Self:
         await self.startup()
-        self.closing.enter_context(self.body)
+        self._closing.enter_context(self._body)
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self.closing.close()
+        self._closing.close()
         await self._stop(error)
 
     async def _stop(self, error: BaseException | None) -> None:
         await super()._stop(error)
-        if isinstance(self.raised, EXITS):  # the outcome may be an earlier one
-            raise self.raised
+        if isinstance(self._raised, EXITS):  # the outcome may be an earlier one
+            raise self._raised
 
-    def raise_for_outcome(
-        self,
-        failure: type[LifespanFailed],
-        timeout: type[LifespanFailed],
-        *if_strict: Outcome,
-    ) -> None:
+    def _raise_for_outcome(self, stage: str) -> None:
         """Raise the application's SystemExit or KeyboardInterrupt, or else what is due."""
-        if isinstance(self.raised, EXITS):
-            raise self.raised
-        super().raise_for_outcome(failure, timeout, *if_strict)
+        if isinstance(self._raised, EXITS):
+            raise self._raised
+        super()._raise_for_outcome(stage)
 
     def _start_app(self) -> None:
-        self.call, self.body = trio.CancelScope(), trio.CancelScope()
-        self.changes, self.closing = ParkingLot(), contextlib.ExitStack()
-        self.receivers: set[Task] = set()
-        self.running = spawn_system_task(self._run_app, context=copy_context())
+        self._call, self._body = trio.CancelScope(), trio.CancelScope()
+        self._changes, self._closing = ParkingLot(), contextlib.ExitStack()
+        self._receivers: set[Task] = set()
+        self._running = spawn_system_task(self._run_app, context=copy_context())
 
     async def _run_app(self) -> None:
-        with self.call, contextlib.suppress(Exception):  # of a log handler: it would end trio.run
+        with self._call, contextlib.suppress(Exception):  # of a log handler: it would end trio.run
             try:
                 await self._call_app()
             except BaseException as raised:
@@ -94,44 +88,45 @@ class Lifespan(server.Lifespan[State]):
                 if self.phase == "ended" and isinstance(error, EXITS):
                     sentence = "The application exits after the server stopped waiting"
                     self.report(ERROR, sentence, error)
-                self.on_app_raised(error, cancelled=only_cancelled(error))
+                self._on_app_raised(error, cancelled=only_cancelled(error))
             else:
-                self.check_deadline()
-                self.transition("returned")
-        if isinstance(self.raised, EXITS):
-            self.body.cancel()
+                self._check_deadline()
+                self._transition("returned")
+        if isinstance(self._raised, EXITS):
+            self._body.cancel()
 
     def _cancel_receiver(self) -> None:
         """Cancel the application if all its tasks wait for another event.
 
         Trio cannot cancel a single task, and another task may still be cleaning up.
         """
-        self.receivers.add(current_task())
-        if all(task in self.receivers or at_nursery_end(task) for task in tasks(self.running)):
-            self.transition("cancelled")
+        self._receivers.add(current_task())
+        if all(task in self._receivers or at_nursery_end(task) for task in tasks(self._running)):
+            self._transition("cancelled")
 
     async def _wait_for_change(self, *timeout: float | None) -> None:
-        if not timeout:  # called by `receive` or `wait_ended`, not by startup or shutdown
-            await self.changes.park()
+        if not timeout:  # called by `receive`
+            await self._changes.park()
             return
         phase, now = self.phase, trio.current_time()
-        already_cancelled = phase != "waiting" and trio.current_effective_deadline() <= now
-        deadline = math.inf if timeout[0] is None else self.phase_deadline(now, timeout[0])
+        stops = phase not in {"waiting", "running"}
+        already_cancelled = stops and trio.current_effective_deadline() <= now
+        deadline = math.inf if timeout[0] is None else self._phase_deadline(now, timeout[0])
         with trio.CancelScope(deadline=deadline, shield=already_cancelled):
-            await self.changes.park()
+            await self._changes.park()
             return
         await cancel_shielded_checkpoint()  # an answer that is due at the same moment comes first
-        self.on_timeout(phase, timeout[0] or 0)
+        self._on_timeout(phase, timeout[0] or 0)
 
-    def now(self) -> float:
+    def _now(self) -> float:
         """Return trio's time."""
         return trio.current_time()
 
-    def on_phase_change(self) -> None:
+    def _on_phase_change(self) -> None:
         """Wake all waiters; cancel the application in phase "cancelling"."""
         if self.phase == "cancelling":
-            self.call.cancel()
-        self.changes.unpark_all()
+            self._call.cancel()
+        self._changes.unpark_all()
 
 
 def tasks(root: Task) -> Iterator[Task]:

@@ -15,6 +15,7 @@ file shares no code with server.py, so each can be tested with the other.
     starting    it has received lifespan.startup
     early       it has answered startup before it received it, which is not specified
     running     it has answered lifespan.startup.complete
+    failing     it has sent lifespan.shutdown.failed before shutdown, which is not specified
     stopping    it has received lifespan.shutdown
     refused     it has answered lifespan.startup.failed
     stopped     it has answered lifespan.shutdown
@@ -45,7 +46,9 @@ __all__ = [
     "validator",
 ]
 
-State = Literal["called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"]
+State = Literal[
+    "called", "starting", "early", "running", "failing", "stopping", "refused", "stopped", "gone"
+]
 
 
 # What ASGI's main specification only recommends, and what ASGI does not specify.
@@ -196,7 +199,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.startup.failed": _open("early", "startup-answered-once"),
         "lifespan.shutdown": Step("early", "startup-sent"),
         "lifespan.shutdown.complete": _open("early", "answers-in-order"),
-        "lifespan.shutdown.failed": _open("early", "answers-in-order"),
+        "lifespan.shutdown.failed": Step("failing", warning="answers-in-order"),
         "raise": Step("gone"),
         "return": Step("gone"),
     },
@@ -206,7 +209,17 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.startup.failed": _open("running", "startup-answered-once"),
         "lifespan.shutdown": Step("stopping"),
         "lifespan.shutdown.complete": _open("running", "answers-in-order"),
-        "lifespan.shutdown.failed": _open("running", "answers-in-order"),
+        "lifespan.shutdown.failed": Step("failing", warning="answers-in-order"),
+        "raise": Step("gone"),
+        "return": Step("gone"),
+    },
+    "failing": {
+        "lifespan.startup": Step("failing", "startup-sent"),
+        "lifespan.startup.complete": _open("failing", "answers-in-order"),
+        "lifespan.startup.failed": _open("failing", "answers-in-order"),
+        "lifespan.shutdown": _open("failing", "crashed-gets-no-events"),
+        "lifespan.shutdown.complete": _open("failing", "shutdown-answered-once"),
+        "lifespan.shutdown.failed": _open("failing", "shutdown-answered-once"),
         "raise": Step("gone"),
         "return": Step("gone"),
     },
@@ -306,7 +319,15 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[Any]]
 Application = Callable[[Any, Receive, Send], Awaitable[Any]]
 Tell = Callable[..., None]
-Fault = tuple[str, str, bool]  # the rule, what was done, and whether it is a warning
+
+
+class Fault(NamedTuple):
+    """What is wrong about a scope: the rule, a sentence or its end, and whether it is a warning."""
+
+    rule: str
+    what: str
+    warning: bool = False
+
 
 _MOMENTS: Mapping[State, str] = MappingProxyType(
     {
@@ -314,6 +335,7 @@ _MOMENTS: Mapping[State, str] = MappingProxyType(
         "starting": "while starting",
         "early": "before startup was received",
         "running": "while running",
+        "failing": "after lifespan.shutdown.failed",
         "stopping": "while shutting down",
         "refused": "after lifespan.startup.failed",
         "stopped": "after shutdown was answered",
@@ -369,39 +391,39 @@ def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
     if spec.envelope:
         box, where = scope[spec.envelope], f'scope["{spec.envelope}"]'
         if not isinstance(box, Mapping):
-            yield "scope-versions", f"{where} must be a mapping, got {_shown(box)}", False
+            yield Fault("scope-versions", f"{where} must be a mapping, got {_shown(box)}")
             box = spec.versions
         for key in spec.versions:
             if not isinstance(box.get(key, ""), str):
                 message = f'{where}["{key}"] must be a str, got {_shown(box[key])}'
-                yield "scope-versions", message, False
+                yield Fault("scope-versions", message)
             elif key not in box and key not in spec.optional:
-                yield "scope-versions", f'{where}["{key}"] is missing', False
+                yield Fault("scope-versions", f'{where}["{key}"] is missing')
         if spec.workers:
             yield from _faults_of_worker(where, box.get("is_worker"), box.get("worker_num"))
     state = scope.get("state", {})
     if not isinstance(state, MutableMapping):
         message = f'scope["state"] must be a mutable mapping, got {_shown(state)}'
-        yield "scope-state", message, False
+        yield Fault("scope-state", message)
     elif state:
         message = f'scope["state"] must be empty, got {_shown(state)}'
-        yield "state-starts-empty", message, False
+        yield Fault("state-starts-empty", message)
 
 
 def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator[Fault]:
     """Yield what is wrong: both may be None or absent; 0 has no number, 1 has one from 1."""
     if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
         message = f'{where}["is_worker"] must be 0 or 1, got {_shown(is_worker)}'
-        yield "scope-worker", message, False
+        yield Fault("scope-worker", message)
     elif number is not None and not (isinstance(number, int) and number >= 1):
         message = f'{where}["worker_num"] must be an int of at least 1, got {_shown(number)}'
-        yield "scope-worker", message, False
+        yield Fault("scope-worker", message)
     elif is_worker == 0 and number is not None:
         message = f'{where}["worker_num"] must be absent if "is_worker" is 0, got {_shown(number)}'
-        yield "scope-worker", message, False
+        yield Fault("scope-worker", message)
     elif (is_worker is None or is_worker == 0) != (number is None):
         message = f'{where} should have both "is_worker" and "worker_num", or neither'
-        yield "scope-worker", message, True
+        yield Fault("scope-worker", message, warning=True)
 
 
 class validator:
@@ -461,7 +483,7 @@ class validator:
 
 
 class _Refusal(NamedTuple):
-    """The exception that `send` raised last, and whether a valid answer was ever refused."""
+    """An exception that `send` raised, and whether it refused a valid answer."""
 
     error: Exception
     valid: bool
@@ -479,7 +501,6 @@ class _Sequence:
 
     state: State = "called"
     end: _End | None = None
-    refusal: _Refusal | None = None
 
     def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
         self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
@@ -488,6 +509,7 @@ class _Sequence:
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._reported: set[str] = set()
+        self._refusals: list[_Refusal] = []
 
     def report(
         self, rule: str, role: str, what: str, when: State | None = None, *, warning: bool = False
@@ -521,9 +543,8 @@ class _Sequence:
         try:
             value = await self._send(message)
         except Exception as error:
-            earlier, answered = self.refusal, valid and after != before
-            self.refusal = _Refusal(error, answered or bool(earlier and earlier.valid))
-            self._check_refusal(message, before, valid=answered and not earlier)
+            self._refusals.append(_Refusal(error, valid and after != before))
+            self._check_refusal(message, before)
             if self.state == after:
                 self.state = before
             raise
@@ -557,11 +578,19 @@ class _Sequence:
             if not isinstance(key, str):
                 what = f"put the key {_shown(key)} into the state"
                 self.report("state-keys-text", "application", what, "starting")
+        if self._scope.get("state") is not self._state:
+            what = 'put another object into scope["state"], which no request gets,'
+            self.report("state-shallow-copy", "application", what, "starting", warning=True)
 
-    def _check_refusal(self, message: Any, before: State, *, valid: bool) -> None:
+    def _check_refusal(self, message: Any, before: State) -> None:
         """Report a server that refuses a message without a reason."""
         rule = "send-after-end-does-nothing" if before == "gone" else ""
-        if valid and set(message) - {"type", *EVENTS[message["type"]].defaults}:
+        first = len(self._refusals) == 1
+        if (
+            first
+            and self._refusals[0].valid
+            and set(message) - {"type", *EVENTS[message["type"]].defaults}
+        ):
             rule = "extra-keys-ignored"
         if rule:
             self.report(rule, "server", f"refused {_shown(message)}", before)
@@ -571,7 +600,7 @@ class _Sequence:
         own = isinstance(error, Exception) and not isinstance(error, Violation)
         early = {"called", "starting"} if self._spec.failures else {"called"}  # 1.0: on the scope
         rule = "unsupported-gets-no-events" if own and self.state in early else ""
-        refused = self.refusal and error is self.refusal.error
+        refused = any(error is refusal.error for refusal in self._refusals)
         self._end_call("raise" if own and not refused else "", f"raised {_shown(error)}", rule)
 
     def on_returned(self) -> None:
@@ -581,7 +610,7 @@ class _Sequence:
 
     def _end_call(self, happening: str, did: str, rule: str) -> None:
         self.end = _End(self.state, rule)
-        excused = (self.refusal and self.refusal.valid) or _cancelled()
+        excused = _cancelled() or any(refusal.valid for refusal in self._refusals)
         if happening and self.state != "stopped" and not excused:
             self._step(happening, "application", did)
         self.state = "gone"
@@ -606,26 +635,25 @@ class _Sequence:
         if self.end and self.end.state != "refused":
             return None
         if rule := _NO_REQUEST.get(self.last_state):
-            return rule, "", False
+            return Fault(rule, "")
         return self._state_fault(scope) if isinstance(self._state, Mapping) else None
 
     def _state_fault(self, scope: Any) -> Fault | None:
         live, state, absent = self._state, scope.get("state"), object()
         if state is live:
-            return "state-shallow-copy", " with the state itself, not with a copy", False
+            return Fault("state-shallow-copy", " with the state itself, not with a copy")
         if not isinstance(state, Mapping):
-            return "state-shallow-copy", " without the state", False
+            return Fault("state-shallow-copy", " without the state")
         for key, value in self._kept.items():
             found = state.get(key, absent)
             if found is not value and live.get(key, absent) is value:
                 what = f" with a state whose {_shown(key)} is not that of the lifespan"
-                return "state-shallow-copy", what, found is not absent
+                return Fault("state-shallow-copy", what, warning=found is not absent)
         return None
 
     def report_request(self, scope: Any, fault: Fault) -> None:
         """Report the fault of a request, once for each rule: every request may have it."""
-        rule, what, warning = fault
-        if rule not in self._reported:
-            self._reported.add(rule)
-            what = f"called the application for {_shown(scope.get('type'))}{what}"
-            self.report(rule, "server", what, self.last_state, warning=warning)
+        if fault.rule not in self._reported:
+            self._reported.add(fault.rule)
+            what = f"called the application for {_shown(scope.get('type'))}{fault.what}"
+            self.report(fault.rule, "server", what, self.last_state, warning=fault.warning)

@@ -4,8 +4,8 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions as app_assertions
-from lifespec.conformance.app.assertions import Matter, Told, Usual
-from lifespec.conformance.app.fake_server import IDLE, Seen
+from lifespec.conformance.app.assertions import Matter, Told
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused, Seen
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.language import PHRASES
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
@@ -14,7 +14,7 @@ from lifespec.validate import Violation
 
 __all__: list[str] = []
 
-USUAL = Usual("complete", "complete")
+USUAL = Course("complete", "complete")
 
 
 def seen(startup: str = "complete", shutdown: str = "complete", **facts: object) -> Seen:
@@ -23,7 +23,7 @@ def seen(startup: str = "complete", shutdown: str = "complete", **facts: object)
 
 
 def told(
-    phrase: str, rule_id: str, what: Seen, usual: Usual = USUAL, spec: str = "asgi 2.0"
+    phrase: str, rule_id: str, what: Seen, usual: Course = USUAL, spec: str = "asgi 2.0"
 ) -> tuple[str, str]:
     """Ask a phrase of a rule."""
     found = app_assertions.ASSERTIONS[phrase](Matter(rule_id, spec, [Seen(), what], usual))
@@ -65,8 +65,23 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
         (seen("failed", ""), "Startup was answered with failed."),
         (seen(shutdown=""), "Startup was answered with complete; it returned."),
         (
-            seen("silent", "", ended="cancelled", doing=IDLE),
-            f"Startup was not answered within the timeout: {IDLE}.",
+            seen("silent", "", ended="cancelled", doing=IDLE, limit=30.0),
+            f"Startup was not answered within 30 s: {IDLE}.",
+        ),
+        (
+            seen("silent", "", ended="cancelled", doing=IDLE, limit=0.5, place="`app`, a.py:1"),
+            f"Startup was not answered within 0.5 s: {IDLE} in `app`, a.py:1.",
+        ),
+        (
+            seen(shutdown="hung", doing="it was still running", limit=30.0, place="`app`, a.py:1"),
+            (
+                "Startup was answered with complete; shutdown was not answered within 30 s:"
+                " it was in `app`, a.py:1."
+            ),
+        ),
+        (
+            seen("hung", "", doing=BLOCKED, limit=30.0, place="`app`, a.py:1"),
+            "Startup was not answered within 30 s: it blocked the event loop in `app`, a.py:1.",
         ),
         (
             seen("cancelled", "", ended="cancelled"),
@@ -187,25 +202,32 @@ def reported(*verdicts: str) -> Report:
 @pytest.mark.parametrize(
     ("usual", "statuses", "words"),
     [
-        (Usual("complete", "complete"), (0, 0), ""),
-        (Usual("failed", ""), (2, 2), "its startup failed. So it went."),
-        (Usual("exited", ""), (2, 2), "at startup it ended the process."),
-        (Usual("raised", ""), (0, 1), "middleware may drop the scope"),
-        (Usual("returned", ""), (0, 1), "mounted in another one"),
-        (Usual("raised", "", received=True), (0, 1), "every server serves it all the same"),
-        (Usual("raised", "", refused="No."), (2, 2), "the suite refused what it sent"),
-        (Usual("raised", "", whose="From Django."), (0, 0), "From Django."),
-        (Usual("raised", "", received=True, whose="From X."), (0, 1), "every server serves"),
+        (Course("complete", "complete"), (0, 0), ""),
+        (Course("complete", "returned early"), (0, 1), ""),
+        *((Course("complete", how), (1, 1), "") for how in ("hung", "failed", "raised early")),
+        (Course("failed"), (2, 2), "it does not start: its startup failed: no message."),
+        (Course("hung", limit=30.0, detail="x"), (2, 2), "start: not within 30 s; x."),
+        (Course("exited", detail="status 3"), (2, 2), "it ended the process at startup: status 3"),
+        (Course("killed", detail="x"), (2, 2), "its process did not end by itself"),
+        (Course("raised"), (0, 1), "middleware may drop the scope"),
+        (Course("returned"), (0, 1), "mounted in another one"),
+        (Course("raised", received=True), (0, 1), "every server serves it all the same"),
+        (Course("refused", detail="No"), (2, 2), "the suite refused what it sent: No."),
+        (Course("raised", whose="From Django."), (0, 0), "From Django."),
+        (Course("raised", received=True, whose="From X."), (0, 1), "every server serves"),
     ],
 )
-def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], words: str) -> None:
+def test_what_a_report_says_of_all(usual: Course, statuses: tuple[int, int], words: str) -> None:
     """Exit status, and a sentence with the usual causes."""
     found = app_assertions.concluded(reported("pass"), usual)
     assert (found.status(), found.status(strict=True)) == statuses
     assert words in found.note + found.obstacle
-    assert found.course == usual.course
+    assert found.course == usual
     failed = app_assertions.concluded(reported("fail"), usual)
     assert failed.status() == 1
+
+
+REFUSED = ExceptionGroup("", [ValueError("another"), Refused("No.")])
 
 
 @pytest.mark.parametrize(
@@ -222,13 +244,28 @@ def test_what_a_report_says_of_all(usual: Usual, statuses: tuple[int, int], word
         ),
         (seen("raised", "", **RAISED), ("raised", "", True, "ValueError: http only")),
         (seen("complete", "silent", doing="it slept"), ("complete", "silent", True, "it slept")),
-        (seen("raised", "", refused=["No."], **RAISED), ("refused", "", True, "No.")),
+        (seen("raised", "", refused=["No."], **RAISED), ("refused", "", True, "No")),
+        (seen("complete", "failed early", message="x"), ("complete", "failed early", True, "x")),
+        (
+            seen("complete", "failed", message="only", **RAISED),
+            ("complete", "failed", True, "ValueError: http only"),
+        ),
+        (
+            seen("complete", "", ended="raised", refused=["No."], error=REFUSED),
+            ("complete", "refused", True, "No"),
+        ),
+        (
+            seen("complete", "failed", refused=["No."], message="Refused: No."),
+            ("complete", "refused", True, "No"),
+        ),
+        (seen("complete", refused=["No."]), ("complete", "complete", True, "")),
     ],
 )
 def test_how_it_goes(what: Seen, course: tuple[str, str, bool, str]) -> None:
     """For the first lines of a report: what came of both events, and a detail."""
     what.received = True
-    assert app_assertions.usual_of(what).course == Course(*course)
+    found = app_assertions.course_of(what)
+    assert (*found.answers, found.received, found.detail) == course
 
 
 def test_whose_doing_it_is() -> None:
@@ -248,18 +285,18 @@ def test_whose_doing_it_is() -> None:
         ("answers too", seen("failed", ""), USUAL, "held"),
         ("answers too", seen("raised", "", **RAISED), USUAL, "broken"),
         ("answers too", seen("silent", "", doing=IDLE), USUAL, "broken"),
-        ("answers too", seen("raised", "", **RAISED), Usual("raised", ""), "skip"),
+        ("answers too", seen("raised", "", **RAISED), Course("raised"), "skip"),
         ("as usual", seen(), USUAL, "held"),
         ("as usual", seen("failed", ""), USUAL, "broken"),
         ("as usual", seen("complete", "returned"), USUAL, "broken"),
-        ("as usual", seen("failed", ""), Usual("failed", ""), "held"),
+        ("as usual", seen("failed", ""), Course("failed"), "held"),
         ("ends", seen(ended="cancelled"), USUAL, "held"),
         ("ends", seen(ended="", obeyed=False), USUAL, "broken"),
         ("no exit", seen(), USUAL, "held"),
         ("no exit", seen("exited", "", ended="exited", error=SystemExit()), USUAL, "broken"),
     ],
 )
-def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
+def test_comparisons(phrase: str, what: Seen, usual: Course, how: str) -> None:
     """What is seen is compared with what is usual, or is plain."""
     assert told(phrase, "startup-answered", what, usual)[0] == how
 
@@ -279,8 +316,8 @@ def test_comparisons(phrase: str, what: Seen, usual: Usual, how: str) -> None:
         (seen(reaction="received"), ("broken", "It called receive.")),
         (seen(reaction="sent", sent=["a", "b"]), ("broken", "It sent b.")),
         (
-            seen(reaction="silent", doing="it was still running"),
-            ("broken", "It did nothing within the timeout: it was still running."),
+            seen(reaction="silent", doing="it was still running", limit=30.0),
+            ("broken", "It did nothing within 30 s: it was still running."),
         ),
         (seen(reaction="returned"), ("broken", "It returned.")),
     ],
@@ -332,7 +369,7 @@ def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
     expect = Expectation("shutdown-answered", "answered")
     (found,) = app_assertions.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)
     assert found.verdict == verdict
-    assert ("does not specify this case" in found.requirement) == bool(silent)
+    assert ("does not specify this case" in found.requirement) == (verdict == "info")
 
 
 def test_a_rule_that_a_specification_lacks_is_not_checked() -> None:

@@ -18,7 +18,7 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import isolation
 from lifespec.conformance.app.check import Job, check
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.report.model import Report
+from lifespec.conformance.report.model import Course, Report
 
 __all__: list[str] = []
 
@@ -117,18 +117,69 @@ def test_real_time_where_a_case_needs_it(write: Callable[..., str]) -> None:
     """The first case may leave no doubt, and another one does."""
     name = write(
         """
-import asyncio, time
+import asyncio, datetime
 
 async def declines_late(scope, receive, send):
     if scope["type"] not in ("lifespan", "http"):
-        end = time.monotonic() + 0.2
-        while time.monotonic() < end:
+        end = datetime.datetime.now() + datetime.timedelta(seconds=0.2)
+        while datetime.datetime.now() < end:
             await asyncio.sleep(1)
     await live(scope, receive, send)
 """
     )
-    wanted = verdicts(check(Job("application", f"{name}:live")))
-    assert verdicts(check(Job("application", f"{name}:declines_late", limit=5.0))) == wanted
+    said: list[str] = []
+    wanted = verdicts(check(Job("application", f"{name}:live"), say=said.append))
+    assert not said
+    job = Job("application", f"{name}:declines_late", limit=5.0)
+    assert verdicts(check(job, say=said.append)) == wanted
+    assert said == ["again in real time: the application called datetime.now while it waited"]
+
+
+def test_real_time_once_where_it_says_the_same(write: Callable[..., str]) -> None:
+    """The other cases leave the same doubt, and it has been settled."""
+    name = write(
+        """
+import asyncio, os
+
+async def lingers(scope, receive, send):
+    async def slowly(event):
+        while event["type"] == "lifespan.shutdown.complete" and not os.path.exists("ready"):
+            if type(asyncio.get_running_loop()).__name__ != "_Clock":
+                open(f"real{os.getpid()}", "a").close()
+            await asyncio.sleep(1)
+        await send(event)
+
+    await live(scope, receive, slowly)
+"""
+    )
+    said: list[str] = []
+    found = check(Job("application", f"{name}:lingers", limit=2.0), say=said.append)
+    assert found.course is not None
+    assert (found.course.startup, found.course.shutdown) == ("complete", "hung")
+    assert len([*Path().glob("real*")]) == 1
+    assert said == ["again in real time: the application called posix.stat while it waited"]
+
+
+def test_who_blocks_is_told_so_after_the_timeout(write: Callable[..., str]) -> None:
+    """Real time passes on the virtual clock, too: nothing is tried twice, and all go on at once."""
+    name = write(
+        """
+import time
+
+async def blocks(scope, receive, send):
+    async def slowly(event):
+        if event["type"] == "lifespan.shutdown.complete":
+            time.sleep(1000)
+        await send(event)
+
+    await live(scope, receive, slowly)
+"""
+    )
+    said: list[str] = []
+    found = check(Job("application", f"{name}:blocks", limit=0.5), say=said.append)
+    assert found.course is not None
+    assert (found.course.shutdown, said) == ("hung", [])
+    assert found.course.detail.startswith("it blocked the event loop in `slowly`")
 
 
 def test_who_declines(write: Callable[..., str]) -> None:
@@ -144,7 +195,8 @@ def test_who_ends_its_process(write: Callable[..., str]) -> None:
     name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
     found = check(Job("application", f"{name}:leaves"))
     said, _ = [each for each in found.findings if each.rule == "failed-to-prevent-start"]
-    assert (said.verdict, said.actual) == ("warn", "The process ended with status 3.")
+    sentence = "It ended the process at startup: status 3."
+    assert (said.verdict, said.actual) == ("warn", sentence)
     assert {v for rule_id, v in verdicts(found).items() if rule_id != said.rule} == {"skip"}
 
 
@@ -156,7 +208,7 @@ def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
     )
     found = check(Job("application", f"{name}:dies"))
     said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
-    assert said == {f"The process ended by signal {signal.SIGKILL:d}."}
+    assert said == {f"It ended the process at startup: signal {signal.SIGKILL:d}."}
 
 
 def test_who_forks_and_stays(write: Callable[..., str]) -> None:
@@ -303,7 +355,7 @@ def test_a_result_that_was_cut_short(
     monkeypatch.setattr(isolation, "_PROGRAM", program)
     found = check(Job("application", f"{name}:app", isolation="spawn"))
     said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
-    assert said == {"The process ended with status 0."}
+    assert said == {"It ended the process at startup: status 0."}
 
 
 def test_who_asked_has_gone(write: Callable[..., str]) -> None:
@@ -369,12 +421,12 @@ def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> Non
     program = tmp_path / "piped.py"
     program.write_text(PIPED)
     pipe = [sys.executable, str(program)]
-    _, second = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
-    assert second["usual"][:2] == ["raised", ""]
+    *_, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    assert (last["course"]["startup"], last["course"]["shutdown"]) == ("raised", "")
     program.write_text(
         f"print({READY!r}, flush=True); input(); print('hello', flush=True); input()"
     )
-    first, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
+    first, *_, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
     assert first["found"]
     assert "wrote 'hello', which is no line of the protocol: " in last["unchecked"]
 
@@ -395,15 +447,16 @@ def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
 
 
 def test_the_work_of_a_process(write: Callable[..., str], tmp_path: Path) -> None:
-    """It writes that it found the target, and then what it found about it."""
+    """It writes that it found the target, each step of the sequence, and what was found."""
     target = f"{write('')}:live"
-    first, second = work(tmp_path, "start-and-stop", target=target)
+    first, *steps, last = work(tmp_path, "start-and-stop", target=target)
     assert first["found"]
-    assert (second["usual"][:2], second["doubt"]) == (["complete", "complete"], "")
-    assert second["findings"][0]["verdict"] == "pass"
-    usual = ["failed", ""]
-    _, second = work(tmp_path, "extra-keys", target=target, usual=usual)
-    assert [each["verdict"] for each in second["findings"]] == ["warn"]
+    assert [step["entry"]["kind"] for step in steps][:3] == ["called", "received", "sent"]
+    assert (last["course"]["shutdown"], last["doubt"]) == ("complete", "")
+    assert last["findings"][0]["verdict"] == "pass"
+    usual = asdict(Course("failed"))
+    *_, last = work(tmp_path, "extra-keys", target=target, usual=usual)
+    assert [each["verdict"] for each in last["findings"]] == ["warn"]
 
 
 def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[..., str]) -> None:
@@ -419,8 +472,8 @@ def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[...
 def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> None:
     """The same for middleware."""
     target = f"{write('def same(app): return app')}:same"
-    _, second = work(tmp_path, "through-returning", target=target)
-    assert [each["verdict"] for each in second["findings"]] == ["pass"]
+    *_, last = work(tmp_path, "through-returning", target=target)
+    assert [each["verdict"] for each in last["findings"]] == ["pass"]
 
 
 def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> None:
@@ -428,5 +481,5 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
     name = write("def number(*_): return 42")
     (step,) = work(tmp_path, "start-and-stop", target=f"{name}:app")
     assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
-    _, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
+    *_, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
     assert step["unchecked"].startswith(f"{name}:number: this is not an application")

@@ -1,6 +1,7 @@
 """The suite's server: what it takes, what it refuses, and what it writes down."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -111,11 +112,45 @@ def test_what_is_refused(messages: list[Any], startup: str, refused: int) -> Non
     assert all(sentence.endswith(".") for sentence in seen.refused)
 
 
+def test_a_failure_before_shutdown_is_taken() -> None:
+    """Frameworks send it when what they run fails: refusing it would hide the cause."""
+    failed = {"type": "lifespan.shutdown.failed", "message": "lost"}
+    seen = served(sending(STARTED, failed, STOPPED), STARTUP)
+    assert (seen.startup, seen.shutdown, seen.message) == ("complete", "failed early", "lost")
+    assert seen.refused == [
+        "shutdown was already answered when it sent lifespan.shutdown.complete."
+    ]
+
+
+def test_an_answer_after_the_deadline_is_late() -> None:
+    """A loop that was blocked notices the deadline and the answer, or the end, together."""
+
+    async def main(app: Application, event: dict[str, Any]) -> Seen:
+        call = Call(app)
+        call.begin(validate.lifespan_scope("asgi 2.0"))
+        call.put(event)
+        assert not await call.until(lambda: bool(call.seen.startup or call.seen.ended), 0.01)
+        return call.seen
+
+    async def answers(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(0.05)  # noqa: ASYNC251  that is the fault
+        await send(STARTED)
+
+    async def ends(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(0.05)  # noqa: ASYNC251  the same
+
+    for app in (answers, ends):
+        seen = asyncio.run(main(app, STARTUP))
+        assert (seen.startup, seen.sent) == ("", [])
+
+
 def test_a_message() -> None:
     """The message of the last failure is kept as it is."""
     seen = served(sending({"type": "lifespan.startup.failed", "message": 42}), STARTUP)
     assert seen.message == 42
-    assert seen.refused == ["A message is a text, not int."]
+    assert seen.refused == ["`message` is no string but 42."]
 
 
 def test_a_refusal_that_ends_the_application() -> None:

@@ -24,7 +24,7 @@ PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)
 OTHERS = "no:cov", "no:timeout", "no:asyncio", "no:anyio"
 # what pytest has to say of python -O
 OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
-COUNT = len(app_run.cases_for("asgi 2.0"))
+COUNT = len(app_run.cases_for("asgi 2.0")) + 2  # whether it starts, whether it stops
 SHOP = """
     from lifespec import with_lifespan
     import contextlib
@@ -134,18 +134,93 @@ def test_a_case_that_is_not_applicable_is_skipped(run: Run) -> None:
     outcomes = result.parseoutcomes()
     assert outcomes["skipped"] > 1
     assert outcomes.keys() == {"passed", "skipped"}
+    result.stdout.fnmatch_lines(["SKIPPED [[]1] shop:unsupported:1: It starts without lifespan: *"])
     result.stdout.fnmatch_lines(["SKIPPED [[]*] shop:unsupported:1: It *"])
 
 
 def test_an_application_has_to_support_lifespan_where_strict(run: Run) -> None:
-    result = run("--lifespec-app", "shop:unsupported", "--lifespec-strict", "-k", "start-and-stop")
+    result = run("--lifespec-app", "shop:unsupported", "--lifespec-strict", "-k", "starts")
     result.assert_outcomes(failed=1, deselected=COUNT - 1)
-    result.stdout.fnmatch_lines(["The application does not support lifespan."])
+    result.stdout.fnmatch_lines(
+        ["It starts without lifespan: it raised NotImplementedError when *"]
+    )
 
 
 def test_another_specification(run: Run) -> None:
     result = run("--lifespec-app", "shop:good", "--lifespec-spec", "pagi", "-k", "start-and-stop")
-    result.assert_outcomes(passed=1, deselected=len(app_run.cases_for("pagi 0.3")) - 1)
+    result.assert_outcomes(passed=1, deselected=len(app_run.cases_for("pagi 0.3")) + 1)
+
+
+@pytest.mark.parametrize("lines", ["os._exit(3)", "raise SystemExit(3)", "await hangs()"])
+def test_what_does_not_start_is_a_failure_and_all_else_an_error(
+    run: Run, pytester: pytest.Pytester, lines: str
+) -> None:
+    pytester.makepyfile(
+        dies=f"""
+            import asyncio, os
+
+            async def app(scope, receive, send):
+                if scope["type"] != "lifespan":
+                    raise ValueError(scope["type"])
+                await receive()
+                {lines}
+
+            async def hangs():
+                await asyncio.sleep(3600)
+        """
+    )
+    result = run("--lifespec-app", "dies:app")
+    played = 2  # start-and-stop itself, and the scope that is none of a lifespan
+    result.assert_outcomes(failed=1, errors=COUNT - 1 - played, passed=played)
+    result.stdout.fnmatch_lines(["It does not start: *", "*::stops - *it does not start: *"])
+    result.stdout.no_fnmatch_line(f"*{items.__file__}*")
+
+
+def test_a_clean_up_that_fails_is_shown_with_its_own_traceback(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        fails="""
+            import contextlib
+            from lifespec import with_lifespan
+            from shop import nothing
+
+            @contextlib.asynccontextmanager
+            async def life(_: object):
+                yield
+                raise OSError("cannot flush")
+
+            app = with_lifespan(nothing, life)
+        """
+    )
+    result = run("--lifespec-app", "fails:app")
+    result.assert_outcomes(failed=1, passed=COUNT - 1)
+    result.stdout.fnmatch_lines(
+        [
+            "Traceback (most recent call last):",
+            "*fails.py*, line 8, in life",
+            "OSError: cannot flush",
+            "It does not stop: its clean-up failed: OSError: cannot flush, in `life`, fails.py:8.",
+        ]
+    )
+
+
+def test_an_application_has_to_wait_for_shutdown_where_strict(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        early="""
+            async def app(scope, receive, send):
+                if scope["type"] != "lifespan" or (await receive())["type"] != "lifespan.startup":
+                    raise ValueError(scope["type"])
+                await send({"type": "lifespan.startup.complete"})
+        """
+    )
+    run("--lifespec-app", "early:app", "-k", "stops").assert_outcomes(
+        skipped=1, deselected=COUNT - 1
+    )
+    result = run("--lifespec-app", "early:app", "-k", "stops", "--lifespec-strict")
+    result.assert_outcomes(failed=1, deselected=COUNT - 1)
 
 
 def test_an_unknown_specification_is_refused(run: Run) -> None:
@@ -165,7 +240,7 @@ def test_what_cannot_be_imported_is_an_error_of_collection(run: Run, target: str
 def test_what_cannot_be_imported_fails_each_case_where_errors_are_passed_over(run: Run) -> None:
     options = "--continue-on-collection-errors", "-k", "start-and-stop"
     result = run("--lifespec-app", "shop:godo", *options)
-    result.assert_outcomes(failed=1, errors=1, deselected=COUNT - 1)
+    result.assert_outcomes(errors=2, deselected=COUNT - 1)
 
 
 def test_collection_alone_imports_nothing(run: Run) -> None:
@@ -206,7 +281,7 @@ def test_an_error_that_is_not_the_applications_keeps_its_traceback(
         raise OSError("no processes")
 
     monkeypatch.setattr("lifespec.conformance.app.check.Bench.tried", lost)
-    result = run("--lifespec-app", "shop:good", "-k", "startup-only or stop")
+    result = run("--lifespec-app", "shop:good", "-k", "extra-keys")
     result.stdout.fnmatch_lines(["E *OSError: no processes"])
 
 
@@ -256,6 +331,29 @@ def test_a_wrong_type_is_refused(
     run: Run, pytester: pytest.Pytester, line: str, wanted: str
 ) -> None:
     pytester.makepyprojecttoml(f"[tool.lifespec]\n{line}")
-    result = run()
+    result = run("--lifespec-app", "shop:good")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: *pyproject.toml: [[]tool.lifespec[]] *: {wanted}*"])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"[[tool.lifespec]]", "*pyproject.toml: tool.lifespec is not a table*; the table is ign*"),
+        (b"[tool.lifespec]\nstrct = true", "*has no key 'strct': did you mean strict*ignored*"),
+        (b"[tool.shop]  # not tool.lifespec", ""),
+    ],
+)
+def test_the_tests_of_others_run_whatever_the_table_is(
+    run: Run, pytester: pytest.Pytester, content: bytes, told: str
+) -> None:
+    """A warning tells what is wrong; who takes warnings for errors gets one sentence."""
+    (pytester.path / "pyproject.toml").write_bytes(content)
+    pytester.makepyfile("def test_own():\n    pass")
+    result = run()
+    result.assert_outcomes(passed=1, warnings=bool(told))
+    if told:
+        result.stdout.fnmatch_lines([f"*LifespanWarning: {told}"])
+        result = run("-W", "error")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"ERROR: {told.rpartition(';')[0]}*"])

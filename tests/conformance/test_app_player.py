@@ -2,17 +2,23 @@
 
 import asyncio
 import contextlib
+import logging
+import random
 import signal
+import socket
+import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from lifespec.conformance.app import player
+from lifespec.conformance.app import outside, player
 from lifespec.conformance.app.fake_server import IDLE, Seen
 from lifespec.conformance.app.player import play, scope_of
 from lifespec.conformance.cases import Case, action
@@ -22,6 +28,7 @@ from lifespec.validate import SPECS
 __all__: list[str] = []
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
+LOG = logging.getLogger("shop")
 START = ["call", "offer lifespan.startup", "await startup"]
 STOP = ["offer lifespan.shutdown", "await shutdown", "await end"]
 
@@ -132,46 +139,137 @@ def test_who_lingers() -> None:
     assert (seen.doing, seen.doubt) == ("", "")
 
 
-def test_work_that_takes_long() -> None:
-    """On the virtual clock work may only seem long: in real time it is seen again."""
+async def deadline() -> None:
+    """Wait until a clock says so."""
+    until = time.monotonic() + 5
+    while time.monotonic() < until and time.time_ns():
+        await asyncio.sleep(1)
+
+
+async def retries() -> None:
+    """Try again what fails at once, and log it."""
+    while True:
+        try:
+            connect()
+        except OSError:
+            LOG.debug("not yet", exc_info=True)
+            await asyncio.sleep(random.random())  # noqa: S311  that is jitter
+
+
+def connect() -> None:
+    """Be a connection that is refused."""
+    raise ConnectionRefusedError
+
+
+async def lets_wait() -> None:
+    """Wait for another function of the same author."""
+    await retries()
+
+
+async def waits() -> None:
+    """Wait for what the application alone could do."""
+    await asyncio.Event().wait()
+
+
+async def polls_a_file() -> None:
+    """Wait for what others may do."""
+    while not Path("ready").exists():  # noqa: ASYNC240  that is usual
+        await asyncio.sleep(1)
+
+
+async def polls_without_a_pause() -> None:
+    """Look in each turn of the loop."""
+    while not Path("ready").exists():  # noqa: ASYNC240  the same
+        await asyncio.sleep(0)
+
+
+async def polls_another_clock() -> None:
+    """Wait for a clock that is not moved."""
+    until = datetime.now(UTC) + timedelta(seconds=0.3)
+    while datetime.now(UTC) < until:
+        await asyncio.sleep(1)
+
+
+async def uses_a_driver() -> None:
+    """Name what is installed: what that does may not be seen, if it is in C."""
+    while True:
+        with contextlib.suppress(OSError):
+            attrs.has(int)
+        await asyncio.sleep(1)
+
+
+async def uses_what_it_was_given(has: Callable[[Any], bool] = attrs.has) -> None:
+    """Call what is installed, without its name."""
+    while not has(int):
+        await asyncio.sleep(1)
+
+
+async def gives_up() -> None:
+    """Try a few times, and raise."""
+    for _ in range(3):
+        try:
+            socket.create_connection(("127.0.0.1", 1), 1).close()
+        except OSError:
+            await asyncio.sleep(1)
+    raise TimeoutError
+
+
+async def connects() -> None:
+    """Try to open a socket of the loop's."""
+    with socket.socket() as opened:
+        while True:
+            with contextlib.suppress(OSError, NotImplementedError):
+                await asyncio.get_running_loop().sock_connect(opened, ("127.0.0.1", 1))
+            await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize(
+    ("wait", "startup", "doubt"),
+    [
+        (deadline, "complete", ""),
+        (retries, "hung", ""),
+        (lets_wait, "hung", ""),
+        (waits, "hung", ""),
+        (polls_a_file, "hung", "the application called posix.stat while it waited"),
+        (polls_without_a_pause, "hung", "the application called posix.stat while it waited"),
+        (polls_another_clock, "hung", "the application called datetime.now while it waited"),
+        (uses_a_driver, "hung", "the application used attrs while it waited"),
+        (uses_what_it_was_given, "hung", "the application used attr while it waited"),
+        (gives_up, "raised", "the application called "),
+        (connects, "hung", "the virtual clock has no sockets, processes, signals or threads"),
+    ],
+)
+def test_what_an_application_does_while_it_waits(
+    wait: Callable[[], Awaitable[None]],
+    startup: str,
+    doubt: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where it does nothing but wait, the virtual clock is right; else real time is asked."""
+    monkeypatch.setattr(outside, "TASKS", tmp_path)  # whoever runs the tests may have threads
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        until = time.monotonic() + 0.3
-        while time.monotonic() < until:
-            await asyncio.sleep(1)  # virtually
+        await wait()
         await live(scope, receive, send)
 
-    (seen,) = played(app, *START)
-    assert seen.startup == "silent"
-    assert seen.doubt == "No answer came, and it had not received the event."
-    (seen,) = played(app, *START, real=True)
-    assert (seen.startup, seen.doubt) == ("complete", "")
+    clocks = time.time, time.monotonic, time.perf_counter
+    (seen,) = played(app, *START, limit=60)
+    assert (seen.startup, seen.doubt[: len(doubt)]) == (startup, doubt)
+    assert bool(seen.doubt) == bool(doubt)
+    assert (time.time, time.monotonic, time.perf_counter) == clocks
+    assert sys.getprofile() is None
 
 
-def test_nothing_that_could_bring_an_answer(
+def test_a_thread_that_python_does_not_know_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An application that waits for what it alone could do is silent in real time, too."""
-    monkeypatch.setattr(player, "TASKS", tmp_path)  # whoever runs the tests may have threads
+    """It may be waited for, unless the application waits for another event."""
+    monkeypatch.setattr(outside, "TASKS", tmp_path)
     (tmp_path / "1").touch()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.Event().wait()
-
-    (seen,) = played(app, *START)
-    assert (seen.startup, seen.doing) == ("silent", "it had not received the event")
-    assert seen.doubt == ""
-    (tmp_path / "2").touch()  # a thread that Python does not know of
-    (seen,) = played(app, *START)
-    assert seen.doubt == "No answer came, and it had not received the event."
-    (tmp_path / "2").unlink()
-
-    async def later(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.sleep(1)  # and then perhaps looks at another clock
-        await asyncio.Event().wait()
-
-    (seen,) = played(later, *START)
-    assert seen.doubt == "No answer came, and it had not received the event."
+    (tmp_path / "2").touch()
+    (seen,) = played(lambda *_: waits(), *START)
+    assert seen.doubt == "there are threads that the application may have waited for"
 
 
 def test_threads_that_may_be_waited_for() -> None:
@@ -188,7 +286,7 @@ def test_threads_that_may_be_waited_for() -> None:
             await receive()
 
         (seen,) = played(app, *START)
-        wanted = "No answer came, and there are threads that it may have waited for."
+        wanted = "there are threads that the application may have waited for"
         assert (seen.startup, seen.doubt) == ("silent", wanted)
     finally:
         over.set()
@@ -203,7 +301,7 @@ def test_what_the_virtual_clock_cannot_do() -> None:
         await live(scope, receive, send)
 
     (seen,) = played(app, *START)
-    assert "run this on a real event loop" in seen.doubt
+    assert seen.doubt == "the virtual clock has no sockets, processes, signals or threads"
     (seen,) = played(app, *START, *STOP, real=True)
     assert (seen.shutdown, seen.doubt) == ("complete", "")
 
@@ -234,22 +332,37 @@ def test_an_application_that_blocks() -> None:
         time.sleep(60)  # noqa: ASYNC251  that is the fault
 
     (seen,) = played(app, *START, limit=0.1)
-    assert (seen.startup, seen.doing) == ("silent", "it kept the event loop from going on")
-    assert seen.doubt == "No answer came, and it kept the event loop from going on."
+    assert (seen.startup, seen.doing) == ("hung", "it blocked the event loop")
+    assert seen.doubt == ""
     assert seen.ended in ("", "cancelled")
 
 
+def test_an_application_that_blocks_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who blocks the loop less than the limit each time is seen again in real time."""
+    monkeypatch.setattr(player, "GRACE", 2.0)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(2)  # noqa: ASYNC251  the same
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        time.sleep(60)  # noqa: ASYNC251
+
+    (seen,) = played(app, *START, *STOP, limit=3)
+    assert (seen.startup, seen.doubt) == ("complete", "the application blocked the event loop")
+
+
 def test_an_application_that_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its limit passes in real time, as the virtual clock has no reason to move."""
-    monkeypatch.setattr(player, "_other_threads", lambda: False)  # xdist has one
+    """Its limit passes after many turns of the loop, though the clock has no reason to move."""
+    monkeypatch.setattr(outside, "other_threads", lambda **_: False)  # xdist has one
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         while True:
             await asyncio.sleep(0)
 
-    (seen,) = played(app, *START, limit=0.1)
-    assert (seen.startup, seen.doing) == ("silent", "it was still running")
+    (seen,) = played(app, *START, limit=60)
+    assert (seen.startup, seen.doing) == ("hung", "it was still running")
     assert (seen.doubt, seen.ended) == ("", "cancelled")
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from lifespec import double_to_single_callable
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.app.assertions import Usual
 from lifespec.conformance.app.run import USUAL, cases_for, check, left_out, run_case
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.report.model import Course
 from lifespec.validate import SPECS
 
 __all__: list[str] = []
@@ -40,6 +40,28 @@ def test_an_application_that_conforms(spec: str) -> None:
     assert found.status(strict=True) == 0
 
 
+@pytest.mark.parametrize("event", ["startup", "shutdown", ""])
+def test_a_long_text_is_cut_before_it_is_told(event: str) -> None:
+    """It may be megabytes, and each character of a report costs time."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if not event:
+            raise OSError("x" * 100_000)
+        if (await receive())["type"] != "lifespan.startup":
+            raise ValueError
+        if event == "shutdown":
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": f"lifespan.{event}.failed", "message": "x" * 100_000})
+
+    found = check(app)
+    assert found.course
+    told = [found.course.detail, found.obstacle, *(each.actual for each in found.findings)]
+    assert any("x" * 1000 in each for each in told)
+    assert max(map(len, told)) < 3000
+    assert all(len(line) < 80 for each in found.findings for line in each.conversation.split("\n"))
+
+
 def test_start_and_stop_is_the_first() -> None:
     """The other cases are compared with it."""
     for spec in SPECS:
@@ -66,15 +88,14 @@ def test_real_time_where_it_is_needed() -> None:
     ("usual", "reason"),
     [
         (None, None),
-        (Usual("complete", "complete"), None),
-        (Usual("failed", ""), None),
-        (Usual("raised", ""), ("skip", "It does not support lifespan.")),
-        (Usual("returned", ""), ("skip", "It does not support lifespan.")),
-        (Usual("silent", ""), ("skip", "It does not answer startup: see start-and-stop.")),
-        (Usual("exited", ""), ("skip", "It does not answer startup: see start-and-stop.")),
+        (Course("complete", "complete"), None),
+        (Course("raised"), ("skip", "It does not support lifespan.")),
+        (Course("returned"), ("skip", "It does not support lifespan.")),
+        (Course("failed"), ("skip", "It does not start: see start-and-stop.")),
+        (Course("hung"), ("skip", "It does not start: see start-and-stop.")),
     ],
 )
-def test_cases_that_are_left_out(usual: Usual | None, reason: object) -> None:
+def test_cases_that_are_left_out(usual: Course | None, reason: object) -> None:
     """Nothing is played to who declines or hangs, but the scope that nobody knows."""
     for case in cases_for("asgi 2.0"):
         unknown = case.name == "unknown-scope"
@@ -148,9 +169,21 @@ def test_a_case_tells_what_is_usual() -> None:
     """One case can be tried, compared with what is usual, or with itself."""
     case = cases_for("asgi 2.0")[0]
     tried = run_case(live, case, "asgi 2.0", None)
-    usual = Usual("complete", "complete", received=True, ended="returned")
-    assert (tried.usual, tried.doubt) == (usual, "")
+    usual = Course("complete", "complete", received=True, limit=30.0)
+    assert (tried.course, tried.doubt) == (usual, "")
     assert not {each.verdict for each in tried.findings} & set(FAULTS)
+
+
+def test_a_long_traceback_is_cut() -> None:
+    """What an exception says may be a whole file."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError("x" * 4_000_000)
+
+    course = check(app).course
+    assert course is not None
+    assert len(course.traceback) < 30_000
+    assert course.traceback.startswith("Traceback")
 
 
 def test_the_specification_that_is_checked() -> None:

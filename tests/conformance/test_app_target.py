@@ -24,6 +24,17 @@ shop = Shop()
 number = 42
 """
 
+MARKET = """
+class Framework:
+    async def __call__(self, scope, receive, send): ...
+
+async def main(scope, receive, send): ...
+async def index(request): ...
+def setup(one, two, three): ...
+framework = Framework()
+number = 42
+"""
+
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], None]]:
@@ -150,9 +161,16 @@ def test_an_import_that_hangs(
 def test_an_attribute_that_is_not_there(refusal: Callable[..., str]) -> None:
     """Those with a similar name are told."""
     said = refusal("bazaar:shap")
-    assert said.startswith("bazaar:shap: there is no 'shap' in <module 'bazaar' from ")
-    assert said.endswith("; it has shop")
+    assert said == "bazaar:shap: there is no 'shap' in bazaar; it has shop"
     assert refusal("bazaar:shop.xyz").endswith("; name one that it has")
+    assert refusal("bazaar:xyz").endswith("; name one that it has")
+
+
+def test_applications_are_told_if_no_name_is_similar(
+    write: Callable[[str, str], None], refusal: Callable[..., str]
+) -> None:
+    write("market.py", MARKET)
+    assert refusal("market:nosuch").endswith("; its applications are main, framework")
 
 
 def test_what_cannot_be_called(refusal: Callable[..., str]) -> None:

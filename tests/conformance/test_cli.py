@@ -88,7 +88,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
         def check(*job: Any, **options: Any) -> Report:
             given.append((job, options))
             findings = (Finding("one", "events-known", verdict, "It is so.", "so", "It is."),)
-            over.append(job[-1]("one", findings))
+            (tell,) = (each for each in job if callable(each) and each is not check_cli._say)
+            over.append(tell("one", findings))
             return Report("shop:live", "asgi 2.0", findings)
 
         monkeypatch.setattr(app_check, "check", check)
@@ -104,7 +105,7 @@ def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].rstrip() == "shop:live, checked against lifespan 2.0 (ASGI)"
-    assert "PASS     startup-answered " in out
+    assert "PASS 12, SKIP 2 (--verbose lists them)" in out
     assert max(map(len, lines)) <= 80
     assert out.isascii()
 
@@ -214,6 +215,24 @@ def test_bad_configuration(
     """One line, as for options."""
     Path("pyproject.toml").write_text(f"[tool.lifespec]\n{table}\n")
     status, out, err = ended("check", "app")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"lifespec: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--json", "x", "--junit", "./x"], "x is given for two reports: name another file for"),
+        (["--junit", "link/x", "--sarif", "x"], "x is given for two reports: name another file"),
+        (["--json", ""], "the name of the file is empty: give one"),
+    ],
+)
+def test_a_file_for_two_reports(
+    options: list[str], sentence: str, ended: Callable[..., tuple[int, str, str]]
+) -> None:
+    """It is refused before anything runs."""
+    Path("link").symlink_to(Path())
+    status, out, err = ended("check", "app", "nothing:here", *options)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"lifespec: {sentence}")
 
@@ -531,6 +550,17 @@ def test_a_check_that_is_to_end_is_broken_off(
     assert sorted(path.name for path in Path().iterdir()) == ["shop.py"]
 
 
+def test_why_real_time_is_needed_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, if there is one."""
+    check_cli._say("again in real time")
+    assert capsys.readouterr() == ("", "lifespec: again in real time\n")
+    monkeypatch.setattr(sys, "stderr", None)
+    check_cli._say("again in real time")
+    assert capsys.readouterr().out == ""
+
+
 def test_a_signal_that_is_ignored_stays_so(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
@@ -587,6 +617,72 @@ def test_nothing_is_left_of_a_check(number: signal.Signals, tmp_path: Path) -> N
     assert [*folder.iterdir()] == []
     pids = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
     assert until(lambda: not any(began_within(pid, 0, time.monotonic()) for pid in pids), 10)
+
+
+DRIPS = """
+import asyncio, contextlib, importlib, os, sys
+from lifespec import Lifespan
+
+async def serve(app, port):
+    async def talk(reader, writer):
+        await reader.readuntil(b"\\r\\n\\r\\n")
+        writer.write(b"HTTP/1.1 200 OK\\r\\ncontent-length: 1000000\\r\\n\\r\\n")
+        with open(os.environ["DRIPPING"], "w") as file:
+            file.write(f"{os.getpid()}")
+        while True:
+            await asyncio.sleep(0.3)
+            writer.write(b" ")
+
+    module, name = app.split(":")
+    called = getattr(importlib.import_module(module), name)
+    async with Lifespan(called) if sys.argv[3] == "lifespan" else contextlib.nullcontext():
+        await (await asyncio.start_server(talk, "127.0.0.1", int(port))).serve_forever()
+
+asyncio.run(serve(*sys.argv[1:3]))
+"""
+
+
+@contextlib.contextmanager
+def checked_as_it_drips(folder: Path, kind: str) -> Iterator[subprocess.Popen[str]]:
+    """Check a server that answers with one byte after the other; at the end it is gone."""
+    (folder / "temporary").mkdir()
+    (folder / "drips.py").write_text(DRIPS)
+    setting = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TMPDIR": str(folder / "temporary"),
+        "DRIPPING": str(folder / "pid"),
+    }
+    command = [sys.executable, "-m", "lifespec", "check", "server", "--only", "well-behaved"]
+    command += ["--timeout", "2", "--", sys.executable, "drips.py", "{app}", "{port}", kind]
+    with subprocess.Popen(command, cwd=folder, env=setting, stderr=-1, stdout=-1, text=True) as run:
+        try:
+            assert until(lambda: (folder / "pid").exists() and (folder / "pid").read_text(), 60)
+            yield run
+        finally:
+            run.kill()
+    assert [*(folder / "temporary").iterdir()] == []
+    pid = int((folder / "pid").read_text())
+    assert until(lambda: not began_within(pid, 0, time.monotonic()), 10)
+
+
+@pytest.mark.parametrize("number", check_cli.SIGNALS)
+@pytest.mark.parametrize("kind", ["lifespan", "none"])
+def test_a_signal_ends_the_check_of_a_server_that_drips(
+    number: signal.Signals, kind: str, tmp_path: Path
+) -> None:
+    """Within seconds, and neither a process nor a folder is left."""
+    with checked_as_it_drips(tmp_path, kind) as run:
+        run.send_signal(number)
+        assert run.communicate(timeout=10)[1] == "lifespec: interrupted\n"
+    assert run.returncode == 128 + number
+
+
+def test_the_check_of_a_server_that_drips_ends(tmp_path: Path) -> None:
+    """A whole answer has one timeout, however many parts come before."""
+    with checked_as_it_drips(tmp_path, "lifespan") as run:
+        said = run.communicate(timeout=60)
+    assert run.returncode in (1, 2), said
 
 
 def test_a_bar_on_a_terminal(

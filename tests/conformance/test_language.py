@@ -2,6 +2,7 @@
 
 from lifespec.conformance import cases
 from lifespec.conformance.language import DOINGS, KEYS, PHRASES, ROLES, SERVER, USUAL, VERBS
+from lifespec.conformance.rules import rules
 from lifespec.conformance.server.assertions import PHRASES as CHECKED
 
 __all__: list[str] = []
@@ -19,12 +20,12 @@ def test_each_phrase_is_expected_somewhere() -> None:
 
 # Where each phrase looks; those that are left out look at both, or at what the other role does.
 LOOKS = {
-    "server": "answered, as empty, ends, exits, finishes, hides, no change, no exit, "
+    "server": "answered, as empty, ends, exit status, exits, finishes, hides, no change, no exit, "
     "no request after, no request before, not blocked, not served, process ends, same answers, "
     "shows, startup before requests, survives, tells, waits",
     "application": "copies, does nothing, empty state, late key, lasts, lifespan scope, "
     "namespace, one call, quiet, raises, same events, same loop, same refusal, same request, "
-    "same scope, same state, shutdown once, startup first, taken, untouched, versions, "
+    "same scope, same state, shutdown once, startup first, untouched, versions, "
     "worker numbers",
 }
 
@@ -34,7 +35,7 @@ def test_a_rule_is_observable_where_its_phrases_look() -> None:
     at = {phrase: place for place, names in LOOKS.items() for phrase in names.split(", ")}
     assert at.keys() < PHRASES.keys()
     for expected in (each for case in cases.load() for each in case.expect):
-        observable = cases.rules()[expected.rule].observable
+        observable = rules()[expected.rule].observable
         assert at.get(expected.phrase, observable) == observable, expected
 
 

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance.output import OutputFailed, Target, writing
+from lifespec.conformance.output import (
+    OutputFailed,
+    Target,
+    refuse_the_same,
+    writing,
+)
 from lifespec.conformance.texts import Unchecked
 
 __all__: list[str] = []
@@ -23,6 +28,17 @@ def at_most(length: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_file_for_two(tmp_path: Path) -> None:
+    """Only one can have it, whether it is there or not; a device has room for both."""
+    path = tmp_path / "a"
+    refuse_the_same([path, None, None, tmp_path / "b"])
+    refuse_the_same([Path(os.devnull), Path(os.devnull)])
+    for _ in range(2):
+        with pytest.raises(Unchecked, match="is given for two reports"):
+            refuse_the_same([path, tmp_path / "." / ".." / tmp_path.name / "a"])
+        path.touch()
 
 
 def test_a_file(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from lifespec.conformance.explain import columns
 from lifespec.conformance.i18n import ENGLISH, STARTS, STOPS
 from lifespec.conformance.report import summary, terminal
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.report.notices import Notice
 
 __all__: list[str] = []
 
@@ -33,7 +34,7 @@ def report(*broken: str, verdict: Verdict = Verdict.FAIL, **facts: Any) -> Repor
 
 def rows(found: Report, course: Course = GOOD, wording: i18n.Wording = ENGLISH) -> dict[str, str]:
     """Return the rows."""
-    return summary.rows(found, course, "It is sound.", wording)
+    return summary.rows(replace(found, course=course), "It is sound.", wording)
 
 
 def test_an_application_that_is_sound() -> None:
@@ -91,6 +92,16 @@ def test_an_application_that_is_sound() -> None:
             "yes",
             STOPS["returned early"],
         ),
+        (
+            Course("hung", "", received=True, detail="it was in `up`, a.py:1", limit=30.0),
+            "no, not within 30 s; it was in `up`, a.py:1",
+            None,
+        ),
+        (
+            Course("complete", "failed", detail="OSError: no", place="`down`, a.py:1"),
+            "yes",
+            "no, its clean-up failed: OSError: no, in `down`, a.py:1",
+        ),
     ],
 )
 def test_whether_it_starts_and_stops(course: Course, starts: str, stops: str | None) -> None:
@@ -113,7 +124,7 @@ def test_whether_it_starts_and_stops(course: Course, starts: str, stops: str | N
             ["events-known"],
             {},
             Course("failed", "", received=True, detail=""),
-            ["Start the services that its "],
+            ["Correct what its message says"],
         ),
         (
             [],
@@ -122,6 +133,22 @@ def test_whether_it_starts_and_stops(course: Course, starts: str, stops: str | N
             ["If it should support"],
         ),
         ([], {"supported": False, "whose": "From Django."}, GOOD, ["From Django."]),
+        ([], {}, Course("hung", "", received=True, detail=""), ["Find out what its startup "]),
+        (
+            ["shutdown-answered"],
+            {},
+            Course("complete", "hung", received=True, detail=""),
+            ["Its clean-up does not end: "],
+        ),
+        (
+            ["shutdown-answered", "events-known"],
+            {},
+            Course("complete", "returned", received=True),
+            ["shutdown-answered: ", "events-known: "],
+        ),
+        ([], {}, Course("complete", "refused", rule="events-known"), ["events-known: "]),
+        ([], {}, Course("complete", "failed"), ["Correct the error in its clean-up."]),
+        (["startup-answered"], {}, Course("silent"), ["startup-answered: "]),
         (
             ["failed-to-prevent-start"],
             {"supported": False},
@@ -136,6 +163,49 @@ def test_what_to_change(
     """The hints of what was broken, three at most; or what has to be done before."""
     told = rows(report(*broken, **facts), course)["to change"].splitlines()
     assert [line[: len(wanted)] for line, wanted in zip(told, lines, strict=True)] == lines
+
+
+@pytest.mark.parametrize(
+    ("cause", "advice"),
+    [("service", "Start the service that its"), ("code", "Correct the code that raised this")],
+)
+def test_what_to_do_depends_on_what_was_raised(cause: str, advice: str) -> None:
+    course = Course(
+        "failed",
+        "",
+        received=True,
+        detail="KeyError: 'URL'",
+        place="`life`, shop.py:12",
+        cause=cause,
+    )
+    found = rows(report(), course)
+    assert found["starts"] == "no, its startup failed: KeyError: 'URL', in `life`, shop.py:12"
+    assert found["to change"].startswith(advice)
+
+
+def test_what_an_author_would_want_to_know() -> None:
+    """What a framework does is one line, and so is each notice, with the page to read."""
+    theirs = replace(
+        report("receive-refuses-unknown").findings[0],
+        verdict=Verdict.WARN,
+        whose="This comes from Starlette (starlette.routing), not from your code.",
+    )
+    notices = (Notice("task-left", "poller (shop.py:5)"), Notice("state-rebound"))
+    found = replace(report(), findings=(theirs, theirs), notices=notices)
+    lines = rows(found, GOOD)["to know"].splitlines()
+    assert lines[0] == (
+        "1 SHOULD missed by Starlette, not by your code: lifespec explain receive-refuses-unknown"
+    )
+    assert lines[1].startswith("A task still ran after it had stopped: poller (shop.py:5). ")
+    assert lines[1].endswith('See "Background tasks and context variables".')
+    assert len(lines) == 3
+
+
+def test_a_page_has_its_address_if_the_site_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://docs.example/lifespec")
+    site = "https://docs.example/lifespec"
+    assert i18n.ENGLISH.page("state.html", "State") == f"{site}/en/state.html"
+    assert i18n.wording("zh").page("state.html", "State") == f"{site}/zh-cn/state.html"
 
 
 def test_what_an_author_has_not_to_change() -> None:
@@ -161,7 +231,7 @@ def test_the_worst_comes_first() -> None:
 @pytest.mark.parametrize(
     "course",
     [*(Course(key.removesuffix(" late"), "", " late" in key, "x") for key in STARTS), GOOD]
-    + [Course("complete", key, received=True, detail="x") for key in STOPS],
+    + [Course("complete", key, detail="x", rule="events-known") for key in STOPS],
 )
 def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
     """In 80 columns, before everything else; each language in its own words."""
@@ -172,6 +242,6 @@ def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
     head = "\n".join(lines[: lines.index("")])
     lines = head.splitlines()
     assert max(map(columns, lines)) <= 80
-    heads = ("starts", "rules", "to change") if wording is ENGLISH else ("启动", "规则", "改动")
+    heads = ("starts", "rules", "to change") if wording is ENGLISH else ("启动", "规则", "修改建议")
     assert [line for line in heads if any(each.startswith(line) for each in lines)] == [*heads]
-    assert "events-known" in head or "needs" in head or "依赖" in head
+    assert "events-known" in head or (course.supports and not course.starts)

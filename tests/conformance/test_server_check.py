@@ -138,8 +138,20 @@ def test_unknown_cases_are_refused() -> None:
 
 
 def test_all_cases_are_chosen_where_none_is() -> None:
-    """In the order of the file."""
-    assert server_check.chosen() == [case for case in cases.load() if case.role == "server"]
+    """In the order of the file; the slow ones if they are asked for, or named."""
+    every = [case for case in cases.load() if case.role == "server"]
+    assert server_check.chosen(slow=True) == every
+    assert server_check.chosen() == [case for case in every if not case.slow]
+    assert server_check.chosen(["very-slow-start"])[0].slow
+
+
+def test_slow_cases_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all others are run; what was named is all that was asked for."""
+    monkeypatch.setattr(server_check, "CaseRun", Tried)
+    slow = tuple(case.name for case in server_check.chosen(slow=True) if case.slow)
+    assert server_check.check(job(), server_check.chosen()).left_out == slow
+    assert server_check.check(job(), server_check.chosen(slow=True)).left_out == ()
+    assert server_check.check(job(), server_check.chosen(["state"])).left_out == ()
 
 
 @pytest.mark.parametrize("words", [("uvicorn",), ("uvicorn", "{app}"), ("uvicorn", "{port}")])
@@ -228,6 +240,32 @@ def test_a_case_begins_when_another_only_waits(
     assert Tried.most == most
 
 
+@pytest.mark.parametrize("slow", [1, 2])
+def test_what_fails_because_it_came_late_is_tried_again(
+    slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the others are over; it is told once, as it was then."""
+    runs: list[str] = []
+
+    class Late(Tried):
+        def run(self) -> Seen:
+            runs.append(self.case.name)
+            late = self.case.name == "state" and runs.count("state") <= slow
+            return saw(self.case.name, "called lifespan", late=late)
+
+    said = {"copies": lambda seen, _: (not seen.late, "It is so.")}
+    monkeypatch.setattr(server_check, "PHRASES", {**server_check.PHRASES, **said})
+    monkeypatch.setattr(server_check, "CaseRun", Late)
+    monkeypatch.setattr(Seen, "finished", lambda _: None)
+    told: list[str] = []
+    only = server_check.chosen(["state", "well-behaved"])
+    found = server_check.check(job(), only, lambda name, _: bool(told.append(name)))
+    assert (runs.count("state"), runs.count("well-behaved")) == (2, 1)
+    assert sorted(told) == ["state", "well-behaved"]
+    verdicts = [each.verdict for each in found.findings if each.rule == "state-shallow-copy"]
+    assert verdicts == ["pass" if slow == 1 else "fail"]
+
+
 PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
 
 
@@ -305,6 +343,43 @@ def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
     step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
     assert said.verdict == "skip"
     assert said.actual.startswith(step)
+
+
+def test_a_server_that_serves_nothing_cannot_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Startup was completed: what the call showed until then counts, and the rest is left out."""
+
+    class Idle(Tried):
+        def run(self) -> Seen:
+            lines = [
+                "called lifespan",
+                "received lifespan.startup",
+                "sent lifespan.startup.complete",
+            ]
+            lines += ["plays send  step=3"]
+            return saw(self.case.name, *lines)
+
+    monkeypatch.setattr(server_check, "CaseRun", Idle)
+    found = server_check.check(job(), server_check.chosen(["well-behaved", "slow-shutdown"]))
+    kept = {each.rule for each in found.findings if each.verdict == "pass"}
+    assert {"startup-sent", "scope-type", "once-per-loop"} >= kept >= {"startup-sent"}
+    said = {each.actual for each in found.findings if each.case == "slow-shutdown"}
+    assert said == {server_check.IDLE}
+    assert found.unchecked == server_check.IDLE
+
+
+@pytest.mark.parametrize(
+    ("words", "demand"),
+    [
+        (("uvicorn", "--lifespan", "on"), "--lifespan on"),
+        (("uvicorn", "--lifespan=on"), "--lifespan=on"),
+        (("gunicorn", "--asgi-lifespan", "on"), "--asgi-lifespan on"),
+        (("uvicorn", "--lifespan", "auto"), ""),
+        (("uvicorn", "--lifespan", "once"), ""),
+    ],
+)
+def test_a_command_can_demand_lifespan_support(words: tuple[str, ...], demand: str) -> None:
+    """By an option that is named after it."""
+    assert job(*words).demand == demand
 
 
 def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.rules import rules
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import client_host, clients
 from lifespec.conformance.server.messages import Delivered
@@ -84,7 +85,7 @@ def test_a_driver_is_checked_by_its_newest_specification(name: str) -> None:
     asgi = client_host.HOSTED[name].protocol == "asgi"
     assert (job.spec, job.begins) == (("asgi 2.0", Subject) if asgi else ("amgi 2.0", Delivered))
     assert job.command[:4] == ("python3", "-m", "lifespec.conformance.server.client_host", name)
-    known = {case.name for case in cases.load()} | {*cases.rules()}
+    known = {case.name for case in cases.load()} | {*rules()}
     assert set(job.beside) <= known
     assert clients.job(name).command[0] == sys.executable
 

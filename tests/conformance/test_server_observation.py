@@ -131,6 +131,14 @@ def test_the_end_is_told_in_words(
     assert seen.end == words
 
 
+def test_a_test_client_ends_otherwise() -> None:
+    """It is no process of its own."""
+    facts: dict[str, Any] = {"client": True, "told": 2.0}
+    assert saw("state", **facts).end == "it was still there 10 s later"
+    assert saw("state", ended=3.0, status=RAISED, **facts).end == "it raised to the caller"
+    assert saw("state", ended=3.0, stopped=1.0, **facts).end == "it ended after 1.0 s"
+
+
 def test_lines_belong_to_calls_and_loops() -> None:
     """A call is known by process and number, a loop by process, thread and identity."""
     one, other = line("called lifespan  loop=3", 1), line("called lifespan  pid=2", 2)

@@ -290,9 +290,18 @@ async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
 
 async def test_other_scopes_are_refused(stage: Stage) -> None:
     """A scope of another type is noted, and raised upon."""
-    with pytest.raises(probe.Failure, match="websocket"):
-        await stage.call("websocket")
-    assert stage.kinds == [("called", "websocket"), ("raised", "websocket")]
+    with pytest.raises(probe.Failure, match="unheard"):
+        await stage.call("lifespec.unheard")
+    assert stage.kinds == [("called", "lifespec.unheard"), ("raised", "lifespec.unheard")]
+
+
+async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
+    """Opened, answered and closed; the message says what a request is told."""
+    stage.events = [{"type": "websocket.connect"}]
+    await stage.call("websocket", path="/set/taste/sweet", state={"colour": "green"})
+    accepted, message, closed = stage.sent
+    assert (accepted["type"], closed["type"]) == ("websocket.accept", "websocket.close")
+    assert json.loads(message["text"])["state"] == {"colour": "green"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A server's process as a subject: started, asked, told to stop, and ended for certain."""
 
+import contextlib
 import json
 import os
 import signal
@@ -310,6 +311,29 @@ def test_only_the_probe_answers(idle: Subject, body: str) -> None:
         assert idle.ask(limit=LIMIT).body is None
         thread.join()
     assert idle.ask().body is None  # and now nobody is there
+
+
+@pytest.mark.parametrize("stops", ["the limit", "the suite"])
+def test_an_answer_has_one_timeout(idle: Subject, stops: str) -> None:
+    """A server that sends one byte after the other keeps nobody waiting longer."""
+
+    def drip() -> None:
+        connection, _ = listening.accept()
+        with connection, contextlib.suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+            for _ in range(100_000):
+                connection.sendall(b" ")
+                if stops == "the suite":
+                    idle.broken_off.set()
+                time.sleep(0.01)
+
+    with socket.create_server(("127.0.0.1", idle.port)) as listening:
+        thread = threading.Thread(target=drip)
+        thread.start()
+        began = time.monotonic()
+        assert idle.ask(limit=0.3 if stops == "the limit" else LIMIT).body is None
+        assert time.monotonic() - began < LIMIT / 2
+        thread.join(LIMIT)
 
 
 def test_ports_are_given_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,23 @@ def test_each_doing_is_done() -> None:
     assert set(server_run._DOINGS) == set(DOINGS)
 
 
+def test_requests_on_one_connection() -> None:
+    """Each is answered by the application; a server that closes it is told as that."""
+    seen = play(["converse"], ["request /", "keep /a", "keep /b", "stop"])
+    assert [(answer.path, bool(answer.body)) for answer in seen.answers[1:]] == [
+        ("/a", True),
+        ("/b", True),
+    ]
+    assert seen.hindrance == ""
+
+
+def test_a_server_takes_no_websocket() -> None:
+    """Nothing is asked on another one, then."""
+    seen = play(["converse"], ["request /", "websocket /", "websocket /", "stop"])
+    assert seen.hindrance == "The server did not open a WebSocket: its status was 200."
+    assert len(seen.answers) == 1
+
+
 def test_traffic_goes_on_for_a_second() -> None:
     """Requests are made before they can be answered, and while they are."""
     seen = play(

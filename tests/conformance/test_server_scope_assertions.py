@@ -247,3 +247,11 @@ def test_state_that_requests_had_is_theirs_to_change() -> None:
     shutdown = {**KEPT, "kind": "received", "type": "lifespan.shutdown", "ids": {}}
     seen = saw("state", *BEGUN, shutdown, answers=answered("/", "/?", **BODY | {"state_id": 7}))
     assert held("untouched", seen)[0] == "skip"
+
+
+def test_a_connection_that_is_not_as_the_case_wants_it_says_nothing_of_the_state() -> None:
+    """The reason is that of the connection."""
+    sentence = "The server closed the connection after a request."
+    seen = saw("state-on-one-connection", "called lifespan", hindrance=sentence)
+    with pytest.raises(Beside, match=sentence):
+        OFFERED["copies"](seen, "")

@@ -29,7 +29,7 @@ def test_every_key(tmp_path: Path) -> None:
     found = settings.read(file)
     assert found == {
         "app": ["shop:app"],
-        "spec": "asgi",
+        "spec": "asgi 2.0",
         "strict": True,
         "factory": False,
         "ignore": ["events-known"],
@@ -46,6 +46,38 @@ def test_the_nearest_table_counts(tmp_path: Path) -> None:
     written(tmp_path / "two", "[tool.lifespec]\ntimeout = 2.5\n")
     assert settings.find(tmp_path / "one") == {"app": ["a:a", "b:b"]}
     assert settings.find(tmp_path / "two" / "deep") == {"timeout": 2.5}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool . lifespec]\nstrict = true",
+        '[tool."lifespec"]\nstrict = true',
+        "[tool]\nlifespec = {strict = true}",
+        "tool.lifespec.strict = true",
+        "[tool.lifespec]  # of ours\nstrict = true",
+    ],
+)
+def test_the_table_has_many_spellings(text: str, tmp_path: Path) -> None:
+    """TOML is parsed, not searched."""
+    assert settings.read(written(tmp_path, text)) == {"strict": True}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"tool = 5  # tool.lifespec",
+        b"[tool]\n",
+        b"[project]\ndependencies = [",
+        b'[project]\ndependencies = [\n  "lifespec>=1",\n',
+        b"[project]\n# \xe4\n",
+        b"a = " + b"[" * 100_000,
+    ],
+)
+def test_a_file_that_is_others_to_judge(content: bytes, tmp_path: Path) -> None:
+    """It has no table of ours, whatever else is wrong with it."""
+    (tmp_path / "pyproject.toml").write_bytes(content)
+    assert settings.read(tmp_path / "pyproject.toml") == {}
 
 
 def test_no_table_at_all(tmp_path: Path) -> None:
@@ -73,8 +105,24 @@ def test_what_it_may_not_have(line: str, sentence: str, tmp_path: Path) -> None:
         settings.find(tmp_path)
 
 
-def test_a_file_that_is_not_toml(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["[[tool.lifespec]]", "[tool]\nlifespec = 5"])
+def test_what_is_no_table(text: str, tmp_path: Path) -> None:
+    """An array of tables, or a number."""
+    with pytest.raises(Unchecked, match=r"tool\.lifespec is not a table: begin it with"):
+        settings.read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        (b"[tool.lifespec]\napp = \n", "line 2"),
+        (b"[tool]\nlifespec = {\n", "line 2"),
+        (b'[ tool . "lifespec" ]\n# \xe4\n', "can't decode byte 0xe4"),
+    ],
+)
+def test_a_file_with_the_table_that_is_not_toml(content: bytes, where: str, tmp_path: Path) -> None:
     """The sentence says where."""
-    file = written(tmp_path, "[tool.lifespec]\napp = \n")
-    with pytest.raises(Unchecked, match=rf"{re.escape(str(file))} is not TOML: .*line 2"):
+    file = tmp_path / "pyproject.toml"
+    file.write_bytes(content)
+    with pytest.raises(Unchecked, match=rf"{re.escape(str(file))} is not TOML: .*{where}"):
         settings.read(file)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifespec.conformance import explain
+from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import LONGEST, near, plain, said, shown, unknown
 
 __all__: list[str] = []
@@ -62,16 +62,15 @@ def test_unknown_names() -> None:
 )
 def test_what_one_may_have_meant(rule_id: str, nearest: str) -> None:
     """The nearest comes first; three at most, and none where none is near."""
-    found = near(rule_id, explain.read("en"))
+    found = near(rule_id, rules())
     assert found[:1] == [nearest] * bool(nearest)
     assert len(found) == len(set(found)) <= 3
 
 
 def test_names_that_have_a_word() -> None:
     """Who gives a part of a name is told of those that have it; the nearest are not told twice."""
-    rules = explain.read("en")
-    assert near("startup", rules)[0] == "startup-sent"
-    assert near("crash", rules) == [
+    assert near("startup", rules())[0] == "startup-sent"
+    assert near("crash", rules()) == [
         "crash-logged",
         "crash-may-continue",
         "crashed-gets-no-events",

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from lifespec_docs.facts.recorded import made_with
+
 __all__ = ["RESULT", "counted", "measured"]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +51,7 @@ def counted(found: Row, examples: dict[str, int]) -> dict[str, dict[str, int]]:
 
 def main() -> int:
     """Write the record; return the exit status."""
+    digests = made_with("parity")
     found = measured(ROOT / "site")
     manifest = json.loads((ROOT / "site" / "live" / "manifest.json").read_text(encoding="utf-8"))
     known = json.loads(KNOWN.read_text(encoding="utf-8"))
@@ -56,6 +59,7 @@ def main() -> int:
     record = {
         "python": f"CPython {manifest['lock']['info']['python']}",
         "pyodide": found["pyodide"],
+        "made_with": digests,
         "pages": counted(found, examples),
     }
     RESULT.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

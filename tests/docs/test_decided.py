@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from published import ROOT, published
 
+from lifespec.conformance.rules import rules
 from lifespec.server import TABLE, StateMachine
 from lifespec_docs.examples import runner
 from lifespec_docs.examples.edge_cases import deciders, facts_of
-from lifespec_docs.rules import rulebook
 
 __all__: list[str] = []
 
@@ -37,6 +37,7 @@ DECIDED: dict[str, tuple[str, str, list[str], list[tuple[str, str]]]] = {
     "crashes": ("crashed", YES, [], [TRACED]),
     "leaves": ("returned", YES, [], [WARNING]),
     "crashes-right-away": ("crashed", YES, [], [TRACED]),
+    "fails-while-running": ("crashed", YES, [], [ERROR, TRACED]),
     "server-stops": ("None", YES, ["OSError", "CancelledError"], []),
     "shutdown-completes": ("complete", YES, [], []),
     "shutdown-fails": ("failed", YES, ["ShutdownFailed"], [ERROR]),
@@ -161,15 +162,14 @@ def test_what_runs_is_what_was_decided(language: str) -> None:
 
 def test_who_decided_is_what_the_rules_say() -> None:
     """What a text says is laid to it, and what is ours to nobody else."""
-    book = rulebook.read(ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml")
     text = (ROOT / "docs" / "edge-cases.md").read_text(encoding="utf-8")
     found, named = {}, {}
     for name, lines in re.findall(r"^:::{decision} (.+)((?:\n:.*)+)", text, re.MULTILINE):
         options = dict(re.findall(r":(\w+): ?(.*)", lines))
         named[name] = options.get("rules", "")
-        rules = [book[rule_id] for rule_id in options.get("rules", "").split()]
+        named_rules = [rules()[rule_id] for rule_id in options.get("rules", "").split()]
         ours = (options["lifespec"] or "alone") if "lifespec" in options else None
-        found[name] = set(deciders(rules, ours, str))
+        found[name] = set(deciders(named_rules, ours, str))
     assert found == {name: {"lifespec's choice"} for name in DECIDED} | DECIDED_BY
     assert named == dict.fromkeys(DECIDED, "") | DECIDED_BY_RULES
 
@@ -178,13 +178,13 @@ def test_every_step_of_the_server_is_met_by_a_decision(monkeypatch: pytest.Monke
     """Each row of server.TABLE is taken by a program below a decision; a row without is named."""
     here: set[tuple[str, str]] = set()
     met: set[tuple[str, str]] = set()
-    happened = StateMachine.transition
+    happened = StateMachine._transition
 
     def noted(self: Any, what: str, *rest: Any) -> bool:
         here.add((self.phase, what))
         return happened(self, what, *rest)
 
-    monkeypatch.setattr(StateMachine, "transition", noted)
+    monkeypatch.setattr(StateMachine, "_transition", noted)
     numbers = {n for numbers in cases("edge-cases", "decision").values() for n in numbers}
     for number, _ in enumerate(run("edge-cases", "en")):
         if number in numbers:

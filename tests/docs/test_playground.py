@@ -26,10 +26,13 @@ STATUS = "document.querySelector('.play-status').textContent"
 EDITOR = "[...document.querySelectorAll('.cm-line')].map((each) => each.textContent).join('\\n')"
 PATIENCE = 90.0  # seconds for the first run, on a busy machine
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
     "connect-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
 )
-ENDLESS = "while True:\n    pass\n"
+ENDLESS = (
+    "import time\nasync def app(scope, receive, send):\n    await receive()\n"
+    "    while True:\n        time.sleep(0.1)\n"
+)
 WRONG = "x = 1\nasync def app(scope, receive, send:\n    pass\n"
 
 
@@ -115,7 +118,9 @@ def the_page(browser: Browser, address: str) -> Iterator[str]:
     browser.width(1280)
     visit(browser, page)
     yield page
-    asked = [each for each in browser.requests if urlsplit(each).scheme not in ("data", "about")]
+    asked = [
+        each for each in browser.requests if urlsplit(each).scheme not in ("data", "about", "blob")
+    ]
     assert [each for each in asked if not each.startswith(f"{address}/")] == []
     assert browser.failures == []
 
@@ -172,7 +177,7 @@ def test_the_second_tab_sets_the_server(browser: Browser, page: str) -> None:
     assert "'state'" not in report
     assert "timed_out" in report
     assert "raises StartupTimeout" in report
-    assert "At 60 s: The application is cancelled." in report
+    assert "At 60 s: The application ends, because it was cancelled." in report
     assert browser.run("document.querySelector('#play-tab-server').matches('.play-special')")
     click(browser, "#play-cancel")
     browser.send("Input.insertText", text="30")
@@ -242,7 +247,8 @@ def test_a_link_can_be_made_by_others(browser: Browser, page: str) -> None:
     assert "made" in run(browser)
     assert browser.run("document.querySelector('#play-requests').value") == "2"
     assert browser.run("document.querySelector('#play-cancel').value") == ""
-    for wrong in ("#code=AAAA", "#code=%%", "#start=nothing", linked(1)):  # type: ignore[arg-type]
+    huge = linked("#" * 2_000_000)
+    for wrong in ("#code=AAAA", "#code=%%", "#start=%E0%A4%A", "#start=nothing", huge, linked(1)):  # type: ignore[arg-type]
         visit(browser, page + wrong)
         assert "holds no program" in browser.run(STATUS), wrong
         assert "async def app" in browser.run(EDITOR)
@@ -265,8 +271,20 @@ def test_an_endless_program_is_ended(browser: Browser, page: str) -> None:
     write(browser, ENDLESS)
     run(browser)
     assert browser.run(STATUS) == "The program was ended after 5 s."
+    assert "blocks the event loop" in browser.run(REPORT)
+    assert "receive() → lifespan.startup" in browser.run(REPORT)
     write(browser, "print('again')")
     assert "again" in run(browser)
+
+
+def test_an_answer_that_is_missing_is_told(browser: Browser, page: str) -> None:
+    """The validator has nothing to report while it is not over; that is no good news."""
+    write(
+        browser, "async def app(scope, receive, send):\n    await receive()\n    await receive()\n"
+    )
+    report = run(browser)
+    assert "startup-answered: not answered yet" in report
+    assert "found nothing" not in report
 
 
 def test_a_result_of_another_program_is_marked(browser: Browser, page: str) -> None:

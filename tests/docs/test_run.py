@@ -41,7 +41,8 @@ both = pytest.mark.parametrize(
 )
 LOADING = 120.0  # seconds: a first run on a busy machine
 POLICY = (
-    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'"
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'"
 )
 KEPT_MEMORY = """
     caches.open("lifespec-live").then((kept) => kept.keys())
@@ -155,11 +156,94 @@ def test_an_example_builds_on_those_before_it(browser: Browser, address: str) ->
 def test_a_program_that_never_ends_is_ended(browser: Browser, address: str) -> None:
     """The status says so, and the next run works."""
     browser.open(f"{address}/en/index.html")
-    edit(browser, 0, "while True: pass")
+    edit(browser, 0, "print('begun')\nwhile True: pass")
     status, output = ran(browser)
     assert status == "The program was ended after 10 s."
-    assert output == ""
+    assert output == "begun\n"
+    advice = browser.run(of(0, "result.querySelector('a').href"))
+    assert advice.endswith("/en/timeouts.html#code-that-blocks-the-event-loop")
     browser.run(of(0, "reset.click()"))
+    assert ran(browser)[0] == "The output is the same as on this page."
+
+
+def test_a_run_that_had_not_begun_is_not_ended(browser: Browser, address: str) -> None:
+    """It begins anew behind the one that was ended; the late error of an ended worker ends none."""
+    browser.open(f"{address}/en/share-state.html")
+    edit(browser, 0, "shared = 41")
+    ran(browser, 0)
+    edit(browser, 1, "import time\nwhile True: time.sleep(0.1)")
+    browser.run(of(1, "run.click()"))
+    assert ran(browser, 0)[0] == "Your program ran."
+    browser.until(of(1, "ready"), LOADING)
+    assert browser.run(of(1, "status")) == "The program was ended after 10 s."
+    for _ in range(3):
+        assert ran(browser, 0)[0] == "Your program ran."
+
+
+def test_what_a_program_writes_is_shown_and_cut(browser: Browser, address: str) -> None:
+    """Standard error, too; a long output does not make a long page."""
+    browser.open(f"{address}/en/index.html")
+    edit(browser, 0, "import sys\nprint('oh', file=sys.stderr)")
+    ran(browser)
+    assert browser.run(of(0, "result.querySelector('.live-errors').textContent")) == "oh\n"
+    edit(browser, 0, "for i in range(200000): print(i)")
+    assert len(ran(browser)[1]) < 21_000
+    assert browser.run(of(0, "result.querySelector('pre').offsetHeight")) < 500
+
+
+def test_an_example_above_that_failed_is_named(browser: Browser, address: str) -> None:
+    """A program that depends on it is not to blame."""
+    browser.open(f"{address}/en/share-state.html")
+    edit(browser, 0, "1 / 0")
+    edit(browser, 1, "print(shared)")
+    _, output = ran(browser, 1)
+    first, *_, last = output.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert output.count("File ") == 1
+    assert last == "NameError: name 'shared' is not defined"
+    named = browser.run(of(1, "result.querySelector('.live-obstacle').textContent"))
+    assert named == "An example above raised ZeroDivisionError: 1 / 0"
+
+
+STRANGER = """
+import js
+for door in ("caches", "indexedDB", "fetch", "XMLHttpRequest", "WebSocket", "Worker"):
+    print(door, hasattr(js, door))
+try:
+    from pyodide.code import run_js
+    print(run_js("1 + 1"))
+except Exception as error:
+    print(type(error).__name__)
+"""
+
+
+def test_a_program_reaches_neither_a_host_nor_what_is_kept(browser: Browser, address: str) -> None:
+    """A link could bring it from a stranger; the site is served without any header."""
+    browser.open(f"{address}/en/index.html")
+    edit(browser, 0, STRANGER)
+    lines = ran(browser)[1].splitlines()
+    assert lines[:-1] == [
+        f"{door} False"
+        for door in ("caches", "indexedDB", "fetch", "XMLHttpRequest", "WebSocket", "Worker")
+    ]
+    assert lines[-1] in ("JsException", "EvalError")
+
+
+def test_a_file_that_is_spoiled_is_loaded_anew(browser: Browser, address: str) -> None:
+    """What is kept is compared with the digests of the manifest."""
+    browser.open(f"{address}/en/index.html")
+    ran(browser)
+    browser.until(KEPT_MEMORY)
+    spoil = """
+        caches.open("lifespec-live").then(async (kept) => {
+            for (const request of await kept.keys()) {
+                if (request.url.endsWith(".memory")) await kept.delete(request);
+                if (request.url.endsWith(".zip")) await kept.put(request, new Response("spoiled"));
+            }
+        })
+    """
+    browser.run(spoil)
+    browser.open(f"{address}/en/index.html")
     assert ran(browser)[0] == "The output is the same as on this page."
 
 
@@ -218,7 +302,7 @@ def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: st
         loaded = [each.removeprefix(f"{address}/live/") for each in browser.requests]
         assert {name: loaded.count(name) for name in needed} == dict.fromkeys(needed, times)
         asked = (urlsplit(each) for each in browser.requests)
-        hosts = {each.netloc for each in asked if each.scheme not in {"data", "about"}}
+        hosts = {each.netloc for each in asked if each.scheme not in {"data", "about", "blob"}}
         assert hosts == {urlsplit(address).netloc}
         # what was loaded, and Python's memory, are written while the page goes on
         keys = "caches.open('lifespec-live').then((kept) => kept.keys())"

@@ -28,6 +28,8 @@ from typing import Any
 import mutated
 from journal import FOLDER, ROOT, Journal, Row, Task, side_by_side
 
+from lifespec_docs.facts.recorded import made_with
+
 __all__ = ["RESULT", "counted", "main", "missed", "sample"]
 
 RESULT = ROOT / "docs" / "matrix" / "drift.json"
@@ -148,14 +150,13 @@ def main() -> None:
         signal.signal(number, signal.default_int_handler)
     for name in ("src", "docs", "docs/_ext", "tests/docs"):
         sys.path.insert(0, str(ROOT / name))
-    state = content()
+    state, digests = content(), made_with("drift")
     tasks = mutated.tasks(state, mutated.all_())
     chosen = sample(tasks)
     journal = Journal(FOLDER / f"code-{state}.jsonl")
     print(f"drift: {len(chosen)} of {len(tasks)} mutants, in each language", flush=True)
     rows = tried(chosen, journal)
-    kept = json.loads(RESULT.read_text("utf-8")).get("statements", {})
-    record = counted(tasks, rows, journal.seconds) | {"statements": kept}
+    record = counted(tasks, rows, journal.seconds) | {"made_with": digests}
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     print(f"drift: {len(rows)} tried, {sum(map(missed, rows))} not noticed in one of the languages")
 

@@ -3,12 +3,13 @@
     python tests/drift/statements.py [--show]
 
 Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
-taken, by a fixed seed.  (b) A statement is changed in one language alone: the English with the old
-Chinese kept under it, or the Chinese.  (c) Both languages say the same false thing, so that
-nothing differs between them: names, typed facts and the approval of rule boxes can notice it, and
-nothing else can.  No page is built: the build's own functions are called.
+taken, by a fixed seed.  A statement is changed in Chinese alone, or both languages say the same
+false thing, so that nothing differs between them: names, typed facts and the approval of rule boxes
+can notice it, and nothing else can.  English alone is not measured: `make translate` takes the old
+Chinese from under it, so that both pages say the same.  No page is built: the build's own functions
+are called.
 
-The result goes to docs/matrix/drift.json; --show prints what was not noticed.
+The result goes to docs/matrix/statements.json; --show prints what was not noticed.
 """
 
 import json
@@ -29,17 +30,18 @@ for name in ("src", "docs/_ext"):
     if str(ROOT / name) not in sys.path:
         sys.path.insert(0, str(ROOT / name))
 
-from lifespec.conformance import cases
+from lifespec.conformance.rules import rules
 from lifespec_docs.facts.blocks import Block, blocks, sentences
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
+from lifespec_docs.facts.recorded import made_with
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.i18n import lint
 
 __all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
 
-LANGUAGES = "english", "chinese", "both"  # in which of them a statement is changed
-RESULT = ROOT / "docs" / "matrix" / "drift.json"
+LANGUAGES = "chinese", "both"  # in which of them a statement is changed
+RESULT = ROOT / "docs" / "matrix" / "statements.json"
 SEED, AT_MOST = 15, 60  # of each kind
 ROLES = "rule|fact|doc|ref|term|class|func|meth|exc|attr|mod|data"
 ROLE = re.compile(rf"\{{(?:{ROLES})\}}`[^`]*`")
@@ -108,6 +110,11 @@ def more(match: re.Match[str]) -> str:
     return str(int(match[0]) + 1)
 
 
+def other(word: str, *words: str) -> str:
+    """Return the first of some words that is another one."""
+    return next(each for each in words if each != word)
+
+
 def outdated(match: re.Match[str]) -> str:
     """Return a fact with another last number, typed."""
     words_ = facts()[match[1]].words[0] if match[1] in facts() else "1"
@@ -131,9 +138,19 @@ KINDS: dict[str, Change] = {
     "name": both(
         swapped(two_ways(("startup", "shutdown"), ("complete", "failed")), code=True),
         swapped(
-            two_ways(("startup_timeout", "shutdown_timeout"), ("StartupFailed", "ShutdownFailed")),
+            two_ways(
+                ("startup_timeout", "shutdown_timeout"),
+                ("StartupFailed", "ShutdownFailed"),
+                ("StartupTimeout", "ShutdownTimeout"),
+                ("combine_lifespans", "with_lifespan"),
+                ("KeyError", "TypeError"),
+            ),
             code=True,
         ),
+        replaced(r"(?<=`lifespec )\w+", lambda match: other(match[0], "check", "copy")),
+        replaced(r"(?<=`make )\w+", lambda match: other(match[0], "docs", "test")),
+    ),
+    "invented name": both(
         replaced(r"(?<=`lifespec )\w+", lambda _: "try"),
         replaced(r"(?<=`--)\w+", lambda match: match[0] + "s"),
         replaced(r"(?<=`make )\w+", lambda match: match[0] + "s"),
@@ -163,6 +180,7 @@ CHINESE: dict[str, Change] = {
         "不会|没有|不", lambda match: {"不会": "会", "没有": "有"}.get(match[0], "")
     ),
     "name": KINDS["name"],
+    "invented name": KINDS["invented name"],
     "number": replaced(NUMBER.replace(r"\w", r"A-Za-z0-9_"), more),
     "level": replaced("必须|不得|可以", lambda match: "应" if match[0] == "必须" else "必须"),
     "role": replaced("服务器|应用程序", lambda m: {"服务器": "应用程序"}.get(m[0], "服务器")),
@@ -269,19 +287,20 @@ def _told(text: str, own: set[str]) -> Iterator[str]:
 def _targets() -> dict[str, set[str]]:
     """Return what the roles can name, for which the build fails where there is no such thing."""
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} | {"api"}
-    return {"rule": set(cases.rules()), "fact": set(facts()), "doc": pages}
+    return {"rule": set(rules()), "fact": set(facts()), "doc": pages}
 
 
-def one_language(english: str, chinese_: str, block: str) -> str:
+def in_chinese(english: str, statement: Statement) -> str:
     """Return which check notices that the two languages of an entry differ, or ""."""
-    if block == "rule":
+    if statement.block == "rule":
         return "approval"
-    told = list(lint.sentences(lint.Pair("", 1, english, chinese_), frozenset({"attrs_inline"})))
+    pair = lint.Pair("", 1, english, statement.new)
+    told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
     return "comparison" if told else ""
 
 
 def measured() -> dict[str, Any]:
-    """Measure (b) and (c)."""
+    """Measure what is noticed of statements that are false in Chinese, or in both languages."""
     own = {
         page.name: {
             word
@@ -291,27 +310,13 @@ def measured() -> dict[str, Any]:
         }
         for page in (ROOT / "docs").glob("*.md")
     }
-    statements = drawn()
-    catalogs = {path.stem: polib.pofile(str(path)) for path in _catalogs()}
-    translated = {
-        (name, entry.msgid): entry.msgstr for name, po in catalogs.items() for entry in po
-    }
     rows: dict[str, list[tuple[Statement, str]]] = {name: [] for name in LANGUAGES}
-    for each in statements:
-        rows["both"].append((each, noticed(each, own[each.file])))
-        old = translated.get((each.file.removesuffix(".md"), each.old))
-        if old or each.block == "rule":
-            rows["english"].append((each, one_language(each.new, old or "", each.block)))
-    for each, english in chinese():
-        rows["chinese"].append((each, one_language(english, each.new, each.block)))
+    rows["both"] = [(each, noticed(each, own[each.file])) for each in drawn()]
+    rows["chinese"] = [(each, in_chinese(english, each)) for each, english in chinese()]
     missed = [
         [each.kind, f"{each.file}:{each.line}", each.new] for each, by in rows["both"] if not by
     ]
     return {name: _counted(found) for name, found in rows.items()} | {"missed": missed}
-
-
-def _catalogs() -> list[Path]:
-    return sorted((ROOT / "locales/zh_CN/LC_MESSAGES").glob("*.po"))
 
 
 def _counted(rows: Sequence[tuple[Statement, str]]) -> dict[str, Any]:
@@ -328,10 +333,13 @@ def _counted(rows: Sequence[tuple[Statement, str]]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> int:
     """Measure, and write the record."""
+    record: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "made_with": made_with("statements"),
+    }
     found = measured()
     missed = found.pop("missed")
-    found["date"] = time.strftime("%Y-%m-%d")
-    record = json.loads(RESULT.read_text("utf-8")) | {"statements": found}
+    record |= found
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     for name in LANGUAGES:
         counts = found[name]

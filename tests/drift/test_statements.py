@@ -7,6 +7,8 @@ import pytest
 import statements
 from statements import KINDS, Statement
 
+from lifespec_docs.facts.recorded import made_with
+
 __all__: list[str] = []
 
 
@@ -19,8 +21,10 @@ __all__: list[str] = []
         ("negation", "It is.", "It is not."),
         ("negation", "It does not.", "It does."),
         ("name", "`lifespan.startup.failed`", "`lifespan.shutdown.failed`"),
-        ("name", "`lifespec check app`", "`lifespec try app`"),
-        ("name", "`--strict`", "`--stricts`"),
+        ("name", "`lifespec check app`", "`lifespec copy app`"),
+        ("name", "`make docs`", "`make test`"),
+        ("invented name", "`lifespec check app`", "`lifespec try app`"),
+        ("invented name", "`--strict`", "`--stricts`"),
         ("number", "3 of uvicorn 0.1", "4 of uvicorn 0.1"),
         ("number", "{fact}`python oldest`", "3.12"),
         ("level", "It must.", "It should."),
@@ -59,9 +63,9 @@ def test_what_notices_it() -> None:
 
 def test_one_language_alone() -> None:
     """What differs between the languages is compared."""
-    assert statements.one_language("`a` is.", "它是 `b`。", "text") == "comparison"
-    assert statements.one_language("It is not.", "它是。", "text") == ""
-    assert statements.one_language("It is not.", "它是。", "rule") == "approval"
+    assert statements.in_chinese("`a` is.", of("text", "它是 `a`。", "它是 `b`。")) == "comparison"
+    assert statements.in_chinese("It is not.", of("text", "它不是。", "它是。")) == ""
+    assert statements.in_chinese("It is not.", of("rule", "它不是。", "它是。")) == "approval"
 
 
 def test_the_sample_is_the_same_each_time() -> None:
@@ -74,13 +78,11 @@ def test_the_sample_is_the_same_each_time() -> None:
 
 
 def test_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was measured is added to what is there; every rule box is held."""
-    path = tmp_path / "drift.json"
-    path.write_text('{"code": 1}')
+    """It is of these pages; rules are data, and no statements of a page."""
+    path = tmp_path / "statements.json"
     monkeypatch.setattr(statements, "RESULT", path)
     assert statements.main(["--show"]) == 0
     found = json.loads(path.read_text("utf-8"))
-    assert found["code"] == 1
+    assert found["made_with"] == made_with("statements")
     for name in statements.LANGUAGES:
-        row = found["statements"][name]["normative"]
-        assert row["noticed"] == row["tried"] > 0
+        assert found[name]["all"]["tried"] > 0

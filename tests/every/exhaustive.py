@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import drivers
+from lifespec_docs.facts.recorded import made_with
 from runs import Job, Tally, explore
 
 __all__ = ["counted", "main", "ours", "theirs"]
@@ -80,6 +81,7 @@ def main(size: int) -> int:
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "cpus": os.cpu_count(),
+        "made_with": made_with("exhaustive"),
         "actions": {"drivers": min(size, FULL_DRIVERS)},
         "server": {},
     }

@@ -27,6 +27,7 @@ RAISED = {
     "starting": ("unsupported", INFO),
     "running": ("crashed", ERROR),
     "stopping": ("crashed", ERROR),
+    "failing": ("", ERROR),  # it has crashed already
     "stopped": ("", ERROR),  # it is complete all the same
 }
 EXCEPTIONS = {
@@ -91,6 +92,8 @@ class Oracle:
             self.offers_shutdown()
         if self.begun != self.cancelled or self.state == "gone":
             return
+        if self.state == "failing" and self.ended is None:  # it has the grace to end
+            return
         if self.state == "running":  # it started meanwhile, so it is stopped as any other
             self.offers_shutdown()
             return
@@ -118,7 +121,7 @@ class Oracle:
         if step and not rule:
             self.state = step.to
             if kind.endswith("failed"):
-                self.decides("failed", ERROR)
+                self.decides("crashed" if self.state == "failing" else "failed", ERROR)
             elif self.state == "stopped":
                 self.decides("complete")
         else:

@@ -1,13 +1,11 @@
 """Every application of up to five actions, at every moment, against the decision table."""
 
-from typing import Any
-
 import pytest
 
 from actors import Said, below, scripts
 from drivers import Reader, Seen, Verdict, verdicts_of
 from exhaustive import FAST, FAST_DRIVERS
-from lifespec import Lifespan, server
+from lifespec import server
 from runs import Job, Runner, Stop, explore
 
 __all__: list[str] = []
@@ -20,17 +18,9 @@ ROWS = {(phase, what) for phase, rows in server.TABLE.items() for what in rows}
 LINGERING = {("answered", "expired")}  # it takes time; no script does, but to receive
 
 
-HERE: dict[str, Any] = Lifespan.eager
-WAYS = [HERE, {}] if HERE else [HERE]  # from Python 3.12 on, and before
-
-
 @pytest.mark.timeout(280)
-@pytest.mark.parametrize("eager", WAYS, ids=str)
-def test_our_server_does_what_the_table_says(
-    eager: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_our_server_does_what_the_table_says() -> None:
     """Outcome, exception, events, refusals, log and time are those of the oracle; none hangs."""
-    monkeypatch.setattr(Lifespan, "eager", eager)
     assert explore(FAST, [Job(())])[0].differences == []
 
 
@@ -63,7 +53,8 @@ def test_no_row_of_the_server_could_be_missing(
     phase, what = row
     others = {each: does for each, does in server.TABLE[phase].items() if each != what}
     monkeypatch.setitem(server.TABLE, phase, others)  # whose rows keep their order afterwards
-    jobs = [Job(("receive",)), Job(("receive", "startup.failed")), Job(STOPPING)]
+    begins = ("receive",), ("receive", "startup.failed"), STARTED, STOPPING
+    jobs = [Job(begin) for begin in begins]
     differences = [explore(len(job.begin) + 2, [job])[0].differences for job in jobs]
     assert any(differences)
 
@@ -83,12 +74,8 @@ def test_a_hang_is_a_difference() -> None:
     assert (runner.tally.hangs, runner.tally.differences) == (1, [])
 
 
-@pytest.mark.parametrize("eager", WAYS, ids=str)
-def test_the_moments_of_one_application(
-    eager: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_moments_of_one_application() -> None:
     """The body ends at each turn until all waits; after each of them the server is cancelled."""
-    monkeypatch.setattr(Lifespan, "eager", eager)
     runner, stops = Runner(5), []
     runner.try_one = lambda script, stop, **rest: (  # type: ignore[method-assign]
         stops.append(stop),
@@ -98,8 +85,7 @@ def test_the_moments_of_one_application(
     runner.loop.close()
     assert [stop.turns for stop in stops if stop.cancelled is None] == [0, 1, 1]
     assert stops[-1] == Stop(1, limit=None)
-    turns = [1, 2, 3] if eager else [1, 2, 3, 4]  # one less where the application starts at once
-    assert [stop.cancelled for stop in stops if not stop.turns] == [None, *turns]
+    assert [stop.cancelled for stop in stops if not stop.turns] == [None, 1, 2, 3, 4]
     assert [stop.cancelled for stop in stops if stop.turns] == [None, 0, 1, 2, None]
 
 

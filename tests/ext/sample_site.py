@@ -17,16 +17,19 @@ __all__ = ["RULES", "SampleSite", "named"]
 RULES = """\
 [startup-sent]
 role = "server"
+observable = "application"
+stage = "startup"
+page = "index"
 says = "It must be sent."
-[[startup-sent.source]]
-specs = ["asgi 2.0"]
-level = "must"
-section = "Startup"
+source = [{ specs = "asgi 2.0", level = "must", section = "Startup" }]
 
 [answered-once]
 role = "application"
+observable = "no"
+stage = "startup"
+page = "index"
 [answered-once.ours]
-specs = ["asgi 2.0"]
+specs = "asgi 2.0"
 says = "A second answer is refused."
 """
 

@@ -1,5 +1,6 @@
 """The command that builds the site: what it says, and what it leaves alone."""
 
+import fcntl
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from published import ROOT
 
 from lifespec_docs import build as building
 from lifespec_docs.build import counted, faults, main, swap
-from lifespec_docs.facts import approval
 from sample_runtime import install
 
 __all__: list[str] = []
@@ -25,17 +25,6 @@ __all__: list[str] = []
 Command = subprocess.CompletedProcess[str]
 Run = Callable[..., Command]
 INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
-
-
-FOR_QUIET = 'msgid "For {rule}`quiet`:"\nmsgstr ""'
-FOR_QUIET_IN_CHINESE = 'msgid "For {rule}`quiet`:"\nmsgstr "关于 {rule}`quiet`："'
-ONE_RULE = """\
-[quiet]
-role = "server"
-observable = "no"
-says = "It must rest."
-source = [{ specs = ["asgi 2.0"], level = "must", section = "Scope" }]
-"""
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +42,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.write_text("")
     rules.with_name("cases.toml").write_text("")
-    for language in ("en", "zh"):
-        rules.with_name(f"explain.{language}.json").write_text("{}\n")
     catalogs = root / "locales" / "zh_CN" / "LC_MESSAGES"
     catalogs.mkdir(parents=True)
     for name in ("lifespec", "sphinx"):
@@ -156,6 +143,20 @@ def test_what_has_not_changed_is_not_done_again(good: Path, build: Run) -> None:
         assert page.read_text() == text
 
 
+def test_a_second_build_waits_for_the_first(good: Path) -> None:
+    """What both would write is written by one after the other."""
+    command = [sys.executable, "docs/build.py"]
+    with (good / "build" / "docs" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(command, cwd=good, stdout=subprocess.PIPE, text=True) as second:
+            assert second.stdout
+            said = second.stdout.readline()
+            assert said == "Another build runs here: waiting for its end.\n"
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert second.stdout.readline() == "Nothing has changed since the last build.\n"
+            assert second.wait(60) == 0
+
+
 def aged(file: Path, old: str, new: str) -> None:
     """Change a file, and let it look older than all that was built."""
     text = file.read_text()
@@ -249,46 +250,6 @@ def test_the_examples_run_in_the_browser_if_there_is_a_runtime(good: Path, build
     assert not manifest.exists()
 
 
-def test_what_the_rules_say_is_written_into_the_package(project: Path, build: Run) -> None:
-    """In both languages, and only where the site is built in its own place and is whole."""
-    rules = project / "src" / "lifespec" / "conformance" / "data"
-    files = [rules / f"explain.{language}.json" for language in ("en", "zh")]
-    words = rules / "words.zh.json"
-    words.unlink()
-    (rules / "rules.toml").write_text(ONE_RULE)
-    title, example = INDEX.split("\n\n", 1)
-    page = f"{title}\n\n:::{{rule}} quiet\nIt must rest.\n:::\n\nFor {{rule}}`quiet`:\n\n{example}"
-    (project / "docs" / "index.md").write_text(page)
-    assert build(project).returncode == 1  # the Chinese is missing
-    assert [file.read_text() for file in files] == ["{}\n"] * 2
-    assert build(project, "--explain").returncode == 0
-    assert [json.loads(file.read_text())["quiet"]["text"] for file in files] == [
-        "It must rest."
-    ] * 2
-    assert json.loads(words.read_text())["verdict"] == "判定"
-    assert not (project / "site").exists()
-    chinese = files[1]
-    chinese.write_text("{}\n")
-    catalog = project / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po"
-    commanded(project, "catalogs.py")
-    text = catalog.read_text().replace(
-        '"It must rest."\nmsgstr ""', '"It must rest."\nmsgstr "必须安静。"'
-    )
-    catalog.write_text(text.replace("#, waiting\n", "").replace(FOR_QUIET, FOR_QUIET_IN_CHINESE))
-    approved = approval._now(project, approval.boxes(project))
-    (project / "docs" / "approved.json").write_text(json.dumps(approved))
-    done = build(project, "--into", str(project / "other"))
-    assert done.returncode == 0, done.stderr
-    assert chinese.read_text() == "{}\n"
-    said = build(project).stdout
-    assert [line for line in said.splitlines() if "changed:" in line] == [
-        f"  changed:  src/lifespec/conformance/data/{chinese.name}",  # the English was right
-        "  changed:  docs/examples.json",
-    ]
-    texts = [json.loads(file.read_text())["quiet"]["text"] for file in files]
-    assert texts == ["It must rest.", "必须安静。"]
-
-
 def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, build: Run) -> None:
     """The site that stood there still stands; nothing else is left."""
     (project / "site").mkdir()
@@ -304,11 +265,11 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
     assert not (project / "build" / "docs" / "inputs.json").exists()
 
 
-@pytest.mark.parametrize("options", [(), ("--fresh",), ("--explain",)])
+@pytest.mark.parametrize("options", [(), ("--fresh",)])
 def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
     """A file of rules that does not parse is one fault of one file."""
     (project / "src" / "lifespec" / "conformance" / "data" / "rules.toml").write_text("[a\n")
-    (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\nText.\n:::\n")
+    (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\n:::\n")
     done = build(project, *options)
     assert done.returncode == 1
     assert done.stderr.startswith("src/lifespec/conformance/data/rules.toml:1: ")

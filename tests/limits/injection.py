@@ -64,11 +64,11 @@ class Watched(Lifespan):
 
     tell: Callable[[str], None]
 
-    def on_timeout(self, phase: Phase, timeout: float) -> None:
+    def _on_timeout(self, phase: Phase, timeout: float) -> None:
         """Tell, and go on."""
         if self.phase == phase:
             self.tell("expired")
-        super().on_timeout(phase, timeout)
+        super()._on_timeout(phase, timeout)
 
 
 class Run(logging.Handler):
@@ -147,7 +147,7 @@ class Run(logging.Handler):
     def timers(self) -> set[str]:
         """Name the limits that the driver still waits for."""
         pending = (handle for handle in self.loop._scheduled if not handle.cancelled())
-        return {repr(handle) for handle in pending if self.lifespan.on_timeout in handle._args}
+        return {repr(handle) for handle in pending if self.lifespan._on_timeout in handle._args}
 
     async def serve(self) -> None:
         """Be a server, and see each exception that is thrown into it."""

@@ -102,6 +102,13 @@ CASES = {
     "crashes": Case(says("receive", STARTED, 1, OSError("disk")), "crashed"),
     "crashes at once": Case(says("receive", STARTED, OSError("disk")), "crashed"),
     "crashes in the stop": Case(says("receive", STARTED, "receive", 1, OSError("disk")), "crashed"),
+    "fails while served": Case(
+        says("receive", STARTED, 1, NOT_STOPPED, OSError("disk")), "crashed"
+    ),
+    "fails while served, lingers": Case(says("receive", STARTED, NOT_STOPPED, 60), "crashed"),
+    "fails while served, receives": Case(
+        says("receive", STARTED, 1, NOT_STOPPED, "receive"), "crashed"
+    ),
     "leaves": Case(says("receive", STARTED, 1), "returned"),
     "leaves in the stop": Case(says("receive", STARTED, "receive", 1), "returned"),
     "start too late": Case(STARTS, "timed_out", StartupTimeout, LATE),
@@ -126,6 +133,7 @@ TABLE = {
     ("waiting", "returned"): "unsupported",
     ("waiting", "expired"): "timed_out",
     ("waiting", "thrown"): "cancelled",
+    ("running", "lifespan.shutdown.failed"): "crashed",
     ("running", "raised"): "crashed",
     ("running", "returned"): "returned",
     ("running", "over"): "stopping",
@@ -299,18 +307,16 @@ def test_everything_cancelled(case: Case, body: Body) -> None:
 def awaits() -> set[tuple[str, int]]:
     """Find function and line of each place where the driver can wait.
 
-    Requests (`app`) are another matter.  `_start_eagerly` waits only if the application has
-    cancelled its server, which no case here does: tests/test_server.py has one that does.
+    Requests (`app`) are another matter.
     """
     tree = ast.parse(Path(driver.__file__).read_text())
     return {
         (function.name, node.lineno)
         for function in ast.walk(tree)
         if isinstance(function, ast.AsyncFunctionDef)
-        if function.name not in {"app", "_start_eagerly"}
+        if function.name != "app"
         for node in ast.walk(function)
         if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith))
-        if "_start_eagerly" not in ast.unparse(node)
     }
 
 

@@ -81,6 +81,7 @@ def project(
 ) -> Project:
     """Make a project without a catalog; our extensions say one word."""
     monkeypatch.setattr(messages, "messages", lambda: ("must",))
+    monkeypatch.setattr(messages, "package_messages", dict)
     return Project(tmp_path, capsys)
 
 

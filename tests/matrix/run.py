@@ -4,7 +4,8 @@
 
 FOLDER is an environment with what is checked; a subject that does not go with the others has
 one of its own in it, of its name.  FILE is where the record is kept: its name is a key of RECORDS.
-Where subjects are named, only they are checked, and the record of the others stays.
+Where subjects are named, only they are checked, and the record of the others stays, with what it
+says of the state of the code that it was made with.
 """
 
 import datetime as dt
@@ -26,6 +27,7 @@ from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Job
 from lifespec.conformance.server.process import OfPerl
+from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["RECORDS", "compared", "findings", "recorded"]
 
@@ -110,7 +112,14 @@ def pagi() -> Subject:
 RECORDS: dict[str, dict[str, Subject]] = {
     "servers": {name: server(*row) for name, row in SERVERS.items()},
     "adapted": {
-        name: adapted(name) for name in ("uvicorn", "hypercorn, asyncio", "hypercorn, trio")
+        name: adapted(name)
+        for name in (
+            "uvicorn",
+            "hypercorn, asyncio",
+            "hypercorn, trio",
+            "granian",
+            "gunicorn, asgi",
+        )
     },
     "drivers": {name: driver(name) for name in DRIVERS},
     "amgi": {
@@ -152,7 +161,7 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
     began = time.monotonic()
-    found = findings(subject.job(folder), server_check.chosen())
+    found = findings(subject.job(folder), server_check.chosen(slow=True))
     return {
         "name": name,
         "command": subject.command,
@@ -223,6 +232,8 @@ def main(arguments: Sequence[str]) -> int:
     if not RECORDS[record]:
         print(f"{record}: left out; PAGI_SERVER names no program, such as …/bin/pagi-server")
         return 0
+    # where some are left out, the record says of all what is true of those
+    digests = before.get("made_with", {}) if names else made_with(record)
     for name in names or RECORDS[record]:
         now = recorded(record, name, Path(folder).absolute())
         rows[name] = compared(rows[name], before["date"], now) if name in rows else now
@@ -232,6 +243,7 @@ def main(arguments: Sequence[str]) -> int:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
         "text": next(iter(RECORDS[record].values())).job(Path(folder)).spec,
+        "made_with": digests,
         "subjects": [rows[name] for name in RECORDS[record] if name in rows],
     }
     Path(file).write_text(json.dumps(found, indent=1) + "\n", "utf-8")

@@ -34,9 +34,24 @@ def breaks(rule_id: str) -> Callable[[Call], Call]:
 
 
 @breaks("scope-type")
-async def forgets_keys(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It makes a scope of its own, with what it knows of."""
-    known = {key: scope[key] for key in ("type", "state") if key in scope}
+async def has_a_type_of_its_own(app: Application, scope: Any, receive: Any, send: Any) -> None:
+    """It takes the event for the scope."""
+    if scope["type"] == "lifespan":
+        scope = {**scope, "type": "lifespan.startup"}
+    await app(scope, receive, send)
+
+
+@breaks("scope-type")
+async def forgets_other_keys(app: Application, scope: Any, receive: Any, send: Any) -> None:
+    """It makes a scope of its own, with what the specification has."""
+    known = {key: scope[key] for key in scope if key != "hello"}
+    await app(known, receive, send)
+
+
+@breaks("scope-versions")
+async def forgets_versions(app: Application, scope: Any, receive: Any, send: Any) -> None:
+    """It makes a scope of its own, with what it needs."""
+    known = {key: scope[key] for key in scope if key not in ("asgi", "amgi", "pagi")}
     await app(known, receive, send)
 
 
@@ -156,6 +171,5 @@ async def raises_its_own(app: Application, scope: Any, receive: Any, send: Any) 
 @breaks("unknown-scope-rejected")
 async def lets_unknown_scopes_pass(app: Application, scope: Any, receive: Any, send: Any) -> None:
     """It takes it that nobody waits for an answer to what it does not know."""
-    known = scope["type"] in ("lifespan", "http", "message")
-    with contextlib.suppress(NotImplementedError if known else Exception):
+    if scope["type"] in ("lifespan", "http", "message"):
         await app(scope, receive, send)

@@ -12,7 +12,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from lifespec.conformance.cases import Case, rules
+from lifespec.conformance.cases import Case
+from lifespec.conformance.rules import rules
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Job
 from servers import BEFORE, MUTANTS

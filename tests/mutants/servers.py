@@ -8,7 +8,7 @@ a server of PAGI first, with workers.
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["BEFORE", "MUTANTS", "Change", "Mutant", "written"]
+__all__ = ["BEFORE", "FAULTS", "MUTANTS", "Change", "Fault", "Mutant", "written"]
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -33,9 +33,14 @@ class Mutant(NamedTuple):
     new: str
     spec: str = "asgi 2.0"
 
+    @property
+    def change(self) -> Change:
+        """What is replaced."""
+        return Change(*self[:3])
+
     def written(self, folder: Path) -> Path:
         """Write the files of the mutant; return the program."""
-        return written(folder, *BEFORE.get(self.spec, ()), Change(*self[:3]))
+        return written(folder, *BEFORE.get(self.spec, ()), self.change)
 
 
 def written(folder: Path, *changes: Change) -> Path:
@@ -59,8 +64,8 @@ def offered_afterwards(condition: str) -> Mutant:
         "            server.close()\n"
         f"            if {condition}:\n"
         '                lifespan.phase = "running"\n'
-        '                lifespan.inbox.append({"type": "lifespan.shutdown"})\n'
-        "                lifespan.on_phase_change()\n"
+        '                lifespan._inbox.append({"type": "lifespan.shutdown"})\n'
+        "                lifespan._on_phase_change()\n"
         "                await asyncio.sleep(0.2)\n"
         '                lifespan.phase = "ended"\n',
     )
@@ -70,9 +75,8 @@ def fatal(condition: str) -> Mutant:
     """Take a decline for a failure, where a condition holds."""
     return Mutant(
         "lifespan.py",
-        'if self.outcome in ("failed", "timed_out") or (',
-        'if self.outcome in ("failed", "timed_out") or '
-        f'(self.outcome == "unsupported" and failure is StartupFailed and {condition}) or (',
+        "if self._strict else ERRORS",
+        f'if self._strict or (self.outcome == "unsupported" and {condition}) else ERRORS',
     )
 
 
@@ -144,18 +148,15 @@ WORKERS = """\
                 return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
 """
 WITH = "    async with Lifespan(app, **timeouts) as lifespan:\n"
-SCOPE = 'scope = {"type": "lifespan", "asgi": versions, "state": {}}'
+SCOPE = 'return {"type": "lifespan", "asgi": versions, "state": {}}'
 UNKNOWN = (
     '            raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")'
 )
 PAGI = """\
-scope = {
-                "type": "lifespan",
-                "pagi": {"version": "0.3", "spec_version": "0.3", "is_worker": 0},
-                "state": {},
-            }
-            if number := __import__("os").environ.get("WORKER"):
-                scope["pagi"] |= {"is_worker": 1, "worker_num": int(number)}"""
+pagi = {"version": "0.3", "spec_version": "0.3", "is_worker": 0}
+    if number := __import__("os").environ.get("WORKER"):
+        pagi |= {"is_worker": 1, "worker_num": int(number)}
+    return {"type": "lifespan", "pagi": pagi, "state": {}}"""
 RUN = "        return asyncio.run(until_signal(app, sock, options))\n"
 PORT = '    parser.add_argument("--port", type=int, default=8000)\n'
 COUNT = PORT.replace("port", "workers").replace("8000", "1")
@@ -188,7 +189,7 @@ MUTANTS: dict[str, Mutant] = {
         "serve.py",
         "        scope = self.lifespan.with_state(exchange.scope)\n",
         "        scope = self.lifespan.with_state(exchange.scope)\n"
-        "        self.lifespan.task.cancel()\n"
+        "        self.lifespan._task.cancel()\n"
         "        await asyncio.sleep(0)\n",
     ),
     "once-per-loop": Mutant("serve.py", WITH, TWICE),
@@ -200,15 +201,15 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "startup-sent": Mutant(
         "lifespan.py",
-        '        self.inbox.append({"type": event})',
-        '        self.inbox += [{"type": event}] * (event != "lifespan.startup")',
+        '        self._inbox.append({"type": f"lifespan.{stage}"})',
+        '        self._inbox += [{"type": f"lifespan.{stage}"}] * (stage != "startup")',
     ),
     "startup-before-serving": Mutant("serve.py", WITH, EARLY),
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
         "lifespan.py",
-        '            self.raise_for_outcome(StartupFailed, StartupTimeout, "unsupported")',
-        "            pass",
+        '        self._raise_for_outcome("startup")',
+        "        pass",
     ),
     "startup-failed-shown": Mutant(
         "lifespan.py",
@@ -219,8 +220,8 @@ MUTANTS: dict[str, Mutant] = {
         "serve.py", "        status = 3\n", "        await asyncio.Event().wait()\n"
     ),
     "failed-message-default": Mutant("lifespan.py", 'event.get("message", "")', 'event["message"]'),
-    "unsupported-by-raising": fatal("self.raised and self.inbox"),
-    "unsupported-at-startup": fatal("self.raised and not self.inbox"),
+    "unsupported-by-raising": fatal("self._raised and self._inbox"),
+    "unsupported-at-startup": fatal("self._raised and not self._inbox"),
     "unsupported-by-returning": Mutant(
         "lifespan.py",
         '"returned": ("ended", "unsupported", INFO,',
@@ -245,8 +246,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "only-failed-stops": Mutant(
         "lifespan.py",
-        '            stage = type_.split(".")[1]',
-        "            exit(type_)",
+        '            rule = f"{stage}-answered-once"',
+        '            rule = exit(type_) or f"{stage}-answered-once"',
     ),
     "crash-logged": Mutant(
         "lifespan.py",
@@ -260,7 +261,7 @@ MUTANTS: dict[str, Mutant] = {
         "            log.error(value) if value else None\n",
     ),
     "shutdown-sent": Mutant(
-        "lifespan.py", '            self.queue_event("lifespan.shutdown")', "            pass"
+        "lifespan.py", '            self._queue_event("shutdown")', "            pass"
     ),
     "shutdown-after-serving": Mutant(
         "serve.py",
@@ -303,8 +304,90 @@ MUTANTS: dict[str, Mutant] = {
     "state-shallow-copy": Mutant("lifespan.py", "state=state.copy()", "state=state"),
     "state-untouched": Mutant(
         "lifespan.py",
-        "        self.last_event = event\n",
-        "        self.last_event = event\n"
-        '        self.state.clear() if event == "lifespan.shutdown" else None\n',
+        "        self._stage = stage\n",
+        "        self._stage = stage\n"
+        '        self.state.clear() if stage == "shutdown" else None\n',
+    ),
+}
+
+
+class Fault(NamedTuple):
+    """A change of the reference, the cases that are played, and what alone is found by verdict."""
+
+    changes: tuple[Change, ...]
+    cases: tuple[str, ...]
+    found: frozenset[tuple[str, str]]
+    options: tuple[str, ...] = ()
+    status: int = 1
+
+
+QUEUED = '        self._inbox.append({"type": f"lifespan.{stage}"})'
+AGAIN = QUEUED.replace(".append(", " += [").removesuffix(")") + '] * (stage == "{}")'
+EARLY_END = '        self._inbox += [{"type": "lifespan.shutdown"}] * (stage == "startup")\n'
+STATE = "        scope = self.lifespan.with_state(exchange.scope)\n"
+FAULTS: dict[str, Fault] = {  # each is told once, at its cause, and by its weight
+    "shutdown twice": Fault(
+        (Change("lifespan.py", QUEUED, f"{QUEUED}\n{AGAIN.replace('{}', 'shutdown')}"),),
+        ("well-behaved", "receives-a-third-time"),
+        frozenset({("shutdown-sent", "fail")}),
+    ),
+    "startup twice": Fault(
+        (Change("lifespan.py", QUEUED, f"{QUEUED}\n{AGAIN.replace('{}', 'startup')}"),),
+        ("well-behaved", "sends-extra-keys", "slow-shutdown"),
+        frozenset({("startup-sent", "fail")}),
+    ),
+    "shutdown first": Fault(
+        (Change("lifespan.py", QUEUED, EARLY_END + QUEUED),),
+        ("well-behaved", "state", "slow-shutdown"),
+        frozenset({("startup-sent", "fail")}),
+    ),
+    "serves nothing": Fault(
+        (
+            Change(
+                "serve.py",
+                "            await server.start_serving()\n",
+                "            await asyncio.Event().wait()\n",
+            ),
+        ),
+        ("well-behaved", "sends-extra-keys", "sends-no-type"),
+        frozenset(),
+        status=2,
+    ),
+    "state of a connection": Fault(
+        (
+            Change(
+                "serve.py",
+                STATE,
+                '        if not hasattr(exchange.writer, "state"):\n'
+                '            exchange.writer.state = self.lifespan.with_state({})["state"]\n'
+                '        scope = exchange.scope | {"state": exchange.writer.state}\n',
+            ),
+        ),
+        ("state", "state-on-one-connection"),
+        frozenset({("state-shallow-copy", "fail")}),
+    ),
+    "an end for who returns": Fault(
+        (fatal("not self.raised").change,),
+        ("returns-on-the-scope",),
+        frozenset({("unsupported-by-returning", "info")}),
+        status=0,
+    ),
+    "status 0 after a failure": Fault(
+        (Change("serve.py", "        status = 3\n", "        status = 0\n"),),
+        ("failed-with-message",),
+        frozenset({("startup-failed-exits", "info")}),
+        status=0,
+    ),
+    "a demand of its user": Fault(
+        (
+            Change("serve.py", PORT, f'{PORT}    parser.add_argument("--lifespan")\n'),
+            Change(
+                "serve.py", WITH, WITH.replace("**timeouts", "strict=options.lifespan, **timeouts")
+            ),
+        ),
+        ("well-behaved", "raises-on-the-scope", "raises-after-startup", "failed-with-message"),
+        frozenset({("unsupported-by-raising", "info"), ("unsupported-at-startup", "info")}),
+        options=("--lifespan", "on"),
+        status=0,
     ),
 }

@@ -4,7 +4,7 @@ import pytest
 
 from applications import CORRECT, MUTANTS, Application
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.cases import rules
+from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 
 __all__: list[str] = []

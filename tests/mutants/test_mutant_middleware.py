@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app import middleware
-from lifespec.conformance.cases import rules
+from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 from middlewares import MUTANTS
 
@@ -28,5 +28,5 @@ def faults(mutant: Callable[..., Any], spec: str) -> set[str]:
 )
 def test_a_mutant_is_named_by_its_rule(rule_id: str, mutant: Callable[..., Any], spec: str) -> None:
     """By every text that has the rule, and no other rule is named, by whatever text."""
-    known = {rule_id} if spec in rules()[rule_id].levels else set()
+    known = {rule_id} if spec in rules()[rule_id].specs else set()
     assert faults(mutant, spec) == known

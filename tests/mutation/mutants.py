@@ -18,7 +18,10 @@ __all__ = ["Mutant", "mutants"]
 VOCABULARIES = (
     ("waiting", "running", "stopping", "answered", "cancelling", "ended"),
     ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled"),
-    ("called", "starting", "early", "running", "stopping", "refused", "stopped", "gone"),
+    (
+        *("called", "starting", "early", "running", "failing", "stopping", "refused", "stopped"),
+        "gone",
+    ),
     ("server", "application"),
 )
 LEVELS = {"ERROR": "WARNING", "WARNING": "INFO", "INFO": "DEBUG", "DEBUG": "INFO"}

@@ -306,7 +306,7 @@ async def test_an_application_that_listens_for_ever(made: Made) -> None:
     with made(program) as app:
         lifespan = await lived(app)
     assert lifespan.outcome == "complete"
-    assert time.monotonic() - began < lifespan.grace
+    assert time.monotonic() - began < lifespan._grace
 
 
 async def test_a_timer_rings(made: Made) -> None:

@@ -3,14 +3,13 @@
 import re
 import subprocess
 import sys
-import tomllib
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sentences
+from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 
 __all__: list[str] = []
@@ -47,22 +46,6 @@ ABSENT = {
     "amgi 2.0": {"scope-worker"} | REQUIRED,
     "pagi 0.3": {"version-default"},
 }
-
-
-def rules() -> dict[str, Any]:
-    """Return rules.toml."""
-    text = resources.files("lifespec.conformance").joinpath("data/rules.toml").read_text("utf-8")
-    return tomllib.loads(text)
-
-
-def specs(rule: dict[str, Any]) -> set[str]:
-    """Return the texts that have a rule."""
-    return {spec for each in said(rule) for spec in each["specs"]}
-
-
-def said(rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the sources of a rule, and what is lifespec's."""
-    return [*rule.get("source", ()), *([rule["ours"]] if "ours" in rule else ())]
 
 
 def rows(text: dict[str, Any]) -> dict[tuple[str, int], dict[str, Any]]:
@@ -113,13 +96,13 @@ def test_every_section_of_a_rule_is_that_of_its_sentences() -> None:
         if "follows" not in row
         for rule_id in row.get("rule_ids", [])
         for spec in text["specs"]
-        if spec in specs(book[rule_id])
+        if spec in book[rule_id].specs
     }
     sourced = {
-        (spec, source.get("text", ""), source["section"], rule_id)
+        (spec, source.text, source.section, rule_id)
         for rule_id, rule in book.items()
-        for source in rule.get("source", ())
-        for spec in source["specs"]
+        for source in rule.sources
+        for spec in source.specs
     }
     follow = {each for each in sourced if each[1] == "asgi"}
     unlisted = [
@@ -145,9 +128,9 @@ def test_who_follows_another_text_says_so() -> None:
     assert followed == {
         (spec, "asgi 2.0", rule_id)
         for rule_id, rule in rules().items()
-        for source in rule.get("source", ())
-        if source.get("text") == "asgi"
-        for spec in source["specs"]
+        for source in rule.sources
+        if source.text == "asgi"
+        for spec in source.specs
     }
 
 
@@ -159,17 +142,17 @@ def test_a_text_has_a_rule_at_one_level() -> None:
     """Whichever of its sections says so; and who follows another text follows it in that."""
     levels: dict[tuple[str, str], set[str]] = {}
     for rule_id, rule in rules().items():
-        for source in rule.get("source", ()):
-            follows = ["asgi 2.0"] if source.get("text") == "asgi" else []
-            for spec in [*source["specs"], *follows]:
-                levels.setdefault((spec, rule_id), set()).add(source["level"])
+        for source in rule.sources:
+            follows = ["asgi 2.0"] if source.text == "asgi" else []
+            for spec in [*source.specs, *follows]:
+                levels.setdefault((spec, rule_id), set()).add(source.level)
     assert {place for place, found in levels.items() if len(found) > 1} == TWO_LEVELS
 
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_rule_has_a_source_or_is_ours(spec: str) -> None:
     """A text has every rule but those that are about what it lacks."""
-    assert {rule_id for rule_id, rule in rules().items() if spec not in specs(rule)} == ABSENT[spec]
+    assert {rule_id for rule_id, rule in rules().items() if spec not in rule.specs} == ABSENT[spec]
 
 
 @pytest.mark.parametrize(

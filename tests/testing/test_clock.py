@@ -13,10 +13,12 @@ import signal
 import threading
 import time
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 
+from lifespec import Lifespan
 from lifespec.testing import clock
 
 if TYPE_CHECKING:
@@ -460,4 +462,96 @@ def test_private_names() -> None:
     assert loop._scheduled == []
     assert len(loop._ready) == 0
     loop._process_events(())
+    loop.close()
+
+
+# ---- busy -----------------------------------------------------------------------------------
+
+
+def test_a_cancelled_scope_of_anyio() -> None:
+    """The clock moves although anyio repeats a cancellation in each turn, and equally each time."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await asyncio.sleep(0.5)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def main() -> tuple[str | None, float]:
+        with anyio.move_on_after(1):
+            async with Lifespan(app) as lifespan:
+                await asyncio.sleep(10)
+        return lifespan.outcome, asyncio.get_running_loop().time()
+
+    assert [clock.run(main()) for _ in range(2)] == [("complete", 1.5)] * 2
+
+
+def test_many_turns_take_no_time() -> None:
+    """Work that lets others run often does not make a timer fire."""
+
+    async def main() -> float:
+        async with asyncio.timeout(1):
+            for _ in range(clock.BUSY - 10):
+                await asyncio.sleep(0)
+        return asyncio.get_running_loop().time()
+
+    assert clock.run(main()) == 0
+
+
+def test_a_busy_task_does_not_stop_the_clock() -> None:
+    """What waits for a timer goes on beside a task that never waits; later it takes fewer turns."""
+    turns: list[int] = [0]
+
+    async def spin() -> None:
+        while True:
+            turns[-1] += 1
+            await asyncio.sleep(0)
+
+    async def main() -> float:
+        task = asyncio.create_task(spin())
+        for _ in range(3):
+            await asyncio.sleep(60)
+            turns.append(0)
+        task.cancel()
+        return asyncio.get_running_loop().time()
+
+    assert clock.run(main()) == 180
+    assert turns[0] > clock.BUSY - 10
+    assert max(turns[1:]) < clock.AGAIN + 10
+
+
+def test_busy_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no timer is left, tasks that run again and again end with Deadlock; clean-up runs."""
+    monkeypatch.setattr(clock, "BUSY", 1000)
+    monkeypatch.setattr(clock, "STUCK", 5000)
+    gone: list[int] = []
+
+    async def spin() -> None:
+        turns = 0
+        try:
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+        finally:
+            gone.append(turns)
+
+    with pytest.raises(clock.Deadlock, match=r"^Tasks run again and again .*spin .* at test_clock"):
+        clock.run(spin())
+    assert 4990 < gone[0] < 5010
+
+
+def test_turns_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that is run again and again and never waits is not busy."""
+    monkeypatch.setattr(clock, "BUSY", 20)
+    loop = clock.VirtualLoop()
+
+    async def short() -> None:
+        async with asyncio.timeout(1):
+            for _ in range(10):
+                await asyncio.sleep(0)
+
+    for _ in range(10):
+        loop.run_until_complete(short())
+    assert loop.time() == 0
     loop.close()

@@ -7,6 +7,7 @@ import gc
 import sys
 import traceback
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
 from lifespec.testing import running
-from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+from lifespec.testing.places import short
+from lifespec.testing.running import LifespanWarning, Running, Starter, ViolationsFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,11 +92,28 @@ async def test_it_is_named_after_the_application() -> None:
 
 @pytest.mark.parametrize(
     ("app", "options", "error"),
-    [(3, {}, TypeError), (shop, {"startup_timeout": -1}, ValueError), (shop, {"no": 1}, TypeError)],
+    [(3, {}, TypeError), (shop, {"startup_timeout": -1}, ValueError)],
 )
 def test_invalid_arguments_raise_at_once(app: Any, options: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         Running(app, **options)
+
+
+def test_an_argument_that_there_is_not_is_named_with_those_that_there_are() -> None:
+    wanted = "give scope, startup_timeout, shutdown_timeout, grace or strict"
+    with pytest.raises(TypeError, match=f"there is no argument 'timeout': {wanted}"):
+        Running(shop, timeout=3)
+
+
+async def test_a_with_that_cannot_start_an_application_is_told_what_to_write() -> None:
+    lifespan: Any = Starter(dict)
+    wanted = "write `async with lifespan\\(app\\) as running:`"
+    for start in (lifespan, lifespan(shop)):
+        with pytest.raises(TypeError, match=wanted), start:
+            pass
+    with pytest.raises(TypeError, match="is called with an application"):
+        async with lifespan:
+            pass
 
 
 async def test_the_running_application_does_not_take_a_lifespan() -> None:
@@ -200,6 +219,28 @@ async def test_a_timeout_says_what_was_said_before() -> None:
     assert "30.000 s  |-- cancelled" in text_of(caught.value)
 
 
+async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> None:
+    """Starlette answers its own cancellation so; the answer is not the cause."""
+
+    async def answers(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        try:
+            await asyncio.Event().wait()
+        except BaseException:
+            await send({"type": "lifespan.startup.failed", "message": "CancelledError"})
+            raise
+
+    with pytest.raises(StartupTimeout) as caught:
+        async with Running(answers, startup_timeout=30):
+            pass
+    assert text_of(caught.value).splitlines()[-4:] == [
+        f" 30.000 s  |-- cancelled {'-' * 42}>|",
+        " 30.000 s  |<---------------------------- lifespan.startup.failed --|",
+        "           |  CancelledError",
+        " 30.000 s  |                                  raised CancelledError X",
+    ]
+
+
 async def test_a_failure_at_shutdown_is_shown_with_the_message_sequence() -> None:
     async def fails(scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -269,7 +310,7 @@ async def leaves_in_a_request(scope: Any, receive: Any, send: Any) -> None:
 
 LEFT = (
     "The application has stopped, and its task still runs:"
-    f" worker, worker ({__file__}:{worker.__code__.co_firstlineno + 2})."
+    f" worker, worker ({short(Path(__file__))}:{worker.__code__.co_firstlineno + 2})."
 )
 
 
@@ -327,15 +368,6 @@ async def test_the_owner_of_a_task_is_found_on_every_python(
     monkeypatch.setattr(gc, "get_referents", lambda *_: [])
     assert running._owner(older) is None
     await task
-
-
-def test_a_task_without_a_frame_is_named() -> None:
-    class Own:
-        def __repr__(self) -> str:
-            return "own coroutine"
-
-    task: Any = SimpleNamespace(get_name=lambda: "Task-1", get_coro=Own)
-    assert running._named(task) == "Task-1, own coroutine"
 
 
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,11 @@
 """Builds the site: examples, catalogs and pages of both languages, or nothing at all.
 
-    python docs/build.py [--into FOLDER] [--release] [--fresh] | --explain
+    python docs/build.py [--into FOLDER] [--release] [--fresh]
 
 What a good build read and wrote stays in `build/docs`, and what has not changed since is not done
 again.  With --fresh nothing is reused, and each language runs all its examples for itself.
 
-What `lifespec explain` shows is written from these pages into the package, and the words of the
-suite's reports from the catalogs; with --explain nothing else is, and no example runs.  A site
-built into another folder leaves all else as it is.
+A site built into another folder leaves all else as it is.
 
 An entry of a catalog that waits for a translation is shown in English and counted; with --release
 it is a fault.
@@ -43,10 +41,8 @@ from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.facts import approval
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
-from lifespec_docs.i18n.messages import hints, of_reports
 from lifespec_docs.inputs import Inputs
 from lifespec_docs.live import assets
-from lifespec_docs.rules.export import as_json, explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,8 +56,6 @@ SITE = ROOT / "site"
 COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
 KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
 RULES = ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
-EXPLAINED = {"en": "explain.en.json", "zh_CN": "explain.zh.json"}
-WORDS = "words.zh.json"
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 
 WARNING = re.compile(
@@ -173,9 +167,10 @@ def _near(text: str) -> str:
     return text.replace(f"{ROOT}/", "")
 
 
-def counted(folder: Path) -> dict[str, int]:
+def counted(*folders: Path) -> dict[str, int]:
     """Count the messages of the catalogs, and those that wait for a translation."""
-    entries = [entry for path in sorted(folder.glob("*.po")) for entry in polib.pofile(str(path))]
+    paths = (path for folder in folders for path in folder.glob("*.po"))
+    entries = [entry for path in paths for entry in polib.pofile(str(path))]
     return {
         "in all": len(entries),
         "waiting for a translation": sum(map(catalogs.is_waiting, entries)),
@@ -202,18 +197,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="docs/build.py", description="Build the site.")
     parser.add_argument("--into", type=Path, default=SITE, help="the site's folder")
     parser.add_argument("--release", action="store_true", help="let no entry wait")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--fresh", action="store_true", help="reuse nothing")
-    which.add_argument("--explain", action="store_true", help="the rules of the command alone")
+    parser.add_argument("--fresh", action="store_true", help="reuse nothing")
     given = parser.parse_args(arguments)
     into = given.into.resolve()
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
+    with _alone(KEPT), tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
         if given.release and (waiting := translate.waiting(ROOT)):
             steps = iter([str(fault) for fault in waiting])
-        elif given.explain:
-            steps = _read(Path(work))
         elif given.fresh:
             steps = _fresh(Path(work), into)
         else:
@@ -223,8 +214,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found.append(f"The site was not built: {_number(len(found), 'fault')}.")
         sys.stderr.write("\n".join(found) + "\n")
         return 1
-    if given.explain:
-        return 0
     seconds = time.monotonic() - began
     _say(f"Built in {seconds:.1f} s. Open {os.path.relpath(into / 'index.html')}")
     return 0
@@ -251,43 +240,46 @@ def _fresh(work: Path, into: Path) -> Iterator[str]:
 
 def _renewed(work: Path, into: Path) -> Iterator[str]:
     """Build what has changed since the last good build, and keep all of it; yield what is wrong."""
-    with _alone(KEPT):
-        before = Inputs.read(KEPT / "inputs.json")
-        now = Inputs.now(ROOT, before.programs if before else ())
-        if now == before:
-            builds = [Build(language, KEPT) for language in LANGUAGES]
-            found = list(_lost_examples(builds[0].counts()))
-            if found:
-                yield from found
-                return
-            _say("Nothing has changed since the last build.")
-            _finish(builds, work, into)
-            return
-        compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
-        results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
-        more = [*(part for each in results for part in ("-D", each)), *_live_size()]
-        builds = [Build(language, work, more) for language in LANGUAGES]
-        if before and before.frame == now.frame:
-            changed = now.changed(before)
-            _say(f"Since the last build {_number(len(changed), 'file')} changed: reading on.")
-            _take_over(builds, changed)
-        else:
-            _say("Reading all pages in two languages, running examples, checking the catalogs.")
-        found = list(_built(builds))
+    before = Inputs.read(KEPT / "inputs.json")
+    now = Inputs.now(ROOT, before.programs if before else ())
+    if now == before:
+        builds = [Build(language, KEPT) for language in LANGUAGES]
+        found = list(_lost_examples(builds[0].counts()))
         if found:
             yield from found
             return
-        _report(builds)
-        _keep_all(builds, now)
-        _finish([Build(language, KEPT) for language in LANGUAGES], work, into)
+        _say("Nothing has changed since the last build.")
+        _finish(builds, work, into)
+        return
+    compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
+    results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
+    more = [*(part for each in results for part in ("-D", each)), *_live_size()]
+    builds = [Build(language, work, more) for language in LANGUAGES]
+    if before and before.frame == now.frame:
+        changed = now.changed(before)
+        _say(f"Since the last build {_number(len(changed), 'file')} changed: reading on.")
+        _take_over(builds, changed)
+    else:
+        _say("Reading all pages in two languages, running examples, checking the catalogs.")
+    found = list(_built(builds))
+    if found:
+        yield from found
+        return
+    _report(builds)
+    _keep_all(builds, now)
+    _finish([Build(language, KEPT) for language in LANGUAGES], work, into)
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one build at a time use what is kept."""
+    """Let one build at a time use what is kept, and write what the repository holds of it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _say("Another build runs here: waiting for its end.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
@@ -366,7 +358,6 @@ def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
     """Publish the pages; where that is the site, write down what the repository holds of them."""
     _publish(builds, work, into)
     if into == SITE:
-        _explain(builds)
         _keep(COUNTS, json.dumps(builds[0].counts(), indent=1) + "\n")
 
 
@@ -403,20 +394,6 @@ def _equal(found: filecmp.dircmp[str]) -> bool:
     return not other and all(map(_equal, found.subdirs.values()))
 
 
-def _read(work: Path) -> Iterator[str]:
-    """Read the pages, and write what the rules say; yield what is wrong."""
-    more = "-b", "dummy", "-D", "examples_run=0"
-    compile_catalogs(ROOT / "locales")
-    builds = [Build(language, work, more) for language in LANGUAGES]
-    for build in builds:
-        build.start()
-    _wait(builds)
-    found = [fault for build in builds for fault in build.faults()]
-    if not found:
-        _explain(builds)
-    yield from found
-
-
 def _wait(builds: Sequence[Build]) -> None:
     """Wait for the builds, and say now and then how far they are."""
     total = sum(1 for suffix in ("md", "rst") for _ in HERE.rglob(f"*.{suffix}"))
@@ -440,17 +417,8 @@ def _report(builds: Sequence[Build]) -> None:
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
     live = "with" if assets.runtime(ROOT) else "without"
     _say(f"  live:     {live} buttons to run the examples, which `make live` brings")
-    _say("  messages: " + ", ".join(f"{n} {name}" for name, n in counted(CATALOGS).items()))
-
-
-def _explain(builds: Sequence[Build]) -> None:
-    """Write into the package what pages and catalogs say; tell of what has changed."""
-    order = list(tomllib.loads(RULES.read_text(encoding="utf-8")))
-    for build in builds:
-        path = RULES.with_name(EXPLAINED[build.language])
-        translated = None if build.language == "en" else CATALOGS
-        _keep(path, as_json(explained(build.doctrees, order, hints(translated))))
-    _keep(RULES.with_name(WORDS), as_json(of_reports(CATALOGS)))
+    messages = counted(CATALOGS, RULES.parent).items()
+    _say("  messages: " + ", ".join(f"{number} {name}" for name, number in messages))
 
 
 def _keep(path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from lifespec_docs.examples.perl_apps import lacking
+from lifespec_docs.facts import recorded
 from lifespec_docs.facts.known import SOURCES
 from lifespec_docs.live import assets
 
@@ -56,11 +57,16 @@ class Inputs:
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
         installed = root / "build" / "live" / "package-lock.json"
         runtime = _content(installed) if assets.runtime(root) else ""
+        files = {path.relative_to(root).as_posix(): _content(path) for path in single}
+        for name in recorded.RECORDS:  # a page that shows one says what has changed since
+            file = f"{recorded.FOLDER}/{name}.json"
+            if file in files:
+                files[file] = _digest(files[file], *recorded.changed(root, name))
         base = [code, *(os.environ.get(name, "") for name in ADDRESSES), runtime]
         return cls(
             code=_digest(_machine(), code),
             frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
-            files={path.relative_to(root).as_posix(): _content(path) for path in single},
+            files=files,
             programs={name: lacking(name) for name in sorted(programs)},
         )
 

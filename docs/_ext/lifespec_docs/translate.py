@@ -22,6 +22,7 @@ from lifespec_docs.i18n import (
     lint,
 )
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
+from lifespec_docs.i18n.extraction import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +36,7 @@ __all__ = ["faults", "main", "renew", "waiting"]
 
 ROOT = Path(__file__).resolve().parents[3]
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
+DATA = "src/lifespec/conformance/data"
 CHROME = "sphinx"  # the theme's own words: kept by hand, so only its duties are checked
 
 
@@ -93,10 +95,14 @@ def _other_faults(root: Path, pages: Templates) -> Iterator[Fault]:
 
 def _domains(root: Path) -> list[str]:
     folder = root / CATALOGS
-    return sorted(p.relative_to(folder).with_suffix("").as_posix() for p in folder.rglob("*.po"))
+    pages = (p.relative_to(folder).with_suffix("").as_posix() for p in folder.rglob("*.po"))
+    own = (PACKAGE + p.name.removesuffix(".zh.po") for p in (root / DATA).glob("*.zh.po"))
+    return sorted([*pages, *own])
 
 
 def _name(domain: str) -> str:
+    if domain.startswith(PACKAGE):
+        return f"{DATA}/{domain.removeprefix(PACKAGE)}.zh.po"
     return f"{CATALOGS}/{domain}.po"
 
 

@@ -1,4 +1,4 @@
-"""The cases: conversations as text, what is to be seen in them, and the levels of the rules.
+"""The cases: conversations as text, what is to be seen in them.
 
 `cases.toml` has one table for each case, and its format is told by the tables of `language.py`:
 KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
@@ -11,7 +11,6 @@ import json
 import re
 import tomllib
 from dataclasses import dataclass, field
-from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -26,7 +25,8 @@ from lifespec.conformance.language import (
     Role,
     Verb,
 )
-from lifespec.conformance.texts import Unchecked, unknown
+from lifespec.conformance.rules import rules
+from lifespec.conformance.texts import Unchecked, packaged
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -37,14 +37,10 @@ __all__ = [
     "Case",
     "CaseError",
     "Expectation",
-    "Rule",
     "Unchecked",
     "action",
-    "known_rule",
-    "known_spec",
     "load",
     "read",
-    "rules",
 ]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -102,7 +98,7 @@ class Case:
     expect: tuple[Expectation, ...]
     specs: tuple[str, ...] = tuple(SPECS)
     silent: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NONE)
-    real: bool = False
+    slow: bool = False
     needs: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     server: tuple[Action, ...] = ()
@@ -114,84 +110,10 @@ class Case:
         return spec in self.silent.get(rule_id, ())
 
 
-class Rule(NamedTuple):
-    """A row of rules.toml: whose rule, where it is seen, and what each specification says of it.
-
-    `levels` has the strongest level of each specification: "" if it does not say this, and no
-    entry if it lacks what the rule is about.  `says` has a sentence for each of them; if the
-    level is "", what lifespec does there.  `hint` says what the usual cause is if the rule is
-    broken, and what to do; `hint_middleware` says it of middleware that breaks a rule of others.
-    """
-
-    rule_id: str
-    role: str
-    observable: str
-    levels: Mapping[str, str]
-    says: Mapping[str, str]
-    implies: tuple[str, ...] = ()
-    hint: str = ""
-    hint_middleware: str = ""
-
-
-_STRENGTH = ("must", "must not", "should", "should not", "may")
-_LEVEL = re.compile(r"\b(?:must not|must|should not|should|may)\b")
-
-
-@functools.cache
-def rules() -> Mapping[str, Rule]:
-    """Return the rules of rules.toml by ID, in the order of the file."""
-    rows = tomllib.loads(_packaged("rules.toml"))
-    return MappingProxyType({rule_id: _rule(rule_id, row) for rule_id, row in rows.items()})
-
-
-def _packaged(name: str) -> str:
-    file = resources.files("lifespec.conformance").joinpath("data", name)
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError:
-        raise Unchecked(f"this installation has no {file}: install lifespec again") from None
-
-
-def _rule(rule_id: str, row: Mapping[str, Any]) -> Rule:
-    levels: dict[str, str] = {}
-    for source in row.get("source", ()):
-        for spec in source["specs"]:
-            known = levels.get(spec, source["level"])
-            levels[spec] = min(source["level"], known, key=_STRENGTH.index)
-    says = {spec: _levelled(row["says"], level) for spec, level in levels.items()}
-    ours = [row["ours"]] if "ours" in row else []
-    for own in [*row.get("wording", ()), *ours]:
-        says |= dict.fromkeys(own["specs"], own["says"])
-    levels |= {spec: "" for own in ours for spec in own["specs"]}
-    implies = tuple(row.get("implies", ()))
-    hints = row.get("hint", ""), row.get("hint-middleware", "")
-    return Rule(rule_id, row["role"], row["observable"], levels, says, implies, *hints)
-
-
-def _levelled(sentence: str, level: str) -> str:
-    """Put the word of this level in the place of another: a sentence is worded once."""
-    return sentence if level in _LEVEL.findall(sentence) else _LEVEL.sub(level, sentence, count=1)
-
-
-def known_rule(rule_id: str) -> str:
-    """Return a rule ID; raise Unchecked if there is none like this."""
-    if rule_id not in rules():
-        raise unknown("rule", rule_id, rules(), "lifespec cases")
-    return rule_id
-
-
-def known_spec(name: str) -> str:
-    """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
-    newest = {each.split(" ")[0]: each for each in SPECS}
-    if name not in {*SPECS, *newest}:
-        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *newest])}")
-    return newest.get(name, name)
-
-
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
-    return read(_packaged("cases.toml"), "cases.toml")
+    return read(packaged("cases.toml"), "cases.toml")
 
 
 def read(text: str, file: str) -> tuple[Case, ...]:
@@ -272,7 +194,7 @@ class _Reader(NamedTuple):
             tuple(self.expected(row["expect"], role)),
             tuple(specs),
             silent,
-            bool(row.get("real")),
+            bool(row.get("slow")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
             tuple(self.action(line, "application") for line in self.own(row, "server")),

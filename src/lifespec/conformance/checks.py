@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from lifespec.conformance import cases
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import middleware
 from lifespec.conformance.app import run as app_run
+from lifespec.conformance.rules import known_spec
 from lifespec.conformance.server import brokers
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
@@ -41,9 +41,7 @@ def check_app(
     RuntimeError if an event loop is running in this thread.
     """
     if isinstance(app, str):
-        return app_check.check(
-            app_check.Job("application", app, cases.known_spec(spec), limit=timeout)
-        )
+        return app_check.check(app_check.Job("application", app, known_spec(spec), limit=timeout))
     return app_run.check(app, spec, timeout)
 
 
@@ -53,13 +51,12 @@ def check_middleware(
     """Check middleware, and return the report.
 
     `wrap` is a function that takes an application and returns one, or the name of such a function,
-    as in `shop.main:wrap`.  The suite compares what its own application and server see with the
-    middleware and without it.  `spec`, `timeout` and exceptions are those of `check_app`.
+    as in `shop.main:wrap`.  It is put between an application and a server of the suite, which
+    compares what one of them sends with what the other receives.  `spec`, `timeout` and exceptions
+    are those of `check_app`.
     """
     if isinstance(wrap, str):
-        return app_check.check(
-            app_check.Job("middleware", wrap, cases.known_spec(spec), limit=timeout)
-        )
+        return app_check.check(app_check.Job("middleware", wrap, known_spec(spec), limit=timeout))
     return middleware.check(wrap, spec, timeout)
 
 
@@ -68,6 +65,7 @@ def check_server(
     spec: str = "asgi 2.0",
     *,
     only: Collection[str] = (),
+    slow: bool = False,
     workers: str = "",
     broker: str = "",
     timeout: float = PATIENCE,
@@ -76,14 +74,15 @@ def check_server(
 
     `command` is a list of arguments, or one string as in a shell.  `{app}` and `{port}` in it are
     replaced, as in ``uvicorn {app} --port {port}``.  `only` is the names of the cases to run, by
-    default all.  `workers` is added to the command in the case with two workers.  `broker` is
-    `"redis"` or `"mosquitto"` for a server of AMGI 2.0.  `timeout` is how many seconds the server
-    may do nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string
+    default all; those that take half a minute or longer are left out unless `slow` is set.
+    `workers` is added to the command in the cases with two workers.  `broker` is `"redis"` or
+    `"mosquitto"` for a server of AMGI 2.0.  `timeout` is how many seconds the server may do
+    nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string
     is not a valid command.
     """
     words = shlex.split(command) if isinstance(command, str) else command
-    job = server_job(words, cases.known_spec(spec), workers, broker, timeout)
-    return server_check.check(job, server_check.chosen([*only]))
+    job = server_job(words, known_spec(spec), workers, broker, timeout)
+    return server_check.check(job, server_check.chosen([*only], slow=slow))
 
 
 def server_job(

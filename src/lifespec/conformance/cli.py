@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import os
 import shlex
 import signal
 import sys
-import textwrap
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,16 +16,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, explain, i18n, settings
+from lifespec.conformance import cases, explain, i18n, leftovers, settings
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
 from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
-from lifespec.conformance.output import Target, writing
+from lifespec.conformance.output import Target, refuse_the_same, writing
 from lifespec.conformance.report import formats
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.rules import known_rule, known_spec
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
@@ -41,12 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_filters", "add_subjects"]
 
-SHORTEST, LONGEST = 0.001, 1e6  # seconds of a timeout, which timers of every system can have
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
-
-
-class _Usual(float):
-    """The default of an option, which a configuration file can change."""
 
 
 def add_subjects(parser: Any) -> None:
@@ -79,7 +75,6 @@ def _add_app(subjects: Any) -> None:
     parser.add_argument(
         "--factory",
         action="store_true",
-        default=None,
         help="TARGET is a function that returns the application",
     )
     _add_isolation(parser)
@@ -93,7 +88,7 @@ def _add_app(subjects: Any) -> None:
         help="instead of TARGET, as the last option: a program in any language that contains the"
         " application",
     )
-    parser.set_defaults(run=_check, role="application")
+    parser.set_defaults(run=_check, role="application", app=[])
 
 
 def _add_isolation(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +113,7 @@ def _add_middleware(subjects: Any) -> None:
     _add_isolation(parser)
     _add_only(parser)
     _add_outputs(parser)
-    parser.set_defaults(run=_check, role="middleware", factory=False, pipe=[])
+    parser.set_defaults(run=_check, role="middleware", pipe=[])
 
 
 def _add_server(subjects: Any) -> None:
@@ -142,6 +137,7 @@ def _add_server(subjects: Any) -> None:
         help="the command that starts it, after --, with placeholders",
     )
     _add_only(parser)
+    _add_slow(parser)
     parser.add_argument(
         "--workers",
         metavar="ARGUMENTS",
@@ -159,7 +155,6 @@ def _add_server(subjects: Any) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    _configure(arguments)
     words, spec, timeout = arguments.command, arguments.spec, arguments.timeout
     job = server_job(words, spec, arguments.workers, arguments.broker or "", timeout)
     return _check_server(job, arguments)
@@ -171,6 +166,12 @@ def _add_only(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-fast", action="store_true", help="stop after the first case that fails"
+    )
+
+
+def _add_slow(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--slow", action="store_true", help="also run the cases that take half a minute or longer"
     )
 
 
@@ -186,19 +187,18 @@ def _add_driver(subjects: Any) -> None:
         "name", metavar="NAME", help="one of the drivers below; it must be installed"
     )
     _add_only(parser)
+    _add_slow(parser)
     _add_outputs(parser, PATIENCE, "to wait for the next action of the driver", None)
     parser.set_defaults(run=_driver)
 
 
 def _driver(arguments: argparse.Namespace) -> int:
-    given = arguments.spec
-    _configure(arguments)
     name, timeout = arguments.name, arguments.timeout
-    return _check_server(clients.job(name, given or "", limit=timeout), arguments)
+    return _check_server(clients.job(name, arguments.spec or "", limit=timeout), arguments)
 
 
 def _check_server(job: server_check.Job, arguments: argparse.Namespace) -> int:
-    only = server_check.chosen(arguments.only)
+    only = server_check.chosen(arguments.only, slow=arguments.slow)
     return _publish(
         arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
     )
@@ -240,39 +240,36 @@ def _interruptible() -> Iterator[None]:
 
 
 def _add_outputs(
-    parser: argparse.ArgumentParser,
+    parser: Any,
     timeout: float = app_run.LIMIT,
     what: str = "an import or an answer may take",
     default: str | None = "asgi 2.0",
 ) -> None:
     """Add the options of every subject; `what` completes the help of --timeout.
 
-    An option that [tool.lifespec] can set is None or a _Usual if it is not given.
+    [tool.lifespec] changes the defaults when the options are parsed.
     """
+    parser.fill = functools.partial(_take_table, has_spec=default is not None)
     parser.add_argument(
         "--spec",
         metavar="SPEC",
-        type=cases.known_spec,
+        type=known_spec,
+        default=default,
         help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for the newest version"
         f" (default: {default or 'the newest that it supports'})",
     )
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
-        type=_seconds,
-        default=_Usual(timeout),
+        type=settings.seconds,
+        default=timeout,
         help=f"how long {what} (default: %(default)g)",
     )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        default=None,
-        help="also fail if a SHOULD is missed",
-    )
+    parser.add_argument("--strict", action="store_true", help="also fail if a SHOULD is missed")
     parser.add_argument(
         "--ignore",
         metavar="RULE",
-        type=cases.known_rule,
+        type=known_rule,
         action="append",
         help="ignore this rule; repeatable",
     )
@@ -282,63 +279,41 @@ def _add_outputs(
         "--language", choices=languages, help="language of the report (default: from the locale)"
     )
     parser.add_argument(
-        "--json", metavar="FILE", type=Path, help="write the report to FILE as JSON"
+        "--json", metavar="FILE", type=_path, help="write the report to FILE as JSON"
     )
     parser.add_argument(
-        "--junit", metavar="FILE", type=Path, help="write the report to FILE as JUnit XML"
+        "--junit", metavar="FILE", type=_path, help="write the report to FILE as JUnit XML"
     )
     parser.add_argument(
-        "--sarif", metavar="FILE", type=Path, help="write the report to FILE as SARIF 2.1.0"
+        "--sarif", metavar="FILE", type=_path, help="write the report to FILE as SARIF 2.1.0"
     )
 
 
-def _seconds(text: str | float) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not SHORTEST <= seconds <= LONGEST:
-        raise Unchecked(
-            f"a timeout is a number of seconds, not {text!r}: give one from {SHORTEST:g} to"
-            f" {LONGEST:.0f}"
-        )
-    return seconds
-
-
-def _configure(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Complete the options from [tool.lifespec] and the defaults; return the table."""
+def _take_table(parser: argparse.ArgumentParser, *, has_spec: bool) -> None:
+    """Take the defaults of options from [tool.lifespec]."""
     table = settings.find(Path.cwd())
-    if arguments.spec is None:
-        arguments.spec = cases.known_spec(table.get("spec", "asgi 2.0"))
-    if isinstance(arguments.timeout, _Usual):
-        arguments.timeout = _seconds(table.get("timeout", arguments.timeout))
-    if arguments.strict is None:
-        arguments.strict = table.get("strict", False)
-    if arguments.ignore is None:
-        arguments.ignore = [*map(cases.known_rule, table.get("ignore", ()))]
-    if arguments.language is None:
-        arguments.language = table.get("language") or explain.language(os.environ)
-    if arguments.language not in explain.FOLDERS:
-        known = " or ".join(sorted(explain.FOLDERS))
-        raise Unchecked(f"there is no language {arguments.language!r}: give {known}")
-    return table
+    if not has_spec:
+        table.pop("spec", None)
+    parser.set_defaults(usual_ignore=table.pop("ignore", []), **table)
 
 
-def _named(table: dict[str, Any]) -> str:
+def _path(text: str) -> Path:
+    if not text:
+        raise Unchecked("the name of the file is empty: give one")
+    return Path(text)
+
+
+def _named(apps: list[str]) -> str:
     """Return the application that the table names."""
-    apps = table.get("app", [])
     if len(apps) > 1:
         raise Unchecked(f"[tool.lifespec] names {' and '.join(apps)}: give the TARGET to check")
     return "".join(apps)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    table = _configure(arguments)
     target, pipe = arguments.target, tuple(arguments.pipe)
     if arguments.role == "application" and not (target or pipe):
-        target = _named(table)
-    if arguments.factory is None:
-        arguments.factory = table.get("factory", False) and not pipe
+        target = _named(arguments.app)
     if bool(target) == bool(pipe):
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
@@ -347,14 +322,19 @@ def _check(arguments: argparse.Namespace) -> int:
         arguments.role,
         target or shlex.join(pipe),
         arguments.spec,
-        arguments.factory,
+        arguments.role == "application" and arguments.factory and not pipe,
         arguments.timeout,
         pipe,
         arguments.isolation,
         tuple(arguments.only),
     )
     count = len(job.chosen())
-    return _publish(arguments, job.target, count, lambda tell: app_check.check(job, tell))
+    return _publish(arguments, job.target, count, lambda tell: app_check.check(job, tell, _say))
+
+
+def _say(sentence: str) -> None:
+    if sys.stderr:
+        print(f"lifespec: {sentence}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _publish(
@@ -364,20 +344,23 @@ def _publish(
     check: Callable[[Tell], Report],
 ) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    words = i18n.wording(arguments.language)
+    words = i18n.wording(arguments.language or explain.language(os.environ))
+    ignored = arguments.usual_ignore if arguments.ignore is None else arguments.ignore
+    paths = arguments.json, arguments.junit, arguments.sarif
+    refuse_the_same(paths)
+    leftovers.remove_abandoned()
     with ExitStack() as stack:
-        paths = arguments.json, arguments.junit, arguments.sarif
         json, junit, sarif = (stack.enter_context(Target(path)) for path in paths)
         began, clock = datetime.now(UTC), time.monotonic()
-        with _interruptible(), _progress(title, count) as advance:
+        with _interruptible(), leftovers.adopting(), _progress(title, count) as advance:
 
             def tell(case: str, findings: Sequence[Finding]) -> bool:
-                found = [each for each in findings if each.rule not in arguments.ignore]
+                found = [each for each in findings if each.rule not in ignored]
                 advance(case, Verdict.of(each.verdict for each in found))
                 fails = any(each.fails(strict=arguments.strict) for each in found)
                 return fails and arguments.fail_fast
 
-            found = check(tell).without(arguments.ignore)
+            found = check(tell).without(ignored)
         from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
@@ -415,20 +398,26 @@ def add_filters(parser: Any) -> None:
     )
     parser.add_argument("--role", choices=ROLES, help="only those that check that role")
     parser.add_argument(
-        "--rule", metavar="RULE", type=cases.known_rule, help="only those that check that rule"
+        "--rule", metavar="RULE", type=known_rule, help="only those that check that rule"
+    )
+    parser.add_argument(
+        "--language",
+        choices=sorted(explain.FOLDERS),
+        help="language of the output (default: from the locale)",
     )
     parser.set_defaults(run=_cases)
 
 
 def _cases(arguments: argparse.Namespace) -> int:
+    word = i18n.wording(arguments.language or explain.language(os.environ)).word
+    lines = []
     for case in cases.load():
         rule_ids = list(dict.fromkeys(each.rule for each in case.expect))
         if arguments.role in (None, case.role) and arguments.rule in (None, *rule_ids):
-            texts = (case.says, f"checks {', '.join(rule_ids)}")
-            lines = [
-                line for text in texts for line in textwrap.wrap(text, 76, break_on_hyphens=False)
-            ]
-            with writing():
-                sys.stdout.write(f"{case.name}  ({case.role})\n")
-                sys.stdout.write("".join(f"    {line}\n" for line in lines))
+            lines.append(f"{case.name}  ({word(case.role)})")
+            for text in (word(case.says), word("checks %s", word(", ").join(rule_ids))):
+                lines += (f"    {line}" for line in explain.wrapped(text, 76))
+    text = "".join(f"{line}\n" for line in lines)
+    with writing():
+        sys.stdout.buffer.write(text.encode(sys.stdout.encoding, "replace"))
     return 0

@@ -1,51 +1,28 @@
-"""The rules as a terminal shows them, in the reader's language.
+"""The rules as a terminal shows them, in the reader's language."""
 
-What they say is written by `make docs` from the pages of each language, into explain.en.json and
-explain.zh.json; nothing here has words of its own.
-"""
+from __future__ import annotations
 
-import json
 import os
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import metadata, resources
-from typing import NamedTuple
+from importlib import metadata
+from typing import TYPE_CHECKING
 
-__all__ = ["FOLDERS", "Explanation", "base", "columns", "language", "lines", "read", "wrapped"]
+from lifespec.conformance.rules import BEHAVIOUR, heading, names, sources
+from lifespec.conformance.words import translator
+from lifespec.validate import SPECS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lifespec.conformance.rules import Rule
+
+__all__ = ["FOLDERS", "address", "base", "columns", "language", "lines", "site", "wrapped"]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
 NONE = "–"
 NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")
 NEVER_LAST = frozenset("（《“(")
-
-
-class Explanation(NamedTuple):
-    """A rule in one language: `texts` are name, level and source in each of the five.
-
-    Level and source are "" where a text has no such rule; `address` is that of the rule's box.
-    `more` are its further boxes: a heading, the specifications, and the text for them.  `hints`
-    say what to do if it is broken: a role or "", a heading, and the text for that role.
-    """
-
-    rule_id: str
-    role: str
-    level: str
-    text: str
-    texts: tuple[tuple[str, str, str], ...]
-    page: str
-    address: str
-    more: tuple[tuple[str, tuple[str, ...], str], ...] = ()
-    hints: tuple[tuple[str, str, str], ...] = ()
-
-    def said(self, spec: str) -> str:
-        """Return what is said for a specification."""
-        return next((text for _, specs, text in self.more if spec in specs), self.text)
-
-    def hint(self, role: str) -> str:
-        """Return what the author of that role can do if the rule is broken, or ""."""
-        found = {to: text for to, _, text in self.hints}
-        return found.get(role, found.get("", ""))
 
 
 def base() -> str:
@@ -70,48 +47,47 @@ def language(environment: Mapping[str, str]) -> str:
     return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
 
 
-def read(language: str) -> dict[str, Explanation]:
-    """Return all rules by ID.  Raises OSError where this installation lacks them."""
-    file = resources.files("lifespec.conformance").joinpath(f"data/explain.{language}.json")
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return {
-        rule_id: Explanation(
-            rule_id,
-            row["role"],
-            row["level"],
-            row["text"],
-            tuple((name, level, source) for name, level, source in row["texts"]),
-            row["page"],
-            f"{base()}{FOLDERS[language]}/{row['address']}",
-            tuple((head, tuple(specs), text) for head, specs, text in row["more"]),
-            tuple((to, head, text) for to, head, text in row["hints"]),
-        )
-        for rule_id, row in found.items()
-    }
+def site(language: str) -> str:
+    """Return where the pages of a language stand, with a slash."""
+    return f"{base()}{FOLDERS[language]}/"
 
 
-def lines(rule: Explanation, width: int = WIDTH) -> Iterator[str]:
+def address(rule: Rule, language: str) -> str:
+    """Return where the box of a rule is: a URL, or a path on the site."""
+    return f"{site(language)}{rule.page}.html#{rule.rule_id}"
+
+
+def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
-    yield from wrapped(" · ".join(filter(None, (rule.rule_id, rule.role, rule.level))), width)
+    translate = translator(language)
+    first, *more = rule.boxes
+    role = translate(rule.role) if rule.levels else ""
+    levels = [*map(translate, rule.levels)] or [translate(BEHAVIOUR)]
+    yield from wrapped(" · ".join(filter(None, (rule.rule_id, role, *levels))), width)
     yield ""
-    for head, text in [("", rule.text), *((head, text) for head, _, text in rule.more)]:
-        if head:
-            yield from wrapped(head, width)
-        for paragraph in text.split("\n"):
-            yield from wrapped(paragraph, width)
+    for group in (first, *more):
+        if group != first:
+            yield from wrapped(heading(rule, group, translate), width)
+        yield from wrapped(translate(rule.boxes[group]), width)
         yield ""
-    yield from _table(rule.texts, width)
-    yield ""
-    for _, head, text in rule.hints:
-        yield from wrapped(head, width)
-        yield from wrapped(text, width)
+    yield from _table(rule, translate, width)
+    for _role, head, hint in rule.hints:
         yield ""
-    yield from wrapped(f"{rule.page} · {rule.address}", width)
+        yield from wrapped(translate(head), width)
+        yield from wrapped(translate(hint), width)
+    if base():
+        yield ""
+        yield from wrapped(address(rule, language), width)
 
 
-def _table(texts: Sequence[tuple[str, str, str]], width: int) -> Iterator[str]:
-    widest = [max(columns(text[column]) for text in texts) for column in (0, 1)]
-    for name, level, source in texts:
+def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[str]:
+    """Yield a line for each specification: its name, the level and the sections."""
+    rows = [
+        (names([spec], translate), translate(rule.level(spec)), sources(rule, spec, translate))
+        for spec in SPECS
+    ]
+    widest = [max(columns(row[column]) for row in rows) for column in (0, 1)]
+    for name, level, source in rows:
         cells = (name, widest[0]), (level or NONE, widest[1])
         start = "".join(cell + " " * (room - columns(cell) + 2) for cell, room in cells)
         yield from wrapped(start + source, width, " " * columns(start))

@@ -1,183 +1,194 @@
 """The words of a report in the reader's language: verdicts, requirements, what is expected.
 
-English words are their own keys.  Those of another language stand in words.LANGUAGE.json, which
-`make docs` writes from the catalogs, and rules are worded as in explain.LANGUAGE.json.  What was
-seen is told in English: the suite makes those sentences as it sees.
+English words are their own keys, marked by `_(...)` or given to `word(...)` where they are used.
+Babel collects them into report.zh.po, and rules.zh.po has the sentences of the rules.
 """
 
 from __future__ import annotations
 
 import functools
-import json
-from importlib import resources
-from typing import TYPE_CHECKING
+import re
 
 from lifespec.conformance import explain
-from lifespec.conformance.cases import Unchecked, load, rules
-from lifespec.conformance.language import PHRASES
-from lifespec.validate import SPECS
+from lifespec.conformance.observed import translated
+from lifespec.conformance.rules import names, rules
+from lifespec.conformance.words import mark as _
+from lifespec.conformance.words import translator
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["ADVICE", "ENGLISH", "STARTS", "STOPS", "WORDS", "Wording", "wording"]
+__all__ = [
+    "CAUSES",
+    "ENGLISH",
+    "FIND_LIFESPAN",
+    "GIVE_LIFESPAN",
+    "LEFT_OUT",
+    "NO_CHANGE",
+    "STARTS",
+    "START_ADVICE",
+    "STOPS",
+    "STOP_ADVICE",
+    "Wording",
+    "wording",
+]
 
 # How an application starts and stops, by what came of the event; %s is a detail.
 STARTS = {
-    "complete": "yes",
-    "failed": "no, its startup failed: %s",
-    "raised": "without lifespan: it raised %s when it was called with the scope",
-    "raised late": "without its startup: it raised %s after it had received lifespan.startup",
-    "returned": "without lifespan: it returned when it was called with the scope",
-    "returned late": "without its startup: it returned without an answer to lifespan.startup",
-    "refused": "no, the suite refused what it sent: %s",
-    "exited": "no, it ended the process at startup: %s",
-    "silent": "no, it did not answer lifespan.startup within the timeout: %s",
+    "complete": _("yes"),
+    "failed": _("no, its startup failed: %s"),
+    "raised": _("without lifespan: it raised %s when it was called with the scope"),
+    "raised late": _("without its startup: it raised %s after it had received lifespan.startup"),
+    "returned": _("without lifespan: it returned when it was called with the scope"),
+    "returned late": _("without its startup: it returned without an answer to lifespan.startup"),
+    "refused": _("no, the suite refused what it sent: %s"),
+    "exited": _("no, it ended the process at startup: %s"),
+    "hung": _("no, not within %s s; %s"),
+    "silent": _("no, not within %s s; %s"),
+    "killed": _("no, its process did not end by itself and was killed: %s"),
 }
 STOPS = {
-    "complete": "yes",
-    "failed": "no, its clean-up failed: %s",
-    "raised": "no, it raised %s after it had received lifespan.shutdown",
-    "raised early": "no, it raised %s before it received lifespan.shutdown",
-    "returned": "no, it returned without an answer to lifespan.shutdown",
-    "returned early": "no, it returned before it received lifespan.shutdown",
-    "exited": "no, it ended the process at shutdown: %s",
-    "exited early": "no, it ended the process before it received lifespan.shutdown: %s",
-    "silent": "no, it did not answer lifespan.shutdown within the timeout: %s",
+    "complete": _("yes"),
+    "failed": _("no, its clean-up failed: %s"),
+    "failed early": _("no, it failed before it received lifespan.shutdown: %s"),
+    "raised": _("no, it raised %s after it had received lifespan.shutdown"),
+    "raised early": _("no, it raised %s before it received lifespan.shutdown"),
+    "returned": _("no, it returned without an answer to lifespan.shutdown"),
+    "returned early": _("without clean-up: it returned before it received lifespan.shutdown"),
+    "exited": _("no, it ended the process at shutdown: %s"),
+    "exited early": _("no, it ended the process before it received lifespan.shutdown: %s"),
+    "hung": _("no, not within %s s; %s"),
+    "silent": _("no, not within %s s; %s"),
+    "killed": _("no, its process did not end by itself and was killed: %s"),
+    "refused": _("no, the suite refused what it sent: %s"),
 }
-ADVICE = {
-    "": "no change needed",
-    "failed": "Start the services that its startup needs, and check it again.",
-    "unsupported": "If it should support lifespan: find the middleware that drops the scope, or the"
-    " application in which the one with the lifespan is mounted.",
+NO_CHANGE = _("no change needed")
+BLOCKS = _("Find the call that blocks the process, and give it a timeout.")
+CLEAN_UP_FAILS = _("Correct the error in its clean-up.")
+CRASHES = _("Correct the error that ended it while it was running.")
+# what to change if it does not start, by how that went
+START_ADVICE = {
+    "hung": _(
+        "Find out what its startup waits for, and start that service or mend the code. A"
+        " timeout of its own lets startup fail with a message."
+    ),
+    "exited": _(
+        "Find out what ends the process. To prevent a start, send lifespan.startup.failed."
+    ),
+    "killed": BLOCKS,
 }
-
-WORDS = (
-    "%s, checked against %s",
-    "verdict",
-    "rule",
-    "cases",
-    "%s and %s more",
-    "case",
-    "requirement",
-    "expected",
-    "actual",
-    "origin",
-    "hint",
-    "more",
-    "%s: %s",
-    "%s (%s, %s)",
-    "not specified",
-    "%s (%s does not specify this case)",
-    "Broken MUST rules of %s: %s.",
-    "It could not be checked: %s",
-    "The application does not support lifespan.",
-    "It keeps every MUST of %s. Missed SHOULD rules: %s.",
-    "It keeps every MUST and SHOULD of %s.",
-    ", ",
-    "starts",
-    "stops",
-    "rules",
-    "to change",
-    "no message",
-    "not checked: its startup has to succeed first",
-    "and more: see below",
-    *STARTS.values(),
-    *STOPS.values(),
-    *ADVICE.values(),
-    *(phrase.says for phrase in PHRASES.values()),
+STOP_ADVICE = {  # the same if it does not stop
+    "failed": CLEAN_UP_FAILS,
+    "raised": CLEAN_UP_FAILS,
+    "failed early": CRASHES,
+    "raised early": CRASHES,
+    "returned early": _("To run clean-up, wait for lifespan.shutdown before it returns."),
+    "exited": _("Find out what ends the process: clean-up should return instead."),
+    "exited early": _("Find out what ends the process while the application is running."),
+    "hung": _(
+        "Its clean-up does not end: cancel what it waits for, or give it a timeout of its own."
+    ),
+    "killed": BLOCKS,
+}
+CAUSES = {  # of a failed startup, and what to do
+    "": _("Correct what its message says, and check it again."),
+    "service": _("Start the service that its startup connects to, and check it again."),
+    "code": _("Correct the code that raised this, or what it reads, and check it again."),
+}
+GIVE_LIFESPAN = _(
+    "If it should do something at startup, give it a lifespan:"
+    " `app = lifespec.with_lifespan(app, lifespan)`."
 )
+FIND_LIFESPAN = _(
+    "If it should support lifespan: find the middleware that drops the scope, or the"
+    " application in which the one with the lifespan is mounted."
+)
+LEFT_OUT = _("Slow cases that were left out: %s (%s). Run them with --slow.")
 
 
 class Wording:
-    """The words of a report: in English all is as it was found."""
+    """The words of a report in one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language, self.translate = language, translator(language)
 
     def word(self, english: str, *parts: str) -> str:
         """Return a word, or a sentence with its parts in place."""
-        return english % parts if parts else english
-
-    def title(self, spec: str) -> str:
-        """Return the name of a text."""
-        return SPECS[spec].title
-
-    def requirement(self, english: str, _rule_id: str, _case: str, _spec: str) -> str:
-        """Return what a rule wants in a case, and which text says so."""
-        return english
-
-    def expected(self, english: str) -> str:
-        """Return what was to be seen."""
-        return english
-
-    def hint(self, rule_id: str, role: str) -> str:
-        """Return what the author of that role can do if the rule is broken, or ""."""
-        rule = rules()[rule_id]
-        return (role == "middleware" and rule.hint_middleware) or rule.hint
-
-    def address(self, rule_id: str) -> str:
-        """Return where the page of a rule is: a URL, or a path on the site."""
-        return _english()[rule_id].address
-
-
-class _Translated(Wording):
-    """The same in another language."""
-
-    def __init__(self, words: Mapping[str, str], language: str) -> None:
-        self.words, self.rules = words, explain.read(language)
-
-    def word(self, english: str, *parts: str) -> str:
-        """Return a word, or a sentence with its parts in place."""
+        text = self.translate(english)
         # a full-width bracket, with which some names of specifications end, has its own space
-        return super().word(self.words.get(english, english), *parts).replace("） ", "）")
+        return (text % parts if parts else text).replace("） ", "）")
 
     def title(self, spec: str) -> str:
-        """Return the name of a text."""
-        return self._text("scope-type", spec)[0]
+        """Return the name of a specification."""
+        return names([spec], self.translate)
 
-    def _text(self, rule_id: str, spec: str) -> tuple[str, str, str]:
-        return self.rules[rule_id].texts[[*SPECS].index(spec)]
-
-    def requirement(self, _english: str, rule_id: str, case: str, spec: str) -> str:
-        """Return the rule as its page words it, and which text says so."""
-        name, level, _ = self._text(rule_id, spec)
-        sentence = self.rules[rule_id].said(spec).replace("\n", "")
+    def requirement(self, english: str, rule_id: str, spec: str) -> str:
+        """Return what a rule wants in a case, and which specification says so."""
+        if self.language == "en":
+            return english
+        rule, name = rules()[rule_id], self.title(spec)
+        sentence = rule.says(spec, self.translate)
+        level = rule.level(spec)
         if not level:
             return self.word("%s (%s, %s)", sentence, self.word("not specified"), name)
-        if any(each.silent_on(rule_id, spec) for each in load() if each.name == case):
+        if english.endswith("does not specify this case)"):
             return self.word("%s (%s does not specify this case)", sentence, name)
-        return self.word("%s (%s, %s)", sentence, level, name)
+        return self.word("%s (%s, %s)", sentence, self.word(level), name)
 
     def expected(self, english: str) -> str:
         """Return what was to be seen; what follows a colon is the case's own."""
-        said, _, argument = english.partition(": ")
-        if english in self.words or said not in self.words:
-            return self.word(english)
-        return self.word("%s: %s", self.word(said), argument)
+        said, _colon, argument = english.partition(": ")
+        if argument and self.translate(english) == english and self.translate(said) != said:
+            return self.word("%s: %s", self.word(said), argument)
+        return self.word(english)
+
+    def seen(self, english: str) -> str:
+        """Return what was observed; in English if it follows no known pattern."""
+        found = "" if self.language == "en" else translated(english, self.word)
+        return found or english
+
+    def drawn(self, english: str) -> str:
+        """Return the diagram of a message sequence; its lines stay as wide as they are."""
+        return "\n".join(map(self._line, english.split("\n")))
+
+    def _line(self, line: str) -> str:
+        """Return a line of a diagram with our words in it, as wide as it was."""
+        if found := _DETAIL.fullmatch(line):
+            return found[1] + self.seen(found[2])
+        for pattern in _DRAWN:
+            if found := pattern.fullmatch(line):
+                parts = [self.word(part) if part in _WORDS else part for part in found.groups()]
+                spare = explain.columns(line) - explain.columns("".join(parts))
+                room = found["room"]
+                parts[found.re.groupindex["room"] - 1] = room[-1] * (len(room) + spare)
+                return "".join(parts)
+        return line
+
+    def page(self, name: str, title: str) -> str:
+        """Return where a page is: its address if the site has one, else its title."""
+        if explain.base():
+            return f"{explain.site(self.language)}{name}"
+        return self.word('"%s"', self.word(title))
 
     def hint(self, rule_id: str, role: str) -> str:
         """Return what the author of that role can do if the rule is broken, or ""."""
-        return self.rules[rule_id].hint(role)
+        return self.translate(rules()[rule_id].hint_for(role))
 
     def address(self, rule_id: str) -> str:
         """Return where the page of a rule is: a URL, or a path on the site."""
-        return self.rules[rule_id].address
+        return explain.address(rules()[rule_id], self.language)
 
 
-@functools.cache
-def _english() -> Mapping[str, explain.Explanation]:
-    return explain.read("en")
-
+# Lines of a diagram: our words in them, and the room between them, which is filled.
+_WORDS = _("server"), _("application"), _("middleware"), _("cancelled"), _("returned"), _("raised")
+_DRAWN = (
+    re.compile(r"( +)(server)(?P<room> +)(application|middleware)"),
+    re.compile(r"(.{11}\|-- )(cancelled)( )(?P<room>-+)(>.)"),
+    re.compile(r"(.{11}\|)(?P<room> +)(returned|raised)( .*)"),
+)
+_DETAIL = re.compile(r"( {11}\|  )(\S.*)")
 
 ENGLISH = Wording()
 
 
+@functools.cache
 def wording(language: str) -> Wording:
-    """Return the words of a language; raise Unchecked where this installation lacks them."""
-    if language == "en":
-        return ENGLISH
-    file = resources.files("lifespec.conformance").joinpath(f"data/words.{language}.json")
-    try:
-        return _Translated(json.loads(file.read_text(encoding="utf-8")), language)
-    except OSError as error:
-        raise Unchecked(
-            f"this installation has no {error.filename}: install lifespec again"
-        ) from None
+    """Return the words of a language; raise Unchecked if this installation lacks them."""
+    return ENGLISH if language == "en" else Wording(language)

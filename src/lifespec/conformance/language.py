@@ -81,6 +81,8 @@ VERBS: Mapping[str, Verb] = MappingProxyType(
 DOINGS: Mapping[str, Verb] = MappingProxyType(
     {
         "request": Verb("word", _ON_SERVER, "request this path until it is answered"),
+        "keep": Verb("word", _ON_SERVER, "request this path on a connection that stays open"),
+        "websocket": Verb("word", _ON_SERVER, "open a WebSocket for this path, and read a message"),
         "traffic": Verb(
             "", _ON_SERVER, "send requests for a second, whether they are answered or not"
         ),
@@ -116,7 +118,9 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False, roles=_AS_SERVER, says="it answers both events as in start-and-stop"
         ),
         "raises": Phrase(
-            argument=False, roles=_AS_SERVER, says="the call raises without sending an event first"
+            argument=False,
+            roles=(*_AS_SERVER, "middleware"),
+            says="the call raises without sending an event first",
         ),
         "ends": Phrase(
             argument=False, roles=_AS_SERVER, says="the call ends soon after it was cancelled"
@@ -133,7 +137,7 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             f"same {what}": Phrase(argument=False, roles=("middleware",), says=says)
             for what, says in (
                 ("scope", "the application is called with each key of the server's scope"),
-                ("state", "the application has the server's own state, the same object"),
+                ("state", "what the application puts into its state is in the server's state"),
                 ("events", "the application receives what the server sends"),
                 ("answers", "the server receives what the application sends"),
                 ("refusal", "the application sees the exception that the server's send raises"),
@@ -214,6 +218,11 @@ PHRASES: Mapping[str, Phrase] = MappingProxyType(
             argument=False,
             roles=_ON_SERVER,
             says="the process ends in time after it was told to stop",
+        ),
+        "exit status": Phrase(
+            argument=False,
+            roles=_ON_SERVER,
+            says="the exit status is not 0, so that a supervisor notices the failure",
         ),
         "gone": Phrase(
             argument=False,
@@ -307,7 +316,7 @@ KEYS: Mapping[str, str] = MappingProxyType(
         "silent": "for rules: the specifications that do not specify this case, or true for all",
         "specs": "the specifications that the case is for; the default is all",
         "server": "for middleware, what the suite does as the server; the default is SERVER",
-        "real": "true if the case needs real time",
+        "slow": "true if the case takes half a minute or longer; it runs with `--slow` only",
         "needs": "programs that must be installed, otherwise the case is skipped",
     }
 )

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from lifespec.conformance.texts import Unchecked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Self
 
-__all__ = ["OutputFailed", "Target", "writing"]
+__all__ = ["OutputFailed", "Target", "refuse_the_same", "writing"]
 
 
 class OutputFailed(Exception):
@@ -31,6 +31,16 @@ def writing() -> Iterator[None]:
         raise
     except OSError as error:
         raise OutputFailed(error.strerror or error) from None
+
+
+def refuse_the_same(paths: Iterable[Path | None]) -> None:
+    """Raise Unchecked if two of the paths lead to one file, which is no device or pipe."""
+    found = set()
+    for path in filter(None, paths):
+        real = os.path.realpath(path)
+        if real in found and (path.is_file() or not path.exists()):
+            raise Unchecked(f"{path} is given for two reports: name another file for one of them")
+        found.add(real)
 
 
 class Target:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import resources
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Unchecked", "near", "plain", "printable", "said", "shown", "unknown"]
+__all__ = ["Unchecked", "cut", "near", "packaged", "plain", "printable", "said", "shown", "unknown"]
 
 LONGEST, END = 500, 150  # characters of a sentence, and of its end, which says what to do
+MOST = 2000  # characters of a text of others in a report
 
 
 class Unchecked(Exception):
     """A subject could not be checked; `str()` says what was given, and what to do."""
+
+
+def packaged(name: str) -> str:
+    """Return a file of the package's data; raise Unchecked if this installation lacks it."""
+    file = resources.files("lifespec.conformance").joinpath("data", name)
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        raise Unchecked(f"this installation has no {file}: install lifespec again") from None
 
 
 def printable(character: str) -> str:
@@ -27,21 +38,26 @@ def printable(character: str) -> str:
 def plain(sentence: str) -> str:
     """Return one line of printable characters; of a long one the beginning and the end."""
     line = "".join(map(printable, sentence[: LONGEST * 2] + sentence[LONGEST * 2 :][-END:]))
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - END]} ... {line[-END:]}"
+    return cut(line, LONGEST)
+
+
+def cut(text: str, most: int = MOST) -> str:
+    """Return a text, of a long one the beginning and the end."""
+    return text if len(text) <= most else f"{text[: most - END]} ... {text[-END:]}"
 
 
 def said(error: object) -> str:
-    """Return the text of an exception, which may have none to give."""
+    """Return the text of an exception, which may have none to give; cut if it is long."""
     try:
-        return str(error)
+        return cut(str(error))
     except Exception as another:
         return f"(its message cannot be shown: {type(another).__name__})"
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value, which may have none to give."""
+    """Return the repr of a value, which may have none to give; cut if it is long."""
     try:
-        return repr(value)
+        return cut(repr(value))
     except Exception as error:
         return f"<{type(value).__name__}, whose repr() raises {type(error).__name__}>"
 

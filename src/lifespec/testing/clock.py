@@ -3,6 +3,10 @@
 A timeout of ten seconds takes no time, two runs are the same run, and an application that would
 hang ends with `Deadlock` at once.  The loop has no sockets, processes, signals or threads, and
 raises an error that says so if they are asked for.
+
+The clock also moves if tasks run again and again without waiting for it, for example because a
+cancel scope of anyio repeats its cancellation in each turn of the loop.  The turns are counted, so
+that two runs are the same run here, too.
 """
 
 from __future__ import annotations
@@ -20,12 +24,19 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlock", "VirtualLoop", "run"]
 
+BUSY = 50_000  # turns of the loop without a wait, after which the clock moves all the same,
+AGAIN = 1_000  # and moves again after so many more
+STUCK = 1_000_000  # turns of the loop without a wait and without a timer
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
 class Deadlock(RuntimeError):
-    """Every task waits, and no callback or timer is left that could wake one."""
+    """Every task waits, and no callback or timer is left that could wake one.
+
+    Also raised if tasks run again and again and no timer is left.
+    """
 
 
 def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
@@ -51,10 +62,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._home = threading.get_ident()
         self._known: set[threading.Thread] = set()
         self._stranger = ""
+        self._busy = 0
 
     def run_forever(self) -> None:
-        """Run until stopped; threads that live already do not concern this loop."""
+        """Run until stopped; threads that live already do not concern this loop, nor do turns."""
         self._known = set(threading.enumerate())
+        self._busy = 0  # turns in which something was ready
         super().run_forever()
 
     def time(self) -> float:
@@ -62,17 +75,22 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._now
 
     def select(self, timeout: float | None) -> tuple[()]:
-        """Move the clock to the next timer, if nothing is ready before it."""
+        """Move the clock to the next timer, if nothing is ready before it or all is busy."""
         if self._stranger:
             name, self._stranger = self._stranger, ""
             self._refuse_threads(name)
-        if timeout == 0:
+        self._busy = self._busy + 1 if timeout == 0 else 0
+        if 0 < self._busy <= BUSY:
+            return ()
+        pending = bool(self._scheduled) and self._scheduled[0].when() < math.inf
+        if 0 < self._busy <= STUCK and not pending:
             return ()
         newcomers = [t.name for t in threading.enumerate() if t not in self._known]
         if newcomers:
             self._refuse_threads(", ".join(sorted(newcomers)))
-        if not self._scheduled or self._scheduled[0].when() == math.inf:
-            raise Deadlock(_deadlocked(asyncio.all_tasks(self)))
+        busy, self._busy = self._busy, max(self._busy - AGAIN, 0) if pending else 0
+        if not pending:
+            raise Deadlock(_deadlocked(asyncio.all_tasks(self), busy=busy > 0))
         self._now = max(self._now, self._scheduled[0].when())
         self._clock_resolution = math.ulp(self._now)  # "due" is: earlier than time plus this
         return ()
@@ -116,20 +134,19 @@ class VirtualLoop(asyncio.BaseEventLoop):
     create_connection = create_server = create_datagram_endpoint = _refuse_when_awaited
     create_unix_connection = create_unix_server = _refuse_when_awaited
     connect_read_pipe = connect_write_pipe = _refuse_when_awaited
+    sock_connect = sock_accept = sock_recv = sock_recv_into = sock_recvfrom = _refuse_when_awaited
+    sock_recvfrom_into = sock_sendall = sock_sendto = sock_sendfile = _refuse_when_awaited
     subprocess_exec = subprocess_shell = getaddrinfo = getnameinfo = _refuse_when_awaited
 
     def _process_events(self, event_list: tuple[()]) -> None:
         """Do nothing: `select` never brings any."""
 
 
-def _deadlocked(tasks: set[asyncio.Task[Any]]) -> str:
+def _deadlocked(tasks: set[asyncio.Task[Any]], *, busy: bool) -> str:
+    what = "Tasks run again and again" if busy else "Every task waits"
     places = Counter(_place(task.get_coro()) for task in tasks)
     waits = [place + (f" ({n} tasks)" if n > 1 else "") for place, n in sorted(places.items())]
-    return (
-        "Every task waits and no timer is pending: "
-        + ("; ".join(waits) or "there is no task at all")
-        + "."
-    )
+    return f"{what} and no timer is pending: {'; '.join(waits) or 'there is no task at all'}."
 
 
 def _place(waiting: object) -> str:

@@ -20,11 +20,16 @@ def sequence(
     """Draw a message sequence as a diagram of ASCII characters, 72 columns wide."""
     head = f"{'':9}{server}{application:>{_INNER + 8 - len(server)}}"
     timed = any(entry.time for entry in entries)
-    lines = [line for entry in entries for line in _lines(entry, timed=timed)]
+    last = len(entries) - 1
+    lines = [
+        line
+        for number, entry in enumerate(entries)
+        for line in _lines(entry, timed=timed, last=number == last)
+    ]
     return "\n".join([head, *lines])
 
 
-def _lines(entry: Entry, *, timed: bool) -> Iterator[str]:
+def _lines(entry: Entry, *, timed: bool, last: bool) -> Iterator[str]:
     time = f"{entry.time:7.3f} s " if timed else ""
     left, right = "|", "|"
     label = _clipped(f" {entry.type} ", _INNER - 6)
@@ -36,7 +41,7 @@ def _lines(entry: Entry, *, timed: bool) -> Iterator[str]:
         case "refused":
             arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
         case "cancelled":
-            arrow, right = "-- cancelled ".ljust(_INNER - 1, "-") + ">", "X"
+            arrow, right = "-- cancelled ".ljust(_INNER - 1, "-") + ">", "X" if last else "|"
         case _:
             arrow, right = f"{entry.kind}{label.rstrip()} ".rjust(_INNER), "X"
     yield f"{time:10} {left}{arrow}{right}".rstrip()

@@ -17,11 +17,8 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Iterator
-    from pathlib import Path
 
-    from lifespec.testing.running import Running
-
-    Application = Callable[[Any, Any, Any], Awaitable[object]]
+    from lifespec.testing.running import Starter
 
 __all__ = ["lifespan"]
 
@@ -100,7 +97,7 @@ def _seconds_of_option(text: str) -> tuple[float | None]:
 
 def _configure_applications(config: pytest.Config) -> None:
     """Collect the cases of the applications that are named, here or in pyproject.toml."""
-    options, table = config.option, _table(config.rootpath)
+    options, table = config.option, _table(config)
     if not options.lifespec_app and config.args_source is not pytest.Config.ArgsSource.ARGS:
         options.lifespec_app = table.get("app")  # a worker of pytest-xdist gets the options
     if not options.lifespec_app:
@@ -117,24 +114,39 @@ def _configure_applications(config: pytest.Config) -> None:
     config.pluginmanager.register(found.Applications(settings), "lifespec-applications")
 
 
-def _table(folder: Path) -> dict[str, Any]:
-    """Return [tool.lifespec] of the project; raise UsageError for what it may not have."""
-    file = folder / "pyproject.toml"
-    if not file.is_file() or "tool.lifespec" not in file.read_text("utf-8"):
+def _table(config: pytest.Config) -> dict[str, Any]:
+    """Return [tool.lifespec] of the project, {} where it cannot be read.
+
+    That is an error for who asks for --lifespec-app; a warning is enough for other tests.
+    """
+    file = config.rootpath / "pyproject.toml"
+    if not file.is_file() or b"lifespec" not in file.read_bytes():
         return {}
     texts = import_module("lifespec.conformance.texts")
     try:
         table: dict[str, Any] = import_module("lifespec.conformance.settings").read(file)
     except texts.Unchecked as error:
-        raise pytest.UsageError(str(error)) from None
+        if config.option.lifespec_app:
+            raise pytest.UsageError(str(error)) from None
+        _warn(config, f"{error}; the table is ignored")
+        return {}
     return table
+
+
+def _warn(config: pytest.Config, text: str) -> None:
+    """Warn; raise UsageError where warnings are errors."""
+    warning = import_module("lifespec.testing").LifespanWarning
+    try:
+        config.issue_config_time_warning(warning(text), stacklevel=2)
+    except warning:
+        raise pytest.UsageError(text) from None
 
 
 # ---- the fixture -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
-def lifespan(request: pytest.FixtureRequest) -> Callable[..., Running[Any]]:
+def lifespan(request: pytest.FixtureRequest) -> Starter:
     """Start and stop an application around the body of `async with`, in a test or a fixture.
 
         async with lifespan(app) as running:
@@ -142,14 +154,9 @@ def lifespan(request: pytest.FixtureRequest) -> Callable[..., Running[Any]]:
 
     The arguments are those of `lifespec.Lifespan`.
     """
-    from lifespec.testing.running import Running  # noqa: PLC0415  its price is the test's
+    from lifespec.testing.running import Starter  # noqa: PLC0415  its price is the test's
 
-    config = request.config
-
-    def started(app: Application, **options: Any) -> Running[Any]:
-        return Running(app, **{**_timeouts(config), **options})
-
-    return started
+    return Starter(functools.partial(_timeouts, request.config))
 
 
 def _timeouts(config: pytest.Config) -> dict[str, float | None]:

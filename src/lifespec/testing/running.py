@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import importlib
+import inspect
 import sys
 import warnings
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, State
 from lifespec.testing.ladder import sequence
+from lifespec.testing.places import without_ours
+from lifespec.testing.tasks import left
 from lifespec.testing.trace import record
 from lifespec.validate import validator
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from types import TracebackType
 
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[object]]
 
-__all__ = ["LifespanWarning", "Running", "ViolationsFound"]
+__all__ = ["LifespanWarning", "Running", "Starter", "ViolationsFound"]
 
 _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that a task belongs to")
 
@@ -61,6 +64,9 @@ class Running(Generic[State]):
         self._recorder = record(self._validator)
         self._left: list[str] = []
         self._options: dict[str, Any] = {"strict": True, **options}
+        *others, last = known = [*inspect.signature(Lifespan).parameters][1:]
+        for name in options.keys() - known:
+            raise TypeError(f"there is no argument {name!r}: give {', '.join(others)} or {last}")
         Lifespan(app, **self._options)  # invalid arguments raise here
 
     def __repr__(self) -> str:
@@ -88,6 +94,13 @@ class Running(Generic[State]):
             return await self.lifespan.app(scope, receive, send)
         finally:
             _OWNER.reset(token)
+
+    def __enter__(self) -> NoReturn:
+        """Raise TypeError: an application starts in an event loop."""
+        __tracebackhide__ = True
+        raise TypeError(f"`with` cannot start an application: write {_USE}")
+
+    __exit__ = __enter__  # which Python asks for first
 
     async def __aenter__(self) -> Self:
         __tracebackhide__ = True
@@ -134,7 +147,7 @@ class Running(Generic[State]):
         """Leave out of a failure what a test's author has not written, and add what was said."""
         cause = failure.__cause__
         if cause is not None:
-            cause.__traceback__ = _without_ours(cause.__traceback__)
+            cause.__traceback__ = without_ours(cause.__traceback__)
             if failure.message.startswith("Traceback"):  # Starlette's is the cause's
                 last = failure.message.strip().splitlines()[-1]
                 failure.args = (str(failure).partition("Traceback")[0] + last,)
@@ -150,21 +163,31 @@ class Running(Generic[State]):
     async def _tasks_left(self) -> list[str]:
         """Name the tasks that the application or its requests started, and that still run."""
         try:
-            tasks = asyncio.all_tasks()
+            names = await left(lambda task: _owner(task) is self)
         except RuntimeError:  # trio's nurseries leave none
             return []
-        for _ in range(2):  # a task that was cancelled in the last moment ends in the next
-            await asyncio.sleep(0)
-        names = sorted(_named(each) for each in tasks if not each.done() and _owner(each) is self)
         return [f"The application has stopped, and its task still runs: {name}." for name in names]
 
 
-def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from the first frame on that is the application's."""
-    found = traceback
-    while found and found.tb_frame.f_globals.get("__name__", "").startswith("lifespec."):
-        found = found.tb_next
-    return found or traceback
+class Starter:
+    """Make a `Running` of an application when called: what the fixture `lifespan` is."""
+
+    def __init__(self, timeouts: Callable[[], Mapping[str, float | None]]) -> None:
+        self._timeouts = timeouts
+
+    def __call__(self, app: Application, **options: Any) -> Running[Any]:
+        """Return what starts the application, with the arguments of `Lifespan`."""
+        return Running(app, **{**self._timeouts(), **options})
+
+    def __enter__(self) -> NoReturn:
+        """Raise TypeError: there is no application yet."""
+        __tracebackhide__ = True
+        raise TypeError(f"the fixture `lifespan` is called with an application: write {_USE}")
+
+    __exit__ = __aexit__ = __aenter__ = __enter__
+
+
+_USE = "`async with lifespan(app) as running:`"
 
 
 def _lifespan_class() -> type[Lifespan[Any]]:
@@ -183,11 +206,3 @@ def _owner(task: asyncio.Task[Any]) -> object:
         return get_context().get(_OWNER)
     contexts = (each for each in gc.get_referents(task) if isinstance(each, Context))
     return next((context.get(_OWNER) for context in contexts), None)
-
-
-def _named(task: asyncio.Task[Any]) -> str:
-    coroutine: Any = task.get_coro()
-    name = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
-    frame = getattr(coroutine, "cr_frame", None)
-    place = f" ({frame.f_code.co_filename}:{frame.f_lineno})" if frame else ""
-    return f"{task.get_name()}, {name}{place}"

@@ -51,6 +51,13 @@ class Conversation:
         """Add what has just happened."""
         self.entries.append(Entry(round(self.clock() - self.began, 3), kind, type_, detail))
 
+    def note_cancellation(self) -> bool:
+        """Note that the application is cancelled; return whether that was noted before."""
+        before = any(entry.kind == "cancelled" for entry in self.entries)
+        if not before:
+            self.note("cancelled")
+        return before
+
 
 class Recorder:
     """Pass every call to `app`, and record its lifespans in `conversations`.
@@ -114,8 +121,9 @@ def _clock() -> Callable[[], float]:
 def _ending(conversation: Conversation) -> Iterator[None]:
     try:
         yield
-    except asyncio.CancelledError:
-        conversation.note("cancelled")
+    except asyncio.CancelledError as error:
+        if conversation.note_cancellation():
+            conversation.note("raised", type(error).__name__)
         raise
     except BaseException as error:
         conversation.note("raised", type(error).__name__, str(error))
@@ -144,6 +152,8 @@ def _saying(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[
     async def recorded_send(event: Any) -> Any:
         __tracebackhide__ = True
         said = _said(event)  # now: the server may change it
+        if _is_being_cancelled():  # what is sent from here on comes of that
+            conversation.note_cancellation()
         try:
             value = await send(event)
         except Exception as error:
@@ -153,6 +163,14 @@ def _saying(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[
         return value
 
     return recorded_send
+
+
+def _is_being_cancelled() -> bool:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # another library's loop, or none
+        return False
+    return task is not None and task.cancelling() > 0
 
 
 def _said(event: object) -> tuple[str, str]:

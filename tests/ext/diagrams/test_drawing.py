@@ -208,7 +208,7 @@ def test_steps() -> None:
         ),
         "At 10.25 s: The server refuses None.",
         "The application raises AssertionError.",
-        "At 10 s: The application is cancelled.",
+        "At 10 s: The application ends, because it was cancelled.",
     ]
 
 

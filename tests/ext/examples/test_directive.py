@@ -193,7 +193,7 @@ def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
     """A drawing and a list, closed until the reader opens them."""
     with sample(tmp_path, CONVERSATION.format(seconds=0, times=1)) as built:
         (said,) = built.page().find_all("details", class_="said")
-        assert said.summary.string == "Event log: 4 events"
+        assert said.summary.string == "Event log: 6 entries"
         assert said.svg
         assert "lifespan.startup.complete" in said.ol.get_text()
 
@@ -201,28 +201,19 @@ def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
 def test_seconds_that_passed_are_told(tmp_path: Path) -> None:
     """They pass on the clock of the conversation."""
     with sample(tmp_path, CONVERSATION.format(seconds=10, times=1)) as built:
-        assert built.page().summary.string == "Event log: 4 events in 10 s"
+        assert built.page().summary.string == "Event log: 6 entries in 10 s"
 
 
 def test_several_conversations_are_numbered(tmp_path: Path) -> None:
     """Each has its own drawing."""
     with sample(tmp_path, CONVERSATION.format(seconds=0, times=2)) as built:
         said = built.page().details
-        assert said.summary.string == "Event log: 2 lifespans, 8 events"
+        assert said.summary.string == "Event log: 2 lifespans, 12 entries"
         assert [title.string for title in said.find_all("p", class_="head")] == [
             "Lifespan 1",
             "Lifespan 2",
         ]
         assert len(said.find_all("svg")) == 2
-
-
-def test_one_message_is_one_message(tmp_path: Path) -> None:
-    """English has a singular."""
-    page = CONVERSATION.format(seconds=0, times=1).replace(
-        "    await asyncio.sleep(0)\n", "    return\n"
-    )
-    with sample(tmp_path, page) as built:
-        assert built.page().summary.string == "Event log: 1 event"
 
 
 def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:

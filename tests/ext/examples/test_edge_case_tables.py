@@ -5,7 +5,7 @@ from pathlib import Path
 from bs4 import Tag
 
 from lifespec_docs.examples.edge_case_tables import NOTHING
-from sample_site import SampleSite
+from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
 
@@ -35,11 +35,8 @@ DECISIONS = (
 def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     """Return a page of cases, and one with the rules."""
     rules = "".join(
-        f"\n:::{{{box}\n{text}\n:::\n\n{{rule}}`{box.split()[1]}`\n\n```python\n1\n```\n"
-        for box, text in {
-            "rule} startup-sent": "One must.",
-            "behaviour} answered-once": "One does.",
-        }.items()
+        f"\n:::{{rule}} {rule_id}\n:::\n\n{{rule}}`{rule_id}`\n\n```python\n1\n```\n"
+        for rule_id in ("startup-sent", "answered-once")
     )
     pages = {"index": "# A\n" + "".join(page), "rules": f"# B\n{rules}"}
     extensions = (
@@ -48,7 +45,8 @@ def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
         "examples.edge_cases",
         "examples.edge_case_tables",
     )
-    return SampleSite(folder, pages, *extensions, language=language)
+    drawn = RULES.replace('"index"', '"rules"')
+    return SampleSite(folder, pages, *extensions, rules=drawn, language=language)
 
 
 def rows(found: Tag) -> list[list[str]]:

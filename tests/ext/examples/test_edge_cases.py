@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+import sample_site
+from lifespec.conformance.rules import Rule, Source
 from lifespec_docs.examples import edge_cases
-from lifespec_docs.rules.rulebook import Rule, Source
 from sample_site import SampleSite
 
 __all__: list[str] = []
 
-RULES = "\n:::{rule} startup-sent\nOne must.\n:::\n\n:::{behaviour} answered-once\nTwo.\n:::\n"
+RULES = "\n:::{rule} startup-sent\n:::\n\n:::{rule} answered-once\n:::\n"
 RULES += "\n{rule}`startup-sent`, {rule}`answered-once`\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: returned"
 
@@ -26,9 +27,9 @@ def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":lif
 def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return a page of cases, and one with the rules."""
     pages = {"index": f"# A\n{page}", "rules": f"# B\n{RULES}"}
-    return SampleSite(
-        folder, pages, "examples.directive", "rules.domain", "examples.edge_cases", **options
-    )
+    extensions = "examples.directive", "rules.domain", "examples.edge_cases"
+    rules = sample_site.RULES.replace('"index"', '"rules"')
+    return SampleSite(folder, pages, *extensions, rules=rules, **options)
 
 
 def case(built: SampleSite) -> edge_cases.case_node:
@@ -111,7 +112,7 @@ def source(spec: str, section: str = "Scope", text: str = "") -> Source:
 )
 def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) -> None:
     """PAGI counts where lifespan 2.0 is silent; another text does not."""
-    assert edge_cases.authority(Rule("x", "server", tuple(sources), 1), str) == said
+    assert edge_cases.authority(Rule("x", "server", "no", "", "", tuple(sources), {}), str) == said
 
 
 def test_text_and_words_are_translated(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The approval of rule boxes: what has changed is told until it is approved."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -13,15 +14,24 @@ __all__: list[str] = []
 RULES = """\
 [sent]
 role = "server"
+observable = "application"
+stage = "startup"
+page = "a"
 says = "It must be sent."
+hint = "Send it."
 source = [
-    { specs = ["asgi 2.0"], level = "must", section = "Startup" },
-    { specs = ["asgi 2.0"], level = "must", text = "core", section = "Events" },
+    { specs = "asgi 2.0", level = "must", section = "Startup" },
+    { specs = "asgi 2.0", level = "must", text = "core", section = "Events" },
 ]
 [kept]
 role = "application"
+observable = "no"
+stage = "startup"
+page = "b"
 unseen = "Nobody sees it."
-says = "It must be kept."
+[kept.ours]
+specs = "asgi 2.0"
+says = "It is kept."
 """
 CASES = '[quick]\nsays = "It is quick."\nexpect = { sent = [] }\n'
 LIST = """\
@@ -29,7 +39,7 @@ LIST = """\
 file = "a.txt"
 sections = [{ name = "Startup", begins = "Startup" }]
 sentences = [
-    { section = "Startup", ordinal = 1, rule_ids = ["sent"] },
+    { section = "Startup", ordinal = 1, hash = "aa", rule_ids = ["sent"] },
     { section = "Startup", ordinal = 2 },
 ]
 """
@@ -37,9 +47,6 @@ PAGE = """\
 # A
 
 ```{rule} sent
-:in: asgi 2.0
-It must
-be sent.
 ```
 
 ```python
@@ -57,8 +64,16 @@ print(1)
 1
 ```
 """
-OTHER = "# B\n\n```{rule} kept\nIt must be kept.\n\nReally.\n```\n"
-CATALOG = 'msgid ""\nmsgstr ""\n\nmsgid "It must be sent."\nmsgstr "必须发送。"\n'
+CATALOG = """\
+msgid ""
+msgstr ""
+
+msgid "It must be sent."
+msgstr "必须发送。"
+
+msgid "Send it."
+msgstr "请发送。"
+"""
 
 
 @pytest.fixture
@@ -69,9 +84,7 @@ def root(tmp_path: Path) -> Path:
         f"{approval.DATA}/cases.toml": CASES,
         approval.SENTENCES: LIST,
         "docs/a.md": PAGE,
-        "docs/b.md": OTHER,
-        "docs/c.md": "# C\n",
-        f"{approval.CATALOGS}/a.po": CATALOG,
+        f"{approval.DATA}/{approval.CHINESE}": CATALOG,
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -89,20 +102,22 @@ def test_what_is_approved_is_no_fault(root: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("docs/a.md", "be sent", "be sent first"),
-        ("docs/a.md", ":in: asgi 2.0", ":in: asgi 1.0"),
-        (f"{approval.CATALOGS}/a.po", "必须", "不得"),
-        (f"{approval.DATA}/rules.toml", 'level = "must", section', 'level = "should", section'),
+        (f"{approval.DATA}/rules.toml", "be sent", "be sent first"),
+        (f"{approval.DATA}/rules.toml", 'section = "Startup"', 'section = "Shutdown"'),
+        (f"{approval.DATA}/rules.toml", "Send it.", "Never send it."),
+        (f"{approval.DATA}/{approval.CHINESE}", "必须", "不得"),
+        (f"{approval.DATA}/{approval.CHINESE}", "请", "不要"),
+        (approval.SENTENCES, '"aa"', '"bb"'),
     ],
 )
 def test_a_change_is_a_fault(root: Path, name: str, old: str, new: str) -> None:
-    """In either language, and in the row; the line names the command."""
+    """In either language, the row, the hint, the source; the line names the command that shows."""
     path = root / name
     path.write_text(path.read_text().replace(old, new))
     (fault,) = approval.faults(root)
     assert fault == (
-        "docs/a.md:3: the rule 'sent' is not approved as it stands here, in rules.toml and in "
-        "Chinese: read it against its source with `make approve RULE=sent`."
+        f"{approval.DATA}/rules.toml:1: the rule 'sent' is not approved as it stands here and in "
+        "rules.zh.po: `make review RULE=sent` shows it with its source."
     )
     approval.approve(root, ["sent"])
     assert not list(approval.faults(root))
@@ -115,15 +130,15 @@ def test_the_example_may_change(root: Path) -> None:
     assert not list(approval.faults(root))
 
 
-def test_rules_that_are_gone_or_have_no_box(root: Path) -> None:
-    """The first are forgotten, the second are told in rules.toml."""
-    (root / "docs/a.md").unlink()
-    (fault,) = approval.faults(root)
-    assert fault.startswith(f"{approval.DATA}/rules.toml:1: the rule 'sent' is not approved")
-    (root / approval.DATA / "rules.toml").write_text(RULES.replace("[kept]", "[held]"))
+def test_rules_that_are_gone(root: Path) -> None:
+    """They are forgotten; a file that does not parse is told by the build of the pages."""
+    path = root / approval.DATA / "rules.toml"
+    path.write_text(RULES.replace("[kept", "[held"))
     approval.approve(root, [])
     assert list(json.loads((root / approval.APPROVED).read_text())) == ["sent"]
     assert not list(approval.faults(root / "docs"))
+    path.write_text("[")
+    assert not list(approval.faults(root))
 
 
 def test_a_rule_is_shown_with_its_source(
@@ -138,9 +153,12 @@ def test_a_rule_is_shown_with_its_source(
         "asgi 2.0: must, “Startup”",
         "asgi 2.0: must, “Events”, text core",
         "    a.txt, Startup, sentence 1: It is sent.",
-        "--- docs/a.md:3 :in: asgi 2.0",
+        "---",
         "    It must be sent.",
         "    必须发送。",
+        "--- hint",
+        "    Send it.",
+        "    请发送。",
         "--- cases",
         "    quick: It is quick.",
         "--- example",
@@ -153,19 +171,76 @@ def test_a_rule_is_shown_with_its_source(
 def test_a_rule_without_a_case(root: Path) -> None:
     """Its reason is shown; and what is not translated."""
     lines = list(approval.told(root, "kept"))
-    assert lines[2:5] == ["    It must be kept.", "    Really.", "    "]
+    assert lines[1:4] == ["--- asgi 2.0", "    It is kept.", "    (not translated)"]
     assert lines[-3:] == ["--- cases", "    Nobody sees it.", "--- example"]
-    assert list(approval.told(root, "sent", root))[3] == "    a.txt, Startup, sentence 1"
 
 
-def test_the_command_approves(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It shows the rule, writes it down, and says what else waits."""
+def test_what_lacks_of_the_sources_is_said(root: Path, tmp_path: Path) -> None:
+    """Nobody takes a rule for read against a sentence that was not shown."""
+    place = "    a.txt, Startup, sentence 1:"
+    assert list(approval.told(root, "sent"))[3:5] == [
+        place.removesuffix(":"),
+        "    (no specifications at hand: SOURCES=FOLDER shows these sentences)",
+    ]
+    told = " ".join(map(str.strip, approval.told(root, "sent", root)))
+    assert f"{place.strip()} {root} has no such file" in told
+    (tmp_path / "a.txt").write_text("Startup\n\n")
+    assert list(approval.told(root, "sent", tmp_path))[3] == f"{place} there is no such sentence"
+
+
+class Terminal(io.StringIO):
+    """What somebody types."""
+
+    def isatty(self) -> bool:
+        """Say that there is somebody."""
+        return True
+
+
+def test_the_command_shows_and_asks(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a rule it asks for each that waits; a yes is written down, and no other answer."""
+    (root / approval.APPROVED).write_text("{}")
+    monkeypatch.setattr(sys, "stdin", Terminal("\nyes\n"))
+    assert review.main(["--approve"], root) == 1
+    shown = capsys.readouterr().out
+    questions = [line for line in shown.splitlines() if line.startswith("---") and "?" in line]
+    assert [line.partition("[y/N]")[0] for line in questions] == [
+        f"--- Do all of these say the same, and is {rule!r} right? " for rule in ("sent", "kept")
+    ]
+    assert shown.index("It must be sent.") < shown.index("is 'sent' right?")
+    assert shown.endswith("`make review RULE=sent` shows it with its source.\n")
+    assert [*json.loads((root / approval.APPROVED).read_text())] == ["kept"]
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    assert review.main(["--approve", "sent"], root) == 0
+
+
+def test_without_a_terminal_yes_is_said_beforehand(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a script would approve what nobody has read."""
+    (root / approval.APPROVED).write_text("{}")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    assert review.main(["--approve", "sent"], root) == 2
+    told = "There is no terminal to ask at: approve with YES=1 what you have read.\n"
+    assert capsys.readouterr().err == told
+    assert json.loads((root / approval.APPROVED).read_text()) == {}
+    assert review.main(["--approve", "sent", "kept", "--yes"], root) == 0
+
+
+def test_a_review_approves_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the command that does."""
+    assert review.main(["--rule", "sent"], root) == 0
+    assert "approve" not in capsys.readouterr().out
     (root / approval.APPROVED).write_text("{}")
     assert review.main(["--rule", "sent"], root) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "--- not approved as it stands: `make approve RULE=sent` asks"
     assert json.loads((root / approval.APPROVED).read_text()) == {}
-    assert review.main(["--approve", "sent"], root) == 1
-    assert "make approve RULE=kept" in capsys.readouterr().out
-    assert review.main(["--approve", "kept"], root) == 0
+
+
+def test_a_rule_that_there_is_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the names that are most like it."""
     assert review.main(["--approve", "snet"], root) == 2
     assert capsys.readouterr().err == "There is no rule 'snet': did you mean sent or kept?\n"
     assert review.main(["--rule", "xxxxxxxx"], root) == 2

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from lifespec_docs.facts import role
 from lifespec_docs.facts.known import facts
 from lifespec_docs.i18n.lint import Pair, sentences
 from sample_site import SampleSite
@@ -79,3 +82,13 @@ def test_the_catalogs_know_how_a_fact_is_set() -> None:
 def test_every_fact_can_be_written_as_json() -> None:
     """No fact is an object of Python."""
     assert json.loads(json.dumps(facts())).keys() == facts().keys()
+
+
+def test_the_date_of_an_old_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has changed since is said beside it."""
+    page = "# A\n\nMeasured on {fact}`date bench`.\n"
+    monkeypatch.setattr(role, "ROOT", tmp_path)  # here is no record: nothing is what it was
+    with SampleSite(tmp_path, {"index": page}, "facts") as built:
+        text = built.page().get_text()
+        date = facts()["date bench"].words[0]
+        assert f"Measured on {date} (before the last change of server.py, validate.py" in text

@@ -24,10 +24,9 @@ deeper/other
 Text that stands twice.
 
 ```{rule} startup-sent
-The server must send it.
+```
 
 Text that stands twice.
-```
 
 ```python
 a = 1
@@ -43,6 +42,7 @@ OTHER = (
     "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n\n"
     "| head |\n|---|\n| cell |\n"
 )
+PACKAGE = "package/report", "package/rules"
 EXTENSIONS = [
     "sphinx.ext.autodoc",
     "i18n.comments",
@@ -71,17 +71,16 @@ def test_each_page_has_a_template_with_its_messages_in_order(sample: SampleSite)
     """Each with its line and its kind; a comment has the line it stands in, if that is here."""
     with sample:
         found = extraction.collected(sample.app.env)
-    assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG]
+    assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG, *PACKAGE]
     index = found.by_catalog["index"]
     assert index.file == "docs/index.md"
     assert index.messages == (
         Message("Pages", 3, "text"),
         Message("A page", 1, "title"),
-        Message("Text that stands twice.", 13, "rule startup-sent"),
-        Message("The server must send it.", 11, "rule startup-sent"),
-        Message("# one", 19, "comment"),
-        Message("# two", 20, "comment"),
-        Message("# three", 23, "comment"),
+        Message("Text that stands twice.", 8, "text"),
+        Message("# one", 18, "comment"),
+        Message("# two", 19, "comment"),
+        Message("# three", 22, "comment"),
     )
     assert found.extensions == {"attrs_block", "colon_fence"}
 
@@ -103,8 +102,12 @@ def test_a_docstring_has_the_line_of_the_section_that_shows_it(sample: SampleSit
 def test_the_words_of_the_extensions_are_a_template_too(sample: SampleSite) -> None:
     """They stand in no page."""
     with sample:
-        own = extraction.collected(sample.app.env).by_catalog[messages.CATALOG]
+        found = extraction.collected(sample.app.env).by_catalog
+    own = found[messages.CATALOG]
     assert [message.text for message in own.messages] == list(messages.messages())
+    report, sentences = (found[name].messages for name in PACKAGE)
+    assert Message("It could not be checked: %s", 1, "word") in report
+    assert "rule startup-sent" in {message.kind for message in sentences}
     assert {message.kind for message in own.messages} == {"word"}
     assert own.file.endswith("docs/_ext/lifespec_docs/i18n/messages.py")
 

@@ -126,16 +126,3 @@ def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
     found = list(lint_rules.debtors(text, chinese=chinese))
     assert found[: len(owed)] == owed
     assert set(found) == set(owed)
-
-
-def test_a_text_owes_what_its_rule_says() -> None:
-    """Its level, and perhaps a may; nobody else's."""
-    right = "The server must wait. It may read."
-    assert list(lint_rules.owed(right, "must", "server", chinese=False)) == []
-    assert list(lint_rules.owed("服务器必须等待。", "must", "server", chinese=True)) == []
-    assert list(lint_rules.owed(right, "should", "application", chinese=False)) == [
-        "is a “should” by rules.toml; what its text says is: may, must.",
-        "is one of the application by rules.toml; its text lays a duty on the server.",
-    ]
-    (sentence,) = lint_rules.owed("服务器等待。", "must", "server", chinese=True)
-    assert sentence.endswith("what its text says is: nothing.")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.diagrams import drawing
-from lifespec_docs.i18n.messages import MESSAGES, UnlistedWordError, messages, of_reports, words
+from lifespec_docs.i18n.messages import MESSAGES, UnlistedWordError, messages, words
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -29,17 +29,18 @@ def test_a_word_is_english_on_an_english_page(tmp_path: Path) -> None:
 def test_a_word_is_chinese_on_a_chinese_page(tmp_path: Path) -> None:
     """The catalog is that of the page's language."""
     sample = SampleSite(tmp_path, PAGES, builder="dummy", language="zh_CN")
-    sample.translate("lifespec", {"must": "必须", "may": ""})
+    sample.translate("lifespec", {"Key": "键"})
     with sample:
-        assert words(sample.app.env)("must") == "必须"
+        assert words(sample.app.env)("Key") == "键"
+        assert words(sample.app.env)("must") == "必须 MUST"  # of the package
 
 
 def test_a_word_without_a_translation_stays_english(tmp_path: Path) -> None:
     """The check of the catalogs reports it; the page is built."""
     sample = SampleSite(tmp_path, PAGES, builder="dummy", language="zh_CN")
-    sample.translate("lifespec", {"must": "必须", "may": ""})
+    sample.translate("lifespec", {"Key": "键", "Value": ""})
     with sample:
-        assert words(sample.app.env)("may") == "may"
+        assert words(sample.app.env)("Value") == "Value"
 
 
 def test_a_word_that_is_not_listed_is_refused(tmp_path: Path) -> None:
@@ -49,11 +50,3 @@ def test_a_word_that_is_not_listed_is_refused(tmp_path: Path) -> None:
         pytest.raises(UnlistedWordError, match="'perhaps' is not listed"),
     ):
         words(sample.app.env)("perhaps")
-
-
-def test_the_words_of_reports(tmp_path: Path) -> None:
-    """Each as the catalog has it; a word without a translation stays English."""
-    (tmp_path / "lifespec.po").write_text('msgid "verdict"\nmsgstr "判定"\n', "utf-8")
-    found = of_reports(tmp_path)
-    assert (found["verdict"], found["case"]) == ("判定", "case")
-    assert set(found) <= set(messages())

@@ -57,7 +57,8 @@ def asked(
 def test_an_example_prints_what_its_page_shows() -> None:
     """It is the same, and there is nothing to complain of."""
     answer = asked(row("print(1)", "1"))
-    assert answer == {"output": "1\n", "same": True, "complaint": "", "log": ""}
+    assert (answer["output"], answer["errors"], answer["log"]) == ("1\n", "", "")
+    assert (answer["same"], answer["complaint"], answer["before"]) == (True, "", None)
 
 
 def test_another_output_is_told() -> None:
@@ -80,7 +81,7 @@ def test_the_event_log_speaks_the_language_of_the_page() -> None:
     """A word without a translation is the English one."""
     answer = asked(row(LIFESPAN, "True"), words={"Event log: %s": "事件日志：%s"})
     assert answer["same"] is True
-    assert answer["log"].startswith("<details class='said'><summary>事件日志：4 events")
+    assert answer["log"].startswith("<details class='said'><summary>事件日志：6 entries")
 
 
 def test_an_example_builds_on_those_before_it() -> None:
@@ -133,3 +134,40 @@ def test_a_program_that_ends_early_leaves_the_next_alone(program: str, last: str
     answer = asked(row("print(1)", "1"), _0=program)
     assert answer["output"].splitlines()[-1] == last
     assert asked(row("print(1)", "1"))["same"] is True
+
+
+def test_standard_error_is_shown_apart_and_long_texts_are_cut() -> None:
+    """What an earlier example wrote there is not that of the last."""
+    noisy = "import sys\nprint('first', file=sys.stderr)"
+    answer = asked(row(noisy), row(f"{noisy}\nprint('x' * {blocks.MOST_TEXT + 1})"))
+    assert answer["errors"] == "first\n"
+    assert answer["output"] == "x" * blocks.MOST_TEXT + " …\n"
+
+
+def test_what_is_printed_is_told_as_it_comes() -> None:
+    """Of the last example alone, and as much as is shown."""
+    told: list[str] = []
+    printing = f"print('b')\nprint('c' * {blocks.MOST_TEXT})\nprint('d')"
+    rows = [row("print('a')"), row(printing)]
+    run_blocks({"blocks": rows, "edited": {}, "words": {}}, told.append)
+    assert "".join(told) == "b\n" + "c" * (blocks.MOST_TEXT - 2)
+
+
+def test_an_earlier_example_that_failed_is_named() -> None:
+    """The first of them, whatever comes after it, and until it runs."""
+    rows = [row("1 / 0"), row("x = 1"), row("print(x)")]
+    assert asked(*rows[:1])["before"] is None
+    assert asked(*rows[:2])["before"] == (0, "ZeroDivisionError")
+    assert asked(*rows)["before"] == (0, "ZeroDivisionError")
+    assert asked(*rows, _0="x = (")["before"] == (0, "SyntaxError")
+    assert asked(*rows, _0="x = 2")["before"] is None
+    assert asked(row("print(1)", "2"), row("2"))["before"] is None  # it ran
+
+
+def test_a_traceback_has_the_frames_of_the_program_alone() -> None:
+    """Those of the page that runs it say nothing to a reader."""
+    text = "try:\n    raise ValueError('no')\nexcept ValueError as e:\n    raise KeyError from e"
+    for output in (asked(row(text))["output"], asked(row("1"), _0=text)["output"]):
+        files = {line.split(",")[0] for line in output.splitlines() if "File" in line}
+        assert len(files) == 1
+        assert "ValueError: no" in output

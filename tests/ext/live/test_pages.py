@@ -119,7 +119,7 @@ def test_the_words_are_those_of_the_language(tmp_path: Path) -> None:
     with sample:
         assert told(sample.page())["words"]["run"] == "运行"
         found = json.loads(Path(sample.app.outdir, "_live", "index.json").read_text())
-        assert found["words"] == {"Event log: %s": "事件日志：%s"}
+        assert found["words"]["Event log: %s"] == "事件日志：%s"
 
 
 def test_without_a_runtime_a_page_is_as_it_was(tmp_path: Path) -> None:

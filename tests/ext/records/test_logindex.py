@@ -14,8 +14,19 @@ __all__: list[str] = []
 RECORD = {
     "programs": {"raises": 'raise ConnectionError("no database")', "quiet": ""},
     "subjects": [
-        {"name": "one", "runs": {"raises": {"lines": ["INFO:     No lifespan.", "[ERROR] Bad"]}}},
-        {"name": "two", "runs": {"raises": {"lines": ["[ERROR] Bad", "ERROR no database"]}}},
+        {
+            "name": "one",
+            "runs": {
+                "raises": {
+                    "SIGTERM": {"lines": ["INFO:     No lifespan."]},
+                    "SIGINT": {"lines": ["INFO:     No lifespan.", "[ERROR] Bad"]},
+                }
+            },
+        },
+        {
+            "name": "two",
+            "runs": {"raises": {"SIGTERM": {"lines": ["[ERROR] Bad", "ERROR no database"]}}},
+        },
     ],
 }
 ALL = [f"index | {name}" for name in (*EXCEPTIONS, *MESSAGES)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sample_site import RULES, SampleSite
+from sample_site import SampleSite
 
 __all__: list[str] = []
 
@@ -17,9 +17,9 @@ EXTENSIONS = (
     "records.matrix",
     "records.subjects",
 )
-RULE = "```{rule} startup-sent\nThe server must send it.\n```\n\n```python\npass\n```\n"
-TABLE = "```{matrix} them\nWho keeps it\n```"
-SECTIONS = "```{subjects} them\n```"
+RULE = "```{rule} startup-sent\n```\n\n```python\npass\n```\n"
+TABLE = "```{matrix} servers\nWho keeps it\n```"
+SECTIONS = "```{subjects} servers\n```"
 
 
 def finding(verdict: str, rule_id: str = "startup-sent", **also: Any) -> dict[str, Any]:
@@ -38,11 +38,10 @@ def tried(
     page: str,
     *subjects: dict[str, Any],
     text: str = "",
-    rules: str = RULES,
-    record: str = "them",
+    record: str = "servers",
 ) -> SampleSite:
     """Make a page that shows a record."""
-    sample = SampleSite(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS, rules=rules)
+    sample = SampleSite(folder, {"index": f"# A\n\n{RULE}\n{page}\n"}, *EXTENSIONS)
     about = {"date": "2026-01-02", "python": "CPython 3.11.2", "system": "Linux"}
     (sample.docs / "matrix").mkdir()
     (sample.docs / "matrix" / "notes.toml").write_text("notes = []\n")
@@ -65,9 +64,9 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         assert [cell.get_text() for cell in heads] == ["Rule", "quick", "slow, trio"]
         assert {cell["scope"] for cell in heads} == {"col"}
         assert [cell.a["href"] for cell in heads[1:] if cell.a] == ["#quick", "#slow-trio"]
-        row = table.select_one("tbody tr")
+        row = table.select_one("tbody tr[id]")
         assert row
-        assert row["id"] == "them-startup-sent"
+        assert row["id"] == "servers-startup-sent"
         head = row.th
         assert head
         assert head["scope"] == "row"
@@ -77,8 +76,8 @@ def test_a_table_has_a_sign_for_each_rule_and_subject(tmp_path: Path) -> None:
         cells = row.select("td")
         assert [cell.get_text() for cell in cells] == ["✓PASS", "✗FAIL"]
         assert [cell["id"] for cell in cells] == [
-            "them-startup-sent-quick",
-            "them-startup-sent-slow-trio",
+            "servers-startup-sent-quick",
+            "servers-startup-sent-slow-trio",
         ]
         assert [cell["class"] for cell in cells] == [["verdict-pass"], ["verdict-fail"]]
         signs = table.select("td [aria-hidden=true]")
@@ -106,7 +105,8 @@ def test_a_cell_that_is_no_pass_leads_to_a_sentence(tmp_path: Path, verdict: str
     ("verdicts", "sign"),
     [
         (["pass", "skip"], "✓"),
-        (["pass", "info"], "✓"),
+        (["pass", "info"], "✓○"),
+        (["pass", "info", "warn"], "△"),
         (["info", "skip"], "○"),
         (["info", "warn"], "△"),
         (["skip", "skip"], "·"),
@@ -117,9 +117,23 @@ def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Pa
     """What was seen counts more than what was not."""
     row = subject("quick", *map(finding, verdicts))
     with tried(tmp_path, TABLE, row) as sample:
-        cell = sample.page().select_one("tbody td [aria-hidden]")
+        signs = sample.page().select("tbody td [aria-hidden]")
+        assert "".join(each.get_text() for each in signs) == sign
+
+
+def test_a_pass_with_an_info_leads_to_what_was_seen(tmp_path: Path) -> None:
+    """A screen reader gets both words, and the form counts it as an INFO."""
+    row = subject("quick", finding("pass"), finding("info", actual="It ended with status 0."))
+    with tried(tmp_path, f"{TABLE}\n\n{SECTIONS}", row) as sample:
+        cell = sample.page().select_one("tbody td")
         assert cell
-        assert cell.get_text() == sign
+        assert cell["class"] == ["verdict-pass", "verdict-info"]
+        assert cell.get_text() == "✓○PASS, INFO"
+        link = cell.a
+        assert link
+        sentence = sample.page().find(id=link["href"][1:])
+        assert sentence
+        assert "It ended with status 0." in sentence.get_text()
 
 
 def test_a_subject_without_a_finding_is_not_yet_measured(tmp_path: Path) -> None:
@@ -139,8 +153,8 @@ def test_a_case_that_is_newer_than_the_record_has_a_row(tmp_path: Path) -> None:
     """A rule that only such a case expects was not yet measured."""
     with tried(tmp_path, TABLE, subject("quick", finding("pass")), text="asgi 2.0") as sample:
         rows = {row["id"]: row for row in sample.page().select("tbody tr[id]")}
-        assert rows["them-startup-sent"].select("td")[0].get_text() == "✓PASS"
-        assert rows["them-wait-for-startup"].select("td")[0].get_text() == "?not yet measured"
+        assert rows["servers-startup-sent"].select("td")[0].get_text() == "✓PASS"
+        assert rows["servers-wait-for-startup"].select("td")[0].get_text() == "?not yet measured"
 
 
 def test_cases_that_are_not_specified_have_a_table_of_their_own(tmp_path: Path) -> None:
@@ -152,29 +166,28 @@ def test_cases_that_are_not_specified_have_a_table_of_their_own(tmp_path: Path) 
     rows = subject("quick", finding("pass"), odd, late), subject("slow", finding("fail"))
     with tried(tmp_path, page, *rows) as sample:
         first, second = sample.page().select("table.matrix")
-        assert len(first.select("tbody tr")) == 1
+        assert len(first.select("tbody tr[id]")) == 1
         cells = [cell.get_text() for cell in second.select("tr > *")]
         assert cells == [
             *("Case", "quick", "slow"),
             *("odd", "○INFO", "?not yet measured"),
             *("well-behaved", "○INFO", "?not yet measured"),
         ]
-        link = second.select_one("#them-odd-quick a")
+        link = second.select_one("#servers-odd-quick a")
         assert link
         sentence = sample.page().find(id=link["href"][1:])  # type: ignore[index]
         assert sentence
         assert "It came twice." in sentence.get_text()
-        assert not second.select_one("#them-odd th a")
-        case = second.select_one("#them-well-behaved th a")
+        assert not second.select_one("#servers-odd th a")
+        case = second.select_one("#servers-well-behaved th a")
         assert case
         assert case["href"] == "#case-well-behaved"
 
 
 def test_rules_stand_in_the_parts_of_a_lifespan(tmp_path: Path) -> None:
     """Each part has a head; a rule that the file does not have stands first, without one."""
-    rules = RULES.replace('role = "server"\n', 'role = "server"\nstage = "startup"\n')
     rows = subject("quick", finding("pass"), finding("pass", "gone"), finding("pass", "also-gone"))
-    with tried(tmp_path, TABLE, rows, rules=rules) as sample:
+    with tried(tmp_path, TABLE, rows) as sample:
         bodies = sample.page().select("table.matrix tbody")
         assert [body["data-group"] for body in bodies] == ["", "startup"]
         assert [len(body.select("tr[id]")) for body in bodies] == [2, 1]
@@ -205,8 +218,8 @@ def test_a_verdict_that_differs_from_the_record_before_is_marked(tmp_path: Path)
         ]
         assert ["changed" in cell["class"] for cell in cells] == [True, True, False]
         links = [cell.a["href"] for cell in cells if cell.a]
-        assert links == ["#changes-them-better", "#seen-them-startup-sent-worse"]
-        changes = sample.page().find(id="changes-them-better")
+        assert links == ["#changes-servers-better", "#seen-servers-startup-sent-worse"]
+        changes = sample.page().find(id="changes-servers-better")
         assert changes
         assert changes.get_text() == (
             "Compared with the record of 2025-12-31, quick 0.9: startup-sent FAIL → PASS"
@@ -215,13 +228,12 @@ def test_a_verdict_that_differs_from_the_record_before_is_marked(tmp_path: Path)
 
 def test_the_form_has_the_choices_and_stays_hidden_without_a_script(tmp_path: Path) -> None:
     """Its values are the same in every language; the script is loaded where there is a form."""
-    rules = RULES.replace('role = "server"\n', 'role = "server"\nstage = "startup"\n')
     page = TABLE.replace("\n", "\n:controls:\n", 1)
-    with tried(tmp_path, page, subject("slow, trio", finding("pass")), rules=rules) as sample:
+    with tried(tmp_path, page, subject("slow, trio", finding("pass"))) as sample:
         form = sample.page().select_one("form.matrix-controls")
         assert form
         assert form.has_attr("hidden")
-        assert form["data-for"] == "them"
+        assert form["data-for"] == "servers"
         choices = {
             select["name"]: {each["value"]: each.get_text() for each in select.select("option")}
             for select in form.select("select")
@@ -241,7 +253,7 @@ def test_a_page_without_the_form_does_not_load_the_script(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("record", "silent", "there"),
-    [("them", False, True), ("them", True, True), ("drivers", False, False)],
+    [("servers", False, True), ("servers", True, True), ("drivers", False, False)],
 )
 def test_the_box_of_a_rule_leads_to_the_row(
     tmp_path: Path, record: str, *, silent: bool, there: bool
@@ -253,12 +265,12 @@ def test_the_box_of_a_rule_leads_to_the_row(
         links = sample.page().select("#startup-sent .rule-links a")
         row = "plain" if silent else "startup-sent"
         found = [(link.get_text(), link["href"]) for link in links]
-        assert found == [("Results of servers", f"#them-{row}")] * there
+        assert found == [("Results of servers", f"#servers-{row}")] * there
         assert sample.page().find(id=f"{record}-{row}")
 
 
 def test_the_page_says_when(tmp_path: Path) -> None:
     """With which Python, and on what system."""
-    with tried(tmp_path, "```{recorded-when} them\n```", subject("quick")) as sample:
+    with tried(tmp_path, "```{recorded-when} servers\n```", subject("quick")) as sample:
         text = sample.page().get_text()
         assert "Measured on 2026-01-02: CPython 3.11.2; Linux." in text

@@ -13,7 +13,6 @@ EXTENSIONS = ("rules.domain", "examples.directive", "records.matrix", "records.s
 PAGE = """# A
 
 ```{rule} startup-sent
-The server must send it.
 ```
 
 This shows {rule}`startup-sent`.
@@ -29,10 +28,13 @@ One.
 
 ## Servers
 
-```{subjects} them
+```{subjects} servers
 ```
 """
-UNUSED = "docs/rules.toml:9: WARNING: No page has the rule 'answered-once'."
+UNUSED = (
+    "docs/rules.toml:9: WARNING: No page has the rule 'answered-once':"
+    " put its block {rule} on the page 'index'."
+)
 NOTES = """
 [[notes]]
 of = ["slow"]
@@ -75,7 +77,7 @@ def tried(folder: Path, *subjects: dict[str, Any], page: str = PAGE) -> SampleSi
     (site.docs / "matrix").mkdir()
     (site.docs / "matrix" / "notes.toml").write_text(NOTES)
     record = {"date": "2026-01-02", "text": "", "subjects": subjects}
-    (site.docs / "matrix" / "them.json").write_text(json.dumps(record))
+    (site.docs / "matrix" / "servers.json").write_text(json.dumps(record))
     return site
 
 
@@ -139,7 +141,7 @@ def test_what_was_seen_is_told_by_rule_and_case(tmp_path: Path) -> None:
         section = site.page().find("section", id="slow")
         assert section
         ids = [each.get("id") for each in section.select("ul.findings > li")]
-        assert ids == ["seen-them-startup-sent-slow", None, "seen-them-odd-slow"]
+        assert ids == ["seen-servers-startup-sent-slow", None, "seen-servers-odd-slow"]
         assert section.select_one(".actual [lang=en]")
 
 
@@ -174,7 +176,7 @@ def test_two_rules_of_a_case_that_is_not_specified_have_one_anchor(tmp_path: Pat
         section = site.page().find("section", id="slow")
         assert section
         ids = [each.get("id") for each in section.select("ul.findings > li")]
-        assert ids == ["seen-them-odd-slow", None]
+        assert ids == ["seen-servers-odd-slow", None]
 
 
 def test_what_was_not_seen_has_a_reason(tmp_path: Path) -> None:
@@ -201,5 +203,5 @@ def test_a_list_has_the_sentences_without_sections(tmp_path: Path) -> None:
         assert told.p.get_text() == (
             "Compared with the record of 2025-12-31, slow 0.9: the verdicts are the same"
         )
-        assert told.select_one("ul.findings > li#seen-them-startup-sent-slow")
+        assert told.select_one("ul.findings > li#seen-servers-startup-sent-slow")
         assert not site.page().find("section", id="slow")

@@ -12,7 +12,8 @@ __all__: list[str] = []
 
 KINDS = (
     "A negation",
-    "A name",
+    "The name of something else",
+    "A name that does not exist",
     "A number",
     "A level",
     *(("Server and application", "An outcome", "An exit status")),
@@ -28,10 +29,13 @@ FOUND: dict[str, dict[str, Any]] = {
         "python": "CPython 3.11.2",
         "mutmut": "3.8.1",
         "code": {"server": {"mutants": 1000, "tried": 500, "en": 400, "zh": 399}},
-        "statements": {
-            "english": {"all": {"tried": 3, "noticed": 2}},
-            "chinese": {"all": {"tried": 5, "noticed": 4}, "order": {"tried": 1, "noticed": 0}},
-            "both": {"all": {"tried": 9, "noticed": 6}},
+    },
+    "statements": {
+        "chinese": {"all": {"tried": 1, "noticed": 0}, "order": {"tried": 1, "noticed": 0}},
+        "both": {
+            "all": {"tried": 9, "noticed": 6},
+            "normative": {"tried": 5, "noticed": 5},
+            "level": {"tried": 9, "noticed": 6},
         },
     },
     "mutation": {
@@ -109,15 +113,16 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
             ],
         ),
         (
-            "drift",
             "statements",
+            "kinds",
             [
-                ["Kind", "In English alone", "In Chinese alone", "In both languages"],
-                ["All", "2 / 3", "4 / 5", "6 / 9"],
-                ["In rule boxes", "–", "–", "–"],
-                ["A default", "–", "–", "–"],
-                ["Before and after", "–", "0 / 1", "–"],
-                *([title, "–", "–", "–"] for title in KINDS),
+                ["Kind", "In Chinese alone", "In both languages"],
+                ["All", "0 / 1", "6 / 9"],
+                ["In rule boxes", "–", "5 / 5"],
+                ["Outside rule boxes", "0 / 1", "1 / 4"],
+                ["A default", "–", "–"],
+                ["Before and after", "0 / 1", "–"],
+                *([title, "–", "6 / 9" if title == "A level" else "–"] for title in KINDS),
             ],
         ),
         (
@@ -200,7 +205,7 @@ def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     with tried(tmp_path, "drift", "luck") as sample:
         (first, *_) = sample.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
-        assert "There is no part 'luck', only code, statements, when." in first
+        assert "There is no part 'luck', only code, when." in first
 
 
 def test_its_words_are_translated(tmp_path: Path) -> None:

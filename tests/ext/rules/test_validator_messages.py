@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import lifespec.validate
-from lifespec.conformance import cases
+from lifespec.conformance.rules import rules
 from lifespec_docs.rules.validator_messages import SEQUENCES, message_of
 
 __all__: list[str] = []
@@ -16,7 +16,7 @@ def named_by_the_validator() -> set[str]:
     """Return the rules that the validator names in its source."""
     tree = ast.parse(Path(lifespec.validate.__file__).read_text(encoding="utf-8"))
     found = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return {value for value in found if isinstance(value, str) and value in cases.rules()}
+    return {value for value in found if isinstance(value, str) and value in rules()}
 
 
 def test_each_rule_that_the_validator_reports_has_a_sequence() -> None:

@@ -30,7 +30,7 @@ STEPS = {  # kind: the sentence, and the one with a detail
     "refused": ("The server refuses %s.", "The server refuses %s: %s"),
     "raised": ("The application raises %s.", "The application raises %s: %s"),
     "returned": ("The application returns.", ""),
-    "cancelled": ("The application is cancelled.", ""),
+    "cancelled": ("The application ends, because it was cancelled.", ""),
 }
 AT = "At %s s: %s"
 SECONDS, WAY, AND = "%s s", "%s → %s: %s.", ", "
@@ -44,9 +44,10 @@ PLACES: dict[str, tuple[int, int]] = {
     "early": (LEFT, 112),
     "running": (MIDDLE, 200),
     "refused": (RIGHT, 200),
-    "stopping": (MIDDLE, 288),
-    "stopped": (MIDDLE, 376),
-    "gone": (MIDDLE, 464),
+    "failing": (RIGHT, 312),
+    "stopping": (MIDDLE, 312),
+    "stopped": (MIDDLE, 400),
+    "gone": (MIDDLE, 488),
 }
 WIDE, HIGH = 44, 15  # half of a state's box
 # The way of each step, its last point and direction, and the place of its label.
@@ -57,10 +58,22 @@ WAYS: dict[tuple[str, str], tuple[str, str, str, tuple[int, int, str]]] = {
     ("starting", "refused"): ("M224 112H282q8 0 8 8V185", "M290 185", "down", (284, 154, "end")),
     ("starting", "running"): ("M180 127V185", "M180 185", "down", (173, 160, "end")),
     ("early", "running"): ("M58 127V192q0 8 8 8H136", "M136 200", "right", (68, 193, "start")),
-    ("running", "stopping"): ("M180 215V273", "M180 273", "down", (187, 248, "start")),
-    ("stopping", "stopped"): ("M180 303V361", "M180 361", "down", (187, 329, "start")),
-    ("stopped", "gone"): ("M180 391V449", "M180 449", "down", (187, 424, "start")),
-    ("gone", "gone"): ("M136 459c-32-12-32 22 0 10", "M136 469", "loop", (106, 460, "end")),
+    ("early", "failing"): (
+        "M42 127V264q0 8 8 8H282q8 0 8 8V297",
+        "M290 297",
+        "down",
+        (50, 265, "start"),
+    ),
+    ("running", "failing"): (
+        "M206 215v4q0 8 8 8H306q8 0 8 8V297",
+        "M314 297",
+        "down",
+        (308, 241, "end"),
+    ),
+    ("running", "stopping"): ("M180 215V297", "M180 297", "down", (187, 260, "start")),
+    ("stopping", "stopped"): ("M180 327V385", "M180 385", "down", (187, 353, "start")),
+    ("stopped", "gone"): ("M180 415V473", "M180 473", "down", (187, 448, "start")),
+    ("gone", "gone"): ("M136 483c-32-12-32 22 0 10", "M136 493", "loop", (106, 484, "end")),
 }
 ENDS = ("raise", "return")
 LABELS: tuple[str, ...] = (
@@ -220,7 +233,7 @@ def _lifeline(drawing: Drawing, x: int, entries: Sequence[Entry], marks: Sequenc
     """Add the application's line: a bar from its call to its end."""
     ends = [mark for entry, mark in zip(entries, marks, strict=True) if entry.kind in ENDINGS]
     top = marks[0] if marks else 33
-    end = ends[0] if ends else drawing.height
+    end = ends[-1] if ends else drawing.height
     drawing.line(f"M{x} 33V{top:g}M{x} {end:g}V{drawing.height:g}", FAINT + DASHED)
     drawing.line(f"M{x - 3} {top:g}h6V{end:g}h-6z")
     if any(entry.kind in ("raised", "cancelled") for entry in entries):
@@ -239,7 +252,7 @@ def states(transitions: Mapping[State, Mapping[str, Step]], translate: Translate
 
     ValueError where the drawing has no place for a state or no way for a step.
     """
-    drawing = Drawing(360, 516)
+    drawing = Drawing(360, 540)
     for state in transitions:
         if state not in PLACES:
             raise ValueError(f"The state diagram has no place for the state {state!r}.")
@@ -254,7 +267,7 @@ def states(transitions: Mapping[State, Mapping[str, Step]], translate: Translate
             raise ValueError(f"The state diagram has no way from {start!r} to {end!r}.")
     if any(edge not in WAYS for edge in edges):
         _bundle(drawing, translate)
-    drawing.text(MIDDLE, 508, translate(PREFIX), ' font-size="11" opacity=".75"')
+    drawing.text(MIDDLE, 532, translate(PREFIX), ' font-size="11" opacity=".75"')
     return drawing.svg(translate(TABLE), _told(edges, translate))
 
 

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LABELS", "event_log"]
 
-MESSAGE_KINDS = ("received", "sent", "refused")
 TITLE, NUMBERED = "Event log: %s", "Lifespan %s"
-EVENT, EVENTS = "%s event", "%s events"
+ENTRIES = "%s entries"
 LASTING, SEVERAL = "%s in %s s", "%s lifespans, %s"
-LABELS = (TITLE, EVENT, EVENTS, LASTING, SEVERAL, NUMBERED)
+LABELS = (TITLE, ENTRIES, LASTING, SEVERAL, NUMBERED)
 
 
 def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str:
@@ -37,8 +36,7 @@ def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str
 
 
 def _summary(conversations: Sequence[list[Entry]], translate: Translate) -> str:
-    count = sum(entry.kind in MESSAGE_KINDS for entries in conversations for entry in entries)
-    said = translate(EVENT if count == 1 else EVENTS) % count
+    said = translate(ENTRIES) % sum(map(len, conversations))
     if seconds := max(entries[-1].time for entries in conversations):
         said = translate(LASTING) % (said, f"{seconds:g}")
     if len(conversations) > 1:

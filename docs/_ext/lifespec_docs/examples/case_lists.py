@@ -14,6 +14,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases, language
+from lifespec.conformance.rules import rules
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
 
@@ -77,7 +78,7 @@ class CasesByRuleDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions, in the order of the rules."""
-        found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in cases.rules()}
+        found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
         for case in cases.load():
             for each in case.expect:
                 found[each.rule].setdefault(case.role, []).append(case.name)

@@ -31,8 +31,8 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.rules import names
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.citations import names
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from lifespec_docs.rules.rulebook import Rule
+    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "FACTS",

@@ -36,10 +36,10 @@ MOST_PATIENCE = 20.0
 class Namespace:
     """What the blocks of a page share: names, standard output, logging, a session's loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, stdout: io.StringIO | None = None) -> None:
         self.main = ModuleType("__main__")
         self.names: dict[str, Any] = vars(self.main)
-        self.stdout = io.StringIO()
+        self.stdout = stdout or io.StringIO()
         self.conversations: list[trace.Conversation] = []
         self._loggers = {**_loggers(), logging.root: (logging.WARNING, *FRESH[1:])}
         self._disabled = logging.NOTSET

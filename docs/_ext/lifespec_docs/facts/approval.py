@@ -1,94 +1,64 @@
-"""The boxes of the rules are approved: a changed one, in either language, is a fault until then.
+"""The rules are approved: a changed one, in either language, is a fault until then.
 
-An approval is the hash of the boxes of a rule in both languages and of its row in rules.toml.
-`docs/approved.json` has one for each rule.  `make approve RULE=…` shows what is approved and
-writes it there: the sections of the specifications, both languages, the cases and the example.
+An approval is the hash of a rule's row in rules.toml, of its sentences in Chinese, and of the
+sentences of the specifications that became the rule.  `docs/approved.json` has one for each rule.
+`make review RULE=…` shows all of it with the cases and the example, and `make approve RULE=…` asks
+after that.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polib
 
 from lifespec.conformance.explain import wrapped
+from lifespec.conformance.rules import RuleError, read
 from lifespec_docs.facts.blocks import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from lifespec_docs.facts.blocks import Block
+    from lifespec.conformance.rules import Rule
 
-__all__ = ["APPROVED", "Box", "approve", "boxes", "faults", "indented", "rules", "told"]
+__all__ = ["APPROVED", "approve", "faults", "indented", "rules", "told", "waiting"]
 
 APPROVED = "docs/approved.json"
 DATA = "src/lifespec/conformance/data"
 SENTENCES = "tests/sentences/sentences.toml"
-CATALOGS = "locales/zh_CN/LC_MESSAGES"
-STATED = "role", "says", "source", "wording", "ours"  # what a row says of the boxes
-OPTION = re.compile(r"^:\w+:.*$", re.MULTILINE)
+CHINESE = "rules.zh.po"
+# What a row says that is approved: all but where it is drawn, and what the suite does with it.
+STATED = "role", "says", "source", "wording", "ours", "hint", "hint-middleware"
 WIDTH = 80
 
 
-class Box(NamedTuple):
-    """A box of a rule: its page and line, both languages, and the example that shows it."""
-
-    rule: str
-    file: str
-    line: int
-    option: str
-    english: str
-    chinese: str
-    example: str
-
-
-def boxes(root: Path) -> dict[str, list[Box]]:
-    """Return the boxes of each rule, as the pages and their catalogs have them."""
-    found: dict[str, list[Box]] = {}
-    for page in sorted((root / "docs").glob("*.md")):
-        text = page.read_text(encoding="utf-8")
-        if "{rule}" in text or "{behaviour}" in text:
-            for box in _boxes(page.relative_to(root).as_posix(), text, _chinese(root, page.stem)):
-                found.setdefault(box.rule, []).append(box)
-    return found
-
-
-def _chinese(root: Path, page: str) -> dict[str, str]:
-    path = root / CATALOGS / f"{page}.po"
+def _chinese(root: Path) -> dict[str, str]:
+    path = root / DATA / CHINESE
     if not path.exists():
         return {}
     return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path))}
 
 
-def _boxes(file: str, text: str, known: dict[str, str]) -> Iterator[Box]:
-    all_ = blocks(text)
-    for block in all_:
-        if block.kind != "rule":
-            continue
-        option = "".join(OPTION.findall(block.text))
-        body = OPTION.sub("", block.text)
-        paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n", body) if each.strip()]
-        chinese = "\n".join(known.get(each, "") for each in paragraphs)
-        english = "\n".join(paragraphs)
-        example = _example(all_, block.about)
-        yield Box(block.about, file, block.line, option, english, chinese, example)
+def _sentences_of(rule: Rule) -> list[str]:
+    return [*rule.boxes.values(), *(hint for _role, _head, hint in rule.hints)]
 
 
-def _example(found: list[Block], rule: str) -> str:
-    """Return the first example with its output whose paragraphs above it link to the rule."""
+def _example(root: Path, rule: Rule) -> str:
+    """Return the first example of its page, with output, whose paragraphs above link to a rule."""
+    path = root / "docs" / f"{rule.page}.md"
+    found = blocks(path.read_text(encoding="utf-8")) if path.exists() else []
     linked = False
     for place, block in enumerate(found):
         if block.kind == "example" and linked:
             below = [each.text for each in found[place + 1 : place + 2] if each.kind == "output"]
             return "-----\n".join([block.text, *below])
-        named = f"{{rule}}`{rule}`" in block.text
+        named = f"{{rule}}`{rule.rule_id}`" in block.text
         linked = block.kind == "text" and (linked or named)
     return ""
 
@@ -97,22 +67,33 @@ def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def rules(root: Path) -> dict[str, Any]:
-    """Return rules.toml, or nothing where there is none."""
+def rules(root: Path) -> Mapping[str, Rule]:
+    """Return the rules of rules.toml, or none if there is no such file."""
     path = root / DATA / "rules.toml"
-    return _toml(path) if path.exists() else {}
+    return read(path.read_text("utf-8"), f"{DATA}/rules.toml") if path.exists() else {}
 
 
-def _hash(row: dict[str, Any], found: Iterable[Box]) -> str:
-    said = sorted([box.option, box.english, box.chinese] for box in found)
-    stated = {key: row[key] for key in STATED if key in row}
-    text = json.dumps([stated, said], ensure_ascii=False, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _now(root: Path, found: dict[str, list[Box]]) -> dict[str, str]:
+def _now(root: Path) -> dict[str, str]:
     """Return the hash of each rule as it is."""
-    return {rule: _hash(row, found.get(rule, ())) for rule, row in rules(root).items()}
+    chinese, known = _chinese(root), rules(root)
+    rows = _toml(root / DATA / "rules.toml") if known else {}
+    cited: dict[str, list[str]] = {}
+    for _, row in _cited(root):
+        for rule_id in row["rule_ids"]:
+            cited.setdefault(rule_id, []).append(row["hash"])
+    return {
+        rule_id: _hash(
+            {key: rows[rule_id][key] for key in STATED if key in rows[rule_id]},
+            [chinese.get(sentence, "") for sentence in _sentences_of(rule)],
+            cited.get(rule_id, []),
+        )
+        for rule_id, rule in known.items()
+    }
+
+
+def _hash(*parts: object) -> str:
+    text = json.dumps(parts, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _approved(root: Path) -> dict[str, str]:
@@ -121,55 +102,62 @@ def _approved(root: Path) -> dict[str, str]:
     return found
 
 
+def waiting(root: Path) -> list[str]:
+    """Return the rules that are not those that were approved."""
+    approved = _approved(root)
+    return [rule for rule, hash_ in _now(root).items() if approved.get(rule) != hash_]
+
+
 def faults(root: Path) -> Iterator[str]:
-    """Yield a line for each rule whose boxes are not those that were approved."""
+    """Yield a line for each rule that waits for an approval."""
     try:
-        approved, found = _approved(root), boxes(root)
-        now = _now(root, found)
-    except tomllib.TOMLDecodeError:  # the build of the pages says where
+        known, names = rules(root), waiting(root)
+    except RuleError:  # the build of the pages says where
         return
-    for rule, hash_ in now.items():
-        if approved.get(rule) != hash_:
-            box = next(iter(found.get(rule, ())), None)
-            place = f"{box.file}:{box.line}" if box else f"{DATA}/rules.toml:1"
-            yield (
-                f"{place}: the rule {rule!r} is not approved as it stands here, in rules.toml and "
-                f"in Chinese: read it against its source with `make approve RULE={rule}`."
-            )
+    for rule_id in names:
+        yield (
+            f"{DATA}/rules.toml:{known[rule_id].line}: the rule {rule_id!r} is not approved as it "
+            f"stands here and in {CHINESE}: `make review RULE={rule_id}` shows it with its source."
+        )
 
 
 def approve(root: Path, rules: Iterable[str]) -> None:
     """Write down that these rules are approved as they are; forget rules that are gone."""
-    now = _now(root, boxes(root))
-    kept = {rule: hash_ for rule, hash_ in _approved(root).items() if rule in now}
-    kept |= {rule: now[rule] for rule in rules}
-    rows = {rule: kept[rule] for rule in now if rule in kept}
-    (root / APPROVED).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    now, approved = _now(root), _approved(root)
+    rows = {rule: now[rule] if rule in rules else approved.get(rule) for rule in now}
+    kept = {rule: hash_ for rule, hash_ in rows.items() if hash_}
+    (root / APPROVED).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 
 
-def told(root: Path, rule: str, sources: Path | None = None) -> Iterator[str]:
+def told(root: Path, rule_id: str, sources: Path | None = None) -> Iterator[str]:
     """Yield the lines that show a rule: sources, both languages, cases and example.
 
     `sources` is a folder that has the specifications: their sentences are shown, too.
     """
-    row = rules(root)[rule]
-    found = boxes(root).get(rule, [])
-    yield f"=== {rule} ({row['role']}) ".ljust(WIDTH, "=")
-    for source in row.get("source", ()):
-        core = f", text {source['text']}" if "text" in source else ""
-        yield f"{', '.join(source['specs'])}: {source['level']}, “{source['section']}”{core}"
-    for line in _cited(root, rule, sources):
-        yield from indented(line)
-    for box in found:
-        yield f"--- {box.file}:{box.line} {box.option}".rstrip()
-        yield from indented(box.english)
-        yield from indented(box.chinese or "(not translated)")
+    rule, chinese = rules(root)[rule_id], _chinese(root)
+    yield f"=== {rule_id} ({rule.role}) ".ljust(WIDTH, "=")
+    for source in rule.sources:
+        core = f", text {source.text}" if source.text else ""
+        yield f"{', '.join(source.specs)}: {source.level}, “{source.section}”{core}"
+    cited = [(text, each) for text, each in _cited(root) if rule_id in each["rule_ids"]]
+    for text, each in cited:
+        place = f"{text['file']}, {each['section']}, sentence {each['ordinal']}"
+        yield from indented(f"{place}: {_words(sources, text, each)}" if sources else place)
+    if cited and not sources:
+        yield "    (no specifications at hand: SOURCES=FOLDER shows these sentences)"
+    for group, sentence in rule.boxes.items():
+        yield f"--- {', '.join(group)}".rstrip()
+        yield from indented(sentence)
+        yield from indented(chinese.get(sentence) or "(not translated)")
+    for role, _head, hint in rule.hints:
+        yield f"--- hint {role}".rstrip()
+        yield from indented(hint)
+        yield from indented(chinese.get(hint) or "(not translated)")
     yield "--- cases"
-    for line in _cases(root, rule) or [row.get("unseen", "none")]:
+    for line in _cases(root, rule_id) or [rule.unseen or "none"]:
         yield from indented(line)
     yield "--- example"
-    example = found[-1].example if found else ""
-    yield from (f"    {line}".rstrip()[:WIDTH] for line in example.splitlines())
+    yield from (f"    {line}".rstrip()[:WIDTH] for line in _example(root, rule).splitlines())
 
 
 def indented(text: str, sign: str = "    ") -> Iterator[str]:
@@ -183,21 +171,18 @@ def _cases(root: Path, rule: str) -> list[str]:
     return [f"{name}: {row['says']}" for name, row in rows if rule in row.get("expect", {})]
 
 
-def _cited(root: Path, rule: str, sources: Path | None) -> Iterator[str]:
-    """Yield the places of the sentences that became a rule, and their words from a folder."""
-    for text in _toml(root / SENTENCES)["text"]:
-        for row in text["sentences"]:
-            if rule in row.get("rule_ids", ()):
-                place = f"{text['file']}, {row['section']}, sentence {row['ordinal']}"
-                words = _words(sources / text["file"], text, row) if sources else ""
-                yield f"{place}: {words}" if words else place
+def _cited(root: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each sentence that became a rule, behind the specification that has it."""
+    path = root / SENTENCES
+    for text in _toml(path)["text"] if path.exists() else ():
+        yield from ((text, row) for row in text["sentences"] if "rule_ids" in row)
 
 
-def _words(path: Path, text: dict[str, Any], row: dict[str, Any]) -> str:
-    if not path.exists():
-        return ""
-    found = _sentences(path, json.dumps(text["sections"]))
-    return found.get(f"{row['section']} {row['ordinal']}", "")
+def _words(folder: Path, text: dict[str, Any], row: dict[str, Any]) -> str:
+    if not (folder / text["file"]).exists():
+        return f"{folder} has no such file"
+    found = _sentences(folder / text["file"], json.dumps(text["sections"]))
+    return found.get(f"{row['section']} {row['ordinal']}", "there is no such sentence")
 
 
 @lru_cache(maxsize=16)

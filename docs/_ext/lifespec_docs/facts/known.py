@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lifespec
 from lifespec import cli, server, validate
+from lifespec_docs.facts import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -237,7 +238,7 @@ def _counts(root: Path) -> Iterator[tuple[str, Value]]:
         "phases": (typing.get_args(server.Phase), ""),
         "sentences": (sentences, SENTENCES),
         **{
-            name: (_record(root, file)["subjects"], f"docs/matrix/{file}.json")
+            name: (recorded.read(root, file)["subjects"], f"docs/matrix/{file}.json")
             for name, file in (("servers", "servers"), ("clients", "drivers"))
         },
     }
@@ -248,7 +249,7 @@ def _counts(root: Path) -> Iterator[tuple[str, Value]]:
 def _versions(root: Path) -> Iterator[tuple[str, Value]]:
     yield "version lifespec", Value((_toml(root / PROJECT)["project"]["version"],), file=PROJECT)
     for name in RECORDS:
-        file, record = f"docs/matrix/{name}.json", _record(root, name)
+        file, record = f"docs/matrix/{name}.json", recorded.read(root, name)
         for subject in record.get("subjects", ()):
             for package, version in subject["versions"].items():
                 yield f"version {package.lower()}", Value((version,), file=file)
@@ -264,7 +265,7 @@ def _versions(root: Path) -> Iterator[tuple[str, Value]]:
 def _seen(root: Path) -> Iterator[tuple[str, Value]]:
     """Yield the servers that got a verdict in a case, as in "hypercorn (asyncio)"."""
     found: dict[str, list[str]] = {}
-    for subject in _record(root, "servers")["subjects"]:
+    for subject in recorded.read(root, "servers")["subjects"]:
         name, _, variant = subject["name"].partition(", ")
         label = f"{name} ({variant})" if variant else name
         for finding in subject["findings"]:
@@ -283,11 +284,6 @@ def _pythons(root: Path) -> Iterator[tuple[str, Value]]:
 
 def _toml(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def _record(root: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((root / f"docs/matrix/{name}.json").read_text("utf-8"))
-    return found
 
 
 def main(arguments: Sequence[str]) -> int:

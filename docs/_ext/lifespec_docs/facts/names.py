@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec import server, validate
 from lifespec.conformance import cases
+from lifespec.conformance.rules import rules
 from lifespec.testing import Running, plugin
 from lifespec_docs.facts.known import ROOT, parsers
 
@@ -299,7 +300,7 @@ class Names:
         ]
         subjects = [row for each in records for row in each.get("subjects", ())]
         commands = {word for row in subjects for word in KEBAB.findall(row["command"])}
-        return {*cases.rules(), *(case.name for case in cases.load()), *packages, *commands}
+        return {*rules(), *(case.name for case in cases.load()), *packages, *commands}
 
     @cached_property
     def files(self) -> set[str]:

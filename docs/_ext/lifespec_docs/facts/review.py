@@ -2,13 +2,17 @@
 
     python docs/review.py [REVISION]                what has changed since a revision of git
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
-    python docs/review.py --approve RULE [RULE ...] the same, and approve them as they are
+    python docs/review.py --approve [RULE ...]      the same of each, and ask whether it is approved
+
+Without a rule, --approve takes all that wait.  Without a terminal nobody can be asked: --yes says
+that all of it was read.
 
 With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
 Where no revision is given it is `main`, or HEAD if that is the same.
 
 A sentence is marked with `!` if it changed while the example, table or rule beside it did not.
-Exit status: 0 it was shown; 1 a rule waits for approval; 2 there is no such revision or rule.
+Exit status: 0 it was shown; 1 a rule waits for approval; 2 there is no such revision or rule, or
+nobody to ask.
 """
 
 from __future__ import annotations
@@ -135,30 +139,45 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("revision", nargs="?", default="", help="of git")
     parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
-    parser.add_argument("--approve", nargs="+", default=[], help="show these rules, approve them")
+    parser.add_argument("--approve", nargs="*", help="show these rules, or all that wait, and ask")
+    parser.add_argument("--yes", action="store_true", help="approve without a question")
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
-    rules = given.rule + given.approve
     known = approval.rules(root)
+    rules = [*given.rule, *(given.approve or ())]
     for rule in (rule for rule in rules if rule not in known):
         like = " or ".join(nearest(rule, known))
         sys.stderr.write(f"There is no rule {rule!r}{like and f': did you mean {like}?'}\n")
         return 2
-    try:
-        shown = [] if rules else changed(root, _revision(root, given.revision))
-        for rule in rules:
-            _say(*approval.told(root, rule, given.sources))
-        _say(*shown)
-    except NoRevisionError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    if given.approve:
-        approval.approve(root, given.approve)
+    for rule in given.rule:
+        _say(*approval.told(root, rule, given.sources))
+        if rule in approval.waiting(root):
+            _say(f"--- not approved as it stands: `make approve RULE={rule}` asks")
     if given.rule:
         return 0
+    if given.approve is None:
+        try:
+            _say(*changed(root, _revision(root, given.revision)))
+        except NoRevisionError as error:
+            sys.stderr.write(f"{error}\n")
+            return 2
+    elif not (given.yes or sys.stdin.isatty()):
+        sys.stderr.write("There is no terminal to ask at: approve with YES=1 what you have read.\n")
+        return 2
+    for rule in approval.waiting(root) if given.approve == [] else given.approve or ():
+        _say(*approval.told(root, rule, given.sources))
+        if given.yes or _agreed(rule):
+            approval.approve(root, [rule])
     waiting = list(approval.faults(root))
     _say(*waiting)
     return int(bool(waiting))
+
+
+def _agreed(rule: str) -> bool:
+    """Ask, and return whether the answer is yes."""
+    sys.stdout.write(f"--- Do all of these say the same, and is {rule!r} right? [y/N] ")
+    sys.stdout.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _say(*lines: str) -> None:

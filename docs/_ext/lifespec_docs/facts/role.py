@@ -16,14 +16,17 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from lifespec_docs.examples.directive import blocks
+from lifespec_docs.facts import recorded
 from lifespec_docs.facts.known import EXAMPLES, ROOT, canonical, facts, nearest, shown
 from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-__all__ = ["FactRole", "setup"]
+__all__ = ["FactRole", "setup", "with_literals"]
 
 logger = logging.getLogger(__name__)
 LITERAL = re.compile(r"`([^`]*)`")
@@ -43,12 +46,22 @@ class FactRole(SphinxRole):
             return [], []
         if value.file:
             self.env.note_dependency(os.path.relpath(ROOT / value.file, self.env.srcdir))
-        text = shown(value, words(self.env))
-        fact = nodes.inline(self.rawtext, "", *_parts(text), classes=["fact"], fact=name)
+        translate = words(self.env)
+        text = shown(value, translate) + _older(name, translate)
+        fact = nodes.inline(self.rawtext, "", *with_literals(text), classes=["fact"], fact=name)
         return [fact], []
 
 
-def _parts(text: str) -> list[nodes.Node]:
+def _older(name: str, translate: Callable[[str], str]) -> str:
+    """Return what to add to the date of a record that is older than what it speaks of."""
+    kind, _, record = name.partition(" ")
+    parts = recorded.changed(ROOT, record) if kind == "date" else ()
+    if not parts:
+        return ""
+    return translate(" (before the last change of %s)") % recorded.named(parts, translate)
+
+
+def with_literals(text: str) -> list[nodes.Node]:
     """Return the nodes of a text; every second part of it stood in backquotes."""
     return [
         nodes.literal("", part) if place % 2 else nodes.Text(part)

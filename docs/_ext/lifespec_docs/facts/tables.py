@@ -16,7 +16,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec import Lifespan, cli, server
 from lifespec.conformance import cli as check
-from lifespec.conformance.report.model import Finding, Report, Verdict
+from lifespec.conformance.app.assertions import concluded
+from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 from lifespec.testing import run
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
@@ -45,11 +46,46 @@ HAPPENED = {
     "expired": "did not answer within the timeout",
     "cancelled": "was cancelled with the server",
 }
-STATUSES = {
-    Verdict.PASS: "The command was carried out. In a check, every MUST was kept",
-    Verdict.FAIL: "A check found a MUST that was not kept",
-    Verdict.SKIP: "The command could not be carried out. A sentence on standard error says why",
-}
+GOOD, LATE = Course("complete", "complete"), Course("raised", received=True)
+# what a check found, in the order of the table: a verdict, and how an application goes
+STATUSES = (
+    ("Every MUST was kept, or another command was carried out", Verdict.PASS, None),
+    ("The application starts and stops, and every MUST was kept", Verdict.PASS, GOOD),
+    ("A SHOULD was missed", Verdict.WARN, GOOD),
+    ("The framework of the application misses a SHOULD", Verdict.INFO, GOOD),
+    (
+        "The application returns or raises when it is called: it does not support lifespan",
+        Verdict.SKIP,
+        Course("returned"),
+    ),
+    (
+        "The application raises after it has received lifespan.startup, and is served all the same",
+        Verdict.WARN,
+        LATE,
+    ),
+    (
+        "The application returns after startup, before it receives lifespan.shutdown",
+        Verdict.PASS,
+        Course("complete", "returned early"),
+    ),
+    ("A MUST was broken", Verdict.FAIL, GOOD),
+    (
+        "The application does not stop: it hangs, crashes, ends its process, or its clean-up fails",
+        Verdict.PASS,
+        Course("complete", "hung"),
+    ),
+    (
+        "The application does not start: its startup fails, hangs, or ends its process",
+        Verdict.PASS,
+        Course("failed"),
+    ),
+    ("No lifespan took place, because the server does not support it", Verdict.SKIP, None),
+    (
+        "The command could not be carried out. A sentence on standard error says why",
+        Verdict.SKIP,
+        None,
+    ),
+)
 SIGNALLED = {
     "SIGHUP": "Interrupted by SIGHUP",
     "SIGINT": "Interrupted by Ctrl-C",
@@ -183,17 +219,24 @@ class Statuses(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a table with a row for each status."""
         translate = words(self.env)
-        rows = ([code(str(status)), said(translate(text))] for status, text in _statuses())
-        return [table([translate(title) for title in ("Exit status", "Meaning")], rows)]
+        rows = (
+            [said(translate(text)), *(code(str(status)) for status in statuses)]
+            for text, *statuses in _statuses()
+        )
+        titles = "Result", "Exit status", "Strict"
+        return [table([translate(title) for title in titles], rows)]
 
 
-def _statuses() -> Iterator[tuple[int, str]]:
-    """Yield each status with what it says: those of a check by what a report returns."""
-    for verdict, text in STATUSES.items():
-        finding = Finding("", "startup-sent", verdict, "", "", text)
-        yield Report("", "asgi 2.0", (finding,)).status(), text
+def _statuses() -> Iterator[tuple[str, int, int]]:
+    """Yield each result with its statuses: those of a check are what a report returns."""
+    for text, verdict, course in STATUSES:
+        finding = Finding("", "receive-refuses-unknown", verdict, "", "", text)
+        report = Report("", "asgi 2.0", (finding,))
+        found = concluded(report, course) if course else report
+        yield text, found.status(), found.status(strict=True)
     for number in check.SIGNALS:
-        yield cli.SIGNALLED + number, SIGNALLED[number.name]
+        status = cli.SIGNALLED + number
+        yield SIGNALLED[number.name], status, status
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

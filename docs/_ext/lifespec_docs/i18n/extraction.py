@@ -21,13 +21,18 @@ from sphinx.util.nodes import extract_messages
 
 from lifespec_docs.i18n import comments, messages
 from lifespec_docs.i18n.catalogs import Message, Template
-from lifespec_docs.rules import domain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from docutils.nodes import Element
     from sphinx.environment import BuildEnvironment
+
+PACKAGE = "package/"  # the catalogs of the package, which stand in its data
+SOURCES = {
+    "report": "src/lifespec/conformance",
+    "rules": "src/lifespec/conformance/data/rules.toml",
+}
 
 __all__ = ["Templates", "UncleanError", "collected", "fresh", "read", "updated", "write"]
 
@@ -111,6 +116,8 @@ def _with_words(env: BuildEnvironment, found: dict[str, Template]) -> Templates:
     """Add the catalog of the words of our extensions."""
     own = tuple(Message(text, 1, "word") for text in messages.messages())
     found[messages.CATALOG] = Template(_name(env, Path(messages.__file__)), own)
+    for name, of_package in messages.package_messages().items():
+        found[f"{PACKAGE}{name}"] = Template(SOURCES[name], of_package)
     return Templates(found, frozenset(env.config.myst_enable_extensions))
 
 
@@ -123,10 +130,7 @@ def _template(env: BuildEnvironment, docname: str) -> Template:
     lines = path.read_text(encoding="utf-8").split("\n")
     by_text: dict[str, Message] = {}
     for node, text in _messages(env, docname):
-        message = Message(text, _line(node, text, path, lines), _kind(node))
-        # One entry serves all places of a text; the strictest of them is a rule.
-        if text not in by_text or message.kind.startswith("rule "):
-            by_text[text] = message
+        by_text.setdefault(text, Message(text, _line(node, text, path, lines), _kind(node)))
     return Template(_name(env, path), tuple(by_text.values()))
 
 
@@ -158,8 +162,6 @@ def _kind(node: Element) -> str:
         return "title"
     parent = node
     while parent is not None:
-        if isinstance(parent, domain.rule_node):
-            return f"rule {parent['rule_id']}"
         if isinstance(parent, nodes.entry):
             return "cell"
         parent = parent.parent

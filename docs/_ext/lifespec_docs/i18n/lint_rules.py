@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CHINESE", "debtors", "denials", "faults", "levelled", "levels", "owed"]
+__all__ = ["CHINESE", "debtors", "denials", "faults", "levels"]
 
 CHINESE = {
     "must": "必须",
@@ -105,14 +105,6 @@ def _compared(english: str, chinese: str) -> Iterator[tuple[str, list[str], list
         yield "the order is another one", order, other
 
 
-def levelled(text: str, stated: str, level: str, *, chinese: bool) -> str:
-    """Put the word of a level in the place of the one that a text states."""
-    pattern = CHINESE_WORDS if chinese else ENGLISH_WORDS
-    word = CHINESE[level] if chinese else level
-    stated = stated.replace(" ", "_")
-    return pattern.sub(lambda found: word if found.lastgroup == stated else found[0], text)
-
-
 def _listed(words: list[str]) -> str:
     return ", ".join(words) or "nothing"
 
@@ -125,19 +117,3 @@ def debtors(prose: str, *, chinese: bool) -> Iterator[str]:
         for duty in filter(lambda found: found.lastgroup, duties.finditer(sentence)):
             named = [found.lastgroup for found in roles.finditer(sentence, 0, duty.start())]
             yield from filter(None, named[-1:])
-
-
-def owed(prose: str, level: str, role: str, *, chinese: bool) -> Iterator[str]:
-    """Yield a sentence where the text of a rule lays another duty than this one, or on another.
-
-    Beside the word of its level a text can say what is allowed; without a level it says neither.
-    """
-    said = set(levels(prose, chinese=chinese))
-    if not level:
-        if said:
-            yield f"has no level by rules.toml; what its text says is: {', '.join(sorted(said))}."
-    elif level not in said or said - {level, "may"}:
-        told = ", ".join(sorted(said)) or "nothing"
-        yield f"is a “{level}” by rules.toml; what its text says is: {told}."
-    for other in {*debtors(prose, chinese=chinese)} - {role}:
-        yield f"is one of the {role} by rules.toml; its text lays a duty on the {other}."

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polib
+from babel.messages.extract import extract_from_dir
 
-from lifespec.conformance import cases, i18n, language
+from lifespec.conformance import cases, language, rules
+from lifespec.conformance.words import translator
 from lifespec_docs.diagrams import drawing, event_log
+from lifespec_docs.i18n.catalogs import Message
 from lifespec_docs.live.labels import LABELS, OBSTACLES
 from lifespec_docs.live.play_labels import PLAY, SAID, TITLES, WHEN
-from lifespec_docs.records.observed import ENDINGS, OBSERVED
+from lifespec_docs.rules import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,45 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CATALOG",
-    "HINT",
     "MESSAGES",
     "UnlistedWordError",
-    "hints",
     "messages",
-    "of_reports",
+    "package_messages",
+    "sentences",
     "words",
 ]
 
 CATALOG = "lifespec"
 
 MESSAGES = (
-    "must",
-    "must not",
-    "should",
-    "should not",
-    "may",
     "lifespec's choice",
-    "server",
-    "application",
-    "rule",
-    "lifespec's behaviour",
-    "not specified",
     "Not specified by %s",
     "Not specified by any of the five specifications",
-    "all five specifications",
     "Source: %s",
     "In all five specifications: %s",
     "Not in %s",
     "%s, which follow %s",
-    "%s, %s",
-    " and ",
-    "; ",
     "the main specification of %s",
-    "main specification",
     "Property",
-    "lifespan %s (ASGI)",
-    ", ",
-    "%s: %s",
     "Rule",
     "Reported as",
     "Checked by",
@@ -79,7 +63,7 @@ MESSAGES = (
     "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
     "waiting for a translation",
-    "Download the programs of this page as one file. It runs in real time.",
+    "Download the programs of this page as one file, in which each wait takes its time.",
     "This page in another language",
     "Key",
     "Value",
@@ -92,16 +76,6 @@ MESSAGES = (
     "Other keys",
     "%s, by default %s",
     "Example",
-    "Process and event loop",
-    "The call and its scope",
-    "Startup",
-    "Startup failed",
-    "Lifespan is not supported",
-    "Requests and state",
-    "The application ends early",
-    "Shutdown",
-    "Events in general",
-    "Middleware",
     "%s second",
     "%s seconds",
     "What is measured",
@@ -128,6 +102,10 @@ MESSAGES = (
     "Survived",
     "(tables)",
     "Measured with %s.",
+    "Measured before the last change of %s.",
+    " (before the last change of %s)",
+    "the programs of the pages",
+    "the text of the pages",
     "Page",
     "Examples",
     "Can run in a browser",
@@ -144,24 +122,35 @@ MESSAGES = (
     "raised",
     "did not answer within the timeout",
     "was cancelled with the server",
+    "Result",
     "Exit status",
-    "Meaning",
-    "The command was carried out. In a check, every MUST was kept",
-    "A check found a MUST that was not kept",
+    "Strict",
+    "Every MUST was kept, or another command was carried out",
+    "The application starts and stops, and every MUST was kept",
+    "A SHOULD was missed",
+    "The framework of the application misses a SHOULD",
+    "The application returns or raises when it is called: it does not support lifespan",
+    "The application raises after it has received lifespan.startup, and is served all the same",
+    "The application returns after startup, before it receives lifespan.shutdown",
+    "A MUST was broken",
+    "The application does not stop: it hangs, crashes, ends its process, or its clean-up fails",
+    "The application does not start: its startup fails, hangs, or ends its process",
+    "No lifespan took place, because the server does not support it",
     "The command could not be carried out. A sentence on standard error says why",
     "Interrupted by SIGHUP",
     "Interrupted by Ctrl-C",
     "Interrupted by SIGTERM",
     "Kind",
-    "In English alone",
     "In Chinese alone",
     "In both languages",
     "All",
     "In rule boxes",
+    "Outside rule boxes",
     "A default",
     "Before and after",
     "A negation",
-    "A name",
+    "The name of something else",
+    "A name that does not exist",
     "A number",
     "A level",
     "Server and application",
@@ -187,12 +176,26 @@ MESSAGES = (
     "%s with server.py",
     "not yet measured",
     "Server",
+    "Startup failed",
+    "Startup failed, two workers",
+    "Shutdown failed",
+    "Shutdown failed, two workers",
+    "No failure",
+    "signal %s",
+    "still running",
     "Serves requests",
-    "Ends on Ctrl-C",
+    "Sends shutdown",
+    "Ends",
+    "With two workers",
+    "Option",
+    "Waits by default",
+    "Then cancels the request",
+    "Then sends shutdown",
+    "until they end",
+    "%s s",
     "no line",
     "Yes",
     "No",
-    "middleware",
     "Only differences",
     "Only FAIL, WARN and INFO",
     "Only what has changed",
@@ -250,9 +253,6 @@ MESSAGES = (
     "The whole specification in one file, as plain text",
 )
 
-HINT = "Usual cause and fix"
-HINT_OF_MIDDLEWARE = "Usual cause and fix in middleware"
-
 
 class UnlistedWordError(LookupError):
     """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
@@ -263,32 +263,34 @@ def messages() -> tuple[str, ...]:
     """All English strings of the catalog, in order, each once."""
     found = (*MESSAGES, *event_log.LABELS, *drawing.LABELS, *LABELS.values(), *OBSTACLES.values())
     playground = (*PLAY.values(), *TITLES, *SAID.values(), *WHEN)
-    observed = (*OBSERVED, *ENDINGS, "%s.")
-    return tuple(dict.fromkeys((*found, *playground, *observed, *_of_the_suite())))
+    return tuple(dict.fromkeys((*found, *playground, *steps.texts())))
 
 
-def _of_the_suite() -> Iterator[str]:
-    """Yield the sentences of the cases and of their vocabulary, and the words of reports."""
+@lru_cache(maxsize=1)
+def package_messages() -> dict[str, tuple[Message, ...]]:
+    """Return what the catalogs of the package translate, by their names."""
+    said = (*_marked(), *_of_the_cases())
+    report = tuple(Message(text, 1, "word") for text in dict.fromkeys(said))
+    sentences = {text: Message(text, line, kind) for text, line, kind in rules.messages()}
+    return {"report": report, "rules": tuple(sentences.values())}
+
+
+def _marked() -> Iterator[str]:
+    """Yield the words that the modules of the package mark, in their order."""
+    keywords = {"_": None, "word": None}
+    folder = Path(rules.__file__).parent
+    for _file, _line, text, _comments, _context in extract_from_dir(
+        folder, method_map=[("**/probe.py", "ignore"), ("**.py", "python")], keywords=keywords
+    ):
+        yield text if isinstance(text, str) else text[0]
+
+
+def _of_the_cases() -> Iterator[str]:
+    """Yield the sentences of the cases and of their vocabulary."""
     yield from (case.says for case in cases.load())
     yield from language.KEYS.values()
     for table in (language.VERBS, language.DOINGS, language.PHRASES):
         yield from (row.says for row in table.values())
-    yield from i18n.WORDS
-    yield from (text for found in hints().values() for _, *texts in found for text in texts)
-
-
-def hints(catalogs: Path | None = None) -> dict[str, list[tuple[str, str, str]]]:
-    """Return the hints of each rule: role or "", heading, text; by the catalogs of a language."""
-    known = _of_catalog(catalogs) if catalogs else {}
-    found: dict[str, list[tuple[str, str, str]]] = {}
-    for rule_id, rule in cases.rules().items():
-        told = [("", HINT, rule.hint), ("middleware", HINT_OF_MIDDLEWARE, rule.hint_middleware)]
-        found[rule_id] = [
-            (role, known.get(head, head), known.get(text, text))
-            for role, head, text in told
-            if text
-        ]
-    return found
 
 
 @lru_cache(maxsize=4)
@@ -296,15 +298,9 @@ def _translations(path: Path, _modified: int) -> dict[str, str]:
     return {entry.msgid: entry.msgstr for entry in polib.pofile(str(path)) if entry.msgstr}
 
 
-def of_reports(catalogs: Path) -> dict[str, str]:
-    """Return the words of the suite's reports, from the catalogs of a language."""
-    known = _of_catalog(catalogs)
-    return {word: known.get(word, word) for word in i18n.WORDS}
-
-
-def _of_catalog(catalogs: Path) -> dict[str, str]:
-    path = catalogs / f"{CATALOG}.po"
-    return _translations(path, path.stat().st_mtime_ns)
+def sentences(env: BuildEnvironment) -> Callable[[str], str]:
+    """Translate a sentence of a rule into the language of this build."""
+    return translator("zh" if env.config.language == "zh_CN" else "en")
 
 
 def words(env: BuildEnvironment) -> Callable[[str], str]:
@@ -312,7 +308,9 @@ def words(env: BuildEnvironment) -> Callable[[str], str]:
 
     A word without a translation stays English: the check of the catalogs reports it.
     """
-    known = dict.fromkeys(messages(), "")
+    of_package = (each.text for found in package_messages().values() for each in found)
+    known = dict.fromkeys((*messages(), *of_package), "")
+    known |= {text: sentences(env)(text) for text in known}
     for folder in env.config.locale_dirs:
         path = Path(env.srcdir, folder, env.config.language, "LC_MESSAGES", f"{CATALOG}.po")
         if path.exists():

@@ -74,15 +74,21 @@ def assemble(root: Path, into: Path) -> None:
     needed = [*(f"{folder}/{name}" for name in NEEDED), sources]
     manifest = {
         "runtime": f"{folder}/",
-        "needed": [{"name": name, "size": (into / name).stat().st_size} for name in needed],
+        "needed": [_file(into, name) for name in needed],
         "sources": sources,
-        "packages": packages,
+        "packages": _file(into, packages),
         "modules": [name.replace("-", "_") for name in PACKAGES],
         "path": UNPACKED,
         "lock": {"info": lock["info"], "packages": {}},
         "environment": {"COLUMNS": WIDTH, "PYTHONUTF8": "1"},
     }
     (into / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def _file(into: Path, name: str) -> dict[str, object]:
+    """Say how large a file is, and its digest: what a browser has kept is compared with it."""
+    content = (into / name).read_bytes()
+    return {"name": name, "size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def _sources(root: Path) -> Iterator[tuple[str, bytes]]:

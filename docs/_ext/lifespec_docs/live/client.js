@@ -1,7 +1,9 @@
 // The page's side of the worker that runs Python: `call(name, args, options)` is all a page needs.
 // The worker starts at the first call, and is ended by a call that takes longer than its limit.
 
-let worker = null;
+const START = 60_000; // milliseconds without news from a worker that starts
+
+let current = null; // the worker, and its address
 let calls = 0;
 const waiting = new Map(); // calls that are not answered yet, by number
 
@@ -9,60 +11,98 @@ const waiting = new Map(); // calls that are not answered yet, by number
 export const available =
   typeof WebAssembly === "object" && typeof Worker === "function" && location.protocol !== "file:";
 
-/** A call that took longer than its limit. */
+/** A call that took longer than its limit; `said` is what its program told until then. */
 export class LimitPassed extends Error {
-  constructor(limit) {
+  constructor(limit, said) {
     super(`The program ran for more than ${limit / 1000} s.`);
     this.name = "LimitPassed";
     this.limit = limit;
+    this.said = said;
   }
 }
+
+/** A file that could not be loaded. */
+export class Unloaded extends Error {}
 
 /**
  * Call a function of bridge.py and return a promise of what it returns.
  *
- * The limit, in milliseconds, counts from the moment the call begins to run: a download has none.
- * `onProgress` is given {phase: "download", loaded, total}, {phase: "start"} and {phase: "run"}.
+ * The limit, in milliseconds, counts from the moment the call begins to run: a download and the
+ * import of packages have none.  `onProgress` is given {phase: "download", loaded, total},
+ * {phase: "start"} and {phase: "run"}.
  */
 export function call(name, args, {limit = 10_000, onProgress = () => {}} = {}) {
-  worker ??= started();
   const id = ++calls;
   return new Promise((resolve, reject) => {
-    waiting.set(id, {resolve, reject, onProgress, limit, timer: 0});
-    worker.postMessage({id, call: name, args});
+    const pending = {resolve, reject, onProgress, limit, message: {id, call: name, args}, timer: 0, begun: false, said: []};
+    waiting.set(id, pending);
+    ask(pending);
   });
 }
 
+function ask(pending) {
+  current ??= started();
+  watch(pending);
+  current.worker.postMessage(pending.message);
+}
+
+// Until a call runs, the worker says how far it is.  Where a browser refuses WebAssembly it does not.
+function watch(pending) {
+  clearTimeout(pending.timer);
+  pending.timer = setTimeout(() => end(pending, new Error("Python did not start.")), START);
+}
+
+// A worker has the policy of its own address, which a host without headers does not give.  One from
+// a blob has that of the page: a program in it can ask no other host.
 function started() {
-  const made = new Worker(new URL("worker.js", import.meta.url), {type: "module"});
-  made.addEventListener("message", ({data}) => answered(data));
-  made.addEventListener("error", (event) => end(new Error(event.message || "The worker ended.")));
+  const source = `import ${JSON.stringify(new URL("worker.js", import.meta.url).href)};`;
+  const address = URL.createObjectURL(new Blob([source], {type: "text/javascript"}));
+  const made = {worker: new Worker(address, {type: "module"}), address};
+  // an ended worker can still report an error
+  made.worker.addEventListener("message", ({data}) => made === current && answered(data));
+  made.worker.addEventListener("error", (event) => {
+    if (made === current) end(null, new Error(event.message || "The worker ended."));
+  });
   return made;
 }
 
-function answered({id, progress, result, error}) {
+function answered({id, progress, said, result, error, unloaded}) {
   const pending = waiting.get(id);
   if (!pending) return;
-  if (progress) {
+  if (said !== undefined) {
+    pending.said.push(said);
+  } else if (progress) {
     if (progress.phase === "run") {
-      pending.timer = setTimeout(() => end(new LimitPassed(pending.limit)), pending.limit);
+      clearTimeout(pending.timer);
+      pending.begun = true;
+      pending.timer = setTimeout(() => end(pending, new LimitPassed(pending.limit, pending.said)), pending.limit);
+    } else {
+      for (const each of waiting.values()) if (!each.begun) watch(each);
     }
     pending.onProgress(progress);
-    return;
+  } else {
+    clearTimeout(pending.timer);
+    waiting.delete(id);
+    if (error === undefined) pending.resolve(result);
+    else pending.reject(unloaded ? new Unloaded(error) : new Error(error));
+    for (const each of waiting.values()) if (!each.begun) watch(each);
   }
-  clearTimeout(pending.timer);
-  waiting.delete(id);
-  if (error === undefined) pending.resolve(result);
-  else pending.reject(new Error(error));
 }
 
-// A program that does not end holds the worker: all that wait for it end with it.
-function end(reason) {
-  worker?.terminate();
-  worker = null;
-  for (const {reject, timer} of waiting.values()) {
-    clearTimeout(timer);
-    reject(reason);
+// A program that does not end holds the worker: it ends with it, and calls that have not begun are
+// asked of the next one.  Without a `culprit` the worker itself failed, and all end.
+function end(culprit, reason) {
+  current?.worker.terminate();
+  if (current) URL.revokeObjectURL(current.address);
+  current = null;
+  const left = [...waiting.values()];
+  for (const pending of left) clearTimeout(pending.timer);
+  for (const pending of left) {
+    if (culprit && !pending.begun && pending !== culprit) {
+      ask(pending);
+    } else {
+      waiting.delete(pending.message.id);
+      pending.reject(reason);
+    }
   }
-  waiting.clear();
 }

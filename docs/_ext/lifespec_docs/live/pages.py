@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
     from lifespec_docs.examples.runner import Block
 
-__all__ = ["obstacle", "setup"]
+__all__ = ["BLOCKING", "obstacle", "setup"]
 
 DATA = "_live"  # in the folder of a language
 NUMBER = "example-%d"
+BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
 
 
 def obstacle(block: Block) -> str:
@@ -61,6 +62,7 @@ def add_context(
     translate = words(app.env)
     told = {
         "data": f"{up}{DATA}/{pagename}.json",
+        "blocking": f"{up}{BLOCKING}",
         "size": app.config.live_size,
         "words": {name: translate(label) for name, label in LABELS.items()},
         "obstacles": {

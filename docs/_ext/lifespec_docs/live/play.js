@@ -1,9 +1,10 @@
 // The playground: an editor, a form for the server, and what came of the run.  The program and the
 // form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click.
 
-import {available, call, LimitPassed} from "./client.js";
+import {available, call, LimitPassed, Unloaded} from "./client.js";
 
 const LIMIT = 5_000; // milliseconds
+const MOST = 1_000_000; // bytes of what an address holds
 const PAUSE = 300; // milliseconds without a key, before the address is renewed
 const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
 const USUAL = {
@@ -38,7 +39,16 @@ function button(label, className, pressed) {
 // -- the address: raw deflate in base64url, of JSON
 
 async function through(bytes, stream) {
-  return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+  let size = 0;
+  const limited = new TransformStream({
+    transform(part, onward) {
+      size += part.length;
+      if (size > MOST) onward.error(new Error("The address holds too much."));
+      else onward.enqueue(part);
+    },
+  });
+  const parts = new Blob([bytes]).stream().pipeThrough(stream).pipeThrough(limited);
+  return new Uint8Array(await new Response(parts).arrayBuffer());
 }
 
 async function packed(value) {
@@ -59,7 +69,7 @@ async function unpacked(text) {
 async function addressed() {
   const [kind, value = ""] = location.hash.slice(1).split("=", 2);
   if (kind === "start") {
-    const start = page.starts.find(({name}) => name === decodeURIComponent(value));
+    const start = page.starts.find(({name}) => encodeURIComponent(name) === value || name === value);
     if (start) return start;
   } else if (kind === "code") {
     try {
@@ -226,9 +236,18 @@ class Report {
     if (found.failure) parts.push(this.failure(found));
     if (found.waits) parts.push(this.waits(found.waits));
     if (found.messages) parts.push(this.sequence(found));
-    if (found.served !== null) parts.push(this.validator(found.validator));
+    if (found.served !== null) parts.push(this.validator(found));
     parts.push(this.console(found.console));
     this.node.replaceChildren(...parts.filter(Boolean));
+  }
+
+  /** What a program that was ended had exchanged and printed. */
+  ended({said}) {
+    this.stale(false);
+    const link = element("a", {href: page.blocking, textContent: labels.advice});
+    const lines = said.length ? [["print", said.join("")]] : [];
+    this.node.replaceChildren(
+      element("p", {className: "play-bad"}, labels.blocked, " ", link), this.console(lines));
   }
 
   section(title, ...content) {
@@ -274,7 +293,11 @@ class Report {
     return this.section(labels.sequence, ...parts);
   }
 
-  validator(found) {
+  validator({validator: found, waits, unanswered}) {
+    if (!found.length && waits && unanswered) {
+      const rule = element("a", {href: page.rules[unanswered]}, element("code", {textContent: unanswered}));
+      return this.section(labels.validator, element("p", {}, rule, ": ", labels.unanswered));
+    }
     if (!found.length) return this.section(labels.validator, element("p", {className: "play-fine", textContent: labels.conforms}));
     const items = found.map(({rule, kind, message}) => element("li", {className: `play-${kind}`},
       element("span", {className: "play-kind", textContent: labels[kind]}), " ",
@@ -400,9 +423,10 @@ class Playground {
       this.report.reveal();
       this.say(labels.ran);
     } catch (error) {
-      this.report.empty();
-      const limit = error instanceof LimitPassed;
-      this.say(limit ? fill(labels.limit, error.limit / 1000) : fill(labels.failed, error.message));
+      if (error instanceof LimitPassed) this.report.ended(error);
+      else this.report.empty();
+      const failed = error instanceof Unloaded ? labels.unloaded : fill(labels.failed, error.message);
+      this.say(error instanceof LimitPassed ? fill(labels.limit, error.limit / 1000) : failed);
     } finally {
       this.bar.hidden = true;
       this.runButton.disabled = false;

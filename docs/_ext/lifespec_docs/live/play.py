@@ -13,7 +13,6 @@ import linecache
 import logging
 import re
 import sys
-import traceback
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, fields
 from itertools import product
@@ -24,10 +23,11 @@ from lifespec.testing import clock, trace
 from lifespec.validate import SPECS, lifespan_scope, validator
 from lifespec_docs.diagrams.event_log import event_log
 from lifespec_docs.examples.sandbox import Namespace
+from lifespec_docs.live.blocks import MOST_TEXT, told
 from lifespec_docs.live.play_labels import SAID, WHEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.validate import Violation
 
@@ -39,7 +39,6 @@ FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
 AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
 SHARED = {"asyncio", "builtins", "contextlib", "lifespec", "logging"}  # what programs may replace
-MOST_TEXT = 20_000  # characters of log and output
 MOST_ENTRIES = 60  # of the message sequences
 
 
@@ -91,7 +90,8 @@ class Result:
 
     `served` is None if the program has no `app`. `raised` is what the server raised, as class and
     text, `failure` what the program raised by itself. `waits` are lines of the program that wait
-    although nothing can happen any more.
+    although nothing can happen any more, and `unanswered` is the rule that asks for the answer
+    that is missing then.
     """
 
     conversations: list[list[trace.Entry]]
@@ -100,22 +100,23 @@ class Result:
     outcome: str | None = None
     raised: tuple[str, str] | None = None
     waits: tuple[str, ...] | None = None
+    unanswered: str | None = None
     failure: str = ""
     violations: tuple[Violation, ...] = ()
     warnings: tuple[Violation, ...] = ()
 
 
-def play(request: dict[str, Any]) -> dict[str, Any]:
+def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict[str, Any]:
     """Run `program` on a server of the conduct `server`; return what a page shows of it.
 
-    `words` are those of the page's language.
+    `words` are those of the page's language.  `notify` is given each text when it comes.
     """
     words = request["words"]
 
     def translate(word: str) -> str:
         return str(words.get(word, word))
 
-    result = ran(request["program"], Conduct.of(request["server"]))
+    result = ran(request["program"], Conduct.of(request["server"]), notify)
     spoken = [entries[:MOST_ENTRIES] for entries in result.conversations]
     found = [(result.violations, "violation"), (result.warnings, "warning")]
     return {
@@ -123,6 +124,7 @@ def play(request: dict[str, Any]) -> dict[str, Any]:
         "outcome": result.outcome,
         "raised": result.raised,
         "waits": result.waits,
+        "unanswered": result.unanswered,
         "failure": result.failure,
         "line": _line(result.failure),
         "console": result.console,
@@ -152,11 +154,10 @@ def in_words(violation: Violation, translate: Translate) -> str:
     return violation.message
 
 
-def ran(program: str, conduct: Conduct) -> Result:
+def ran(program: str, conduct: Conduct, notify: Callable[[str], object] = str) -> Result:
     """Run a program and serve its application."""
-    console = _Console()
-    namespace = Namespace()
-    namespace.stdout = console
+    console = _Console(notify)
+    namespace = Namespace(console)
     namespace.main.__name__ = MODULE
     linecache.cache[FILE] = (0, None, program.splitlines(keepends=True), FILE)
     with (
@@ -171,7 +172,7 @@ def ran(program: str, conduct: Conduct) -> Result:
             code = compile(program, FILE, "exec", dont_inherit=True)
             exec(code, namespace.names)  # noqa: S102  a reader's own program
         except BaseException as error:
-            result.failure = _told(error)
+            result.failure = told(error, FILE)
         else:
             if "app" in namespace.names:
                 _Server(namespace.names["app"], conduct, console, result).run()
@@ -195,8 +196,9 @@ def _put_back() -> Iterator[None]:
 class _Console(io.StringIO):
     """Holds lines of log and output in their order; takes none when it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, notify: Callable[[str], object]) -> None:
         super().__init__()
+        self.notify = notify
         self.lines: list[tuple[str, str]] = []
         self._room = MOST_TEXT
         self._is_open = True
@@ -214,6 +216,7 @@ class _Console(io.StringIO):
             text = f"{text[: self._room]} …\n"
             self.close()
         self._room -= len(text)
+        self.notify(text if kind == "print" else f"{kind}: {text}\n")
         if kind == "print" and self.lines and self.lines[-1][0] == "print":
             text = self.lines.pop()[1] + text
         self.lines.append((kind, text))
@@ -234,7 +237,7 @@ class _Handler(logging.Handler):
         """Add a record, and the traceback as far as it is in the program."""
         text = record.getMessage()
         if record.exc_info and record.exc_info[1]:
-            text = f"{text}\n{_told(record.exc_info[1])}"
+            text = f"{text}\n{told(record.exc_info[1], FILE)}"
         self._console.add(record.levelname, text.rstrip())
 
 
@@ -245,20 +248,6 @@ def _logged_to(console: _Console) -> Iterator[None]:
     logging.root.setLevel(logging.INFO)
     logging.getLogger("lifespec.server").setLevel(logging.DEBUG)
     yield
-
-
-def _told(error: BaseException) -> str:
-    """Return a traceback with the frames of the program alone."""
-    found = traceback.TracebackException.from_exception(error)
-    _shorten(found)
-    return "".join(found.format())
-
-
-def _shorten(found: traceback.TracebackException) -> None:
-    found.stack[:] = [frame for frame in found.stack if frame.filename == FILE]
-    for each in (found.__cause__, found.__context__, *(found.exceptions or ())):
-        if each is not None:
-            _shorten(each)
 
 
 class _Server:
@@ -288,10 +277,11 @@ class _Server:
                 runner.run(self._main())
             except clock.Deadlock:
                 self.result.waits = _waiting(runner.get_loop())
+                self.result.unanswered = _unanswered(spoken)
             except (SystemExit, KeyboardInterrupt) as error:  # of the application
                 self.result.raised = type(error).__name__, str(error)
             except Exception as error:
-                self.result.failure = _told(error)
+                self.result.failure = told(error, FILE)
             self.result.outcome = self.lifespan.outcome
             self.result.conversations = [list(each.entries) for each in spoken]
             self.result.violations = tuple(self.checked.violations)
@@ -342,7 +332,7 @@ class _Server:
 
     def _called_by(self, scope: Any, receive: Any, send: Any) -> Any:
         """Call the application at once, as its server sees it, and let the validator await it."""
-        use = _Use(receive, send)
+        use = _Use(receive, send, self.console.notify)
         call = self.app(scope, use.receive, use.send)
         if not inspect.isawaitable(call):
             return call
@@ -358,13 +348,17 @@ class _Server:
 class _Use:
     """`receive` and `send` of a call, which the validator replaces by its own."""
 
-    def __init__(self, receive: Any, send: Any) -> None:
+    def __init__(self, receive: Any, send: Any, notify: Callable[[str], object]) -> None:
         self.now = receive, send
+        self.notify = notify
 
     async def receive(self) -> Any:
-        return await self.now[0]()
+        event = await self.now[0]()
+        self.notify(f"receive() → {_brief(event)}\n")
+        return event
 
     async def send(self, message: Any) -> Any:
+        self.notify(f"send() ← {_brief(message)}\n")
         return await self.now[1](message)
 
 
@@ -381,6 +375,13 @@ def _waiting(loop: asyncio.AbstractEventLoop) -> tuple[str, ...]:
         if line:
             found.add(line)
     return tuple(f"{FILE}:{line}" for line in sorted(found))
+
+
+def _unanswered(spoken: Sequence[trace.Conversation]) -> str:
+    """Return the rule on the answer that did not come."""
+    entries = [entry for each in spoken for entry in each.entries]
+    received = [entry.type for entry in entries if entry.kind == "received"]
+    return "shutdown-answered" if "lifespan.shutdown" in received else "startup-answered"
 
 
 def _raised_by(server: asyncio.Task[None]) -> tuple[str, str] | None:

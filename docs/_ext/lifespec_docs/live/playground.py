@@ -23,6 +23,7 @@ from lifespec_docs.examples import directive
 from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.live.assets import FOLDER
+from lifespec_docs.live.pages import BLOCKING
 from lifespec_docs.live.play_labels import PLAY, SAID, TRY, WHEN
 from lifespec_docs.rules.domain import RuleDomain, text_of
 
@@ -203,6 +204,7 @@ def data(app: Sphinx) -> dict[str, Any]:
     domain = cast("RuleDomain", app.env.domains[RuleDomain.name])
     shown: Sequence[str] = (*event_log.LABELS, *drawing.LABELS, *SAID.values(), *WHEN)
     return {
+        "blocking": BLOCKING,
         "size": app.config.live_size,
         "labels": {name: translate(label) for name, label in PLAY.items()},
         "words": {label: translate(label) for label in shown if translate(label) != label},

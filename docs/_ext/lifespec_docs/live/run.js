@@ -1,7 +1,7 @@
 // Gives each example of a page that can run in a browser its buttons.  What the page says of them
 // stands in the attribute `data-live` of the script's element.
 
-import {available, call, LimitPassed} from "./client.js";
+import {available, call, LimitPassed, Unloaded} from "./client.js";
 
 const LIMIT = 10_000; // milliseconds
 const page = JSON.parse(document.querySelector("script[data-live]").dataset.live);
@@ -54,9 +54,7 @@ class Example {
       data ??= await programs();
       this.took(await this.asked());
     } catch (error) {
-      this.result.replaceChildren();
-      const limit = error instanceof LimitPassed;
-      this.show(limit ? fill(words.limit, error.limit / 1000) : fill(words.failed, error.message));
+      this.failed(error);
     } finally {
       this.bar.hidden = true;
       this.busy(false);
@@ -97,13 +95,39 @@ class Example {
     }
   }
 
-  took({output, same, log}) {
-    const printed = element("pre", {textContent: output || words.silent, tabIndex: 0});
-    printed.setAttribute("role", "group");
-    printed.setAttribute("aria-label", words.output);
+  took({output, errors, same, before, log}) {
     const spoken = new DOMParser().parseFromString(log, "text/html").body.childNodes;
-    this.result.replaceChildren(printed, ...spoken);
+    const defines = same && examples.at(-1) !== this;
+    const parts = [printed(output || (errors ? "" : defines ? words.defines : words.silent), words.output)];
+    if (errors) parts.push(printed(errors, words.errors, "live-errors"));
+    if (before) parts.unshift(this.pointer(before));
+    this.result.replaceChildren(...parts.filter(({textContent}) => textContent), ...spoken);
     this.show(same === null ? words.edited : same ? words.same : words.different);
+  }
+
+  // A program that depends on one that failed is not to blame.
+  pointer([place, raised]) {
+    const first = examples.filter(({number}) => number <= this.number)[place];
+    const link = button(`${fill(words.before, raised)} ${first.title}`, () => first.block.scrollIntoView({block: "center"}));
+    return element("p", {className: "live-obstacle live-bar"}, link);
+  }
+
+  /** The first line of its program, by which a reader knows it. */
+  get title() {
+    return (this.editor?.value ?? this.block.textContent).trim().split("\n")[0].slice(0, 60);
+  }
+
+  failed(error) {
+    this.result.replaceChildren();
+    if (error instanceof LimitPassed) {
+      const link = element("a", {href: page.blocking, textContent: words.advice});
+      const parts = [element("p", {className: "live-obstacle"}, words.blocked, " ", link)];
+      if (error.said.length) parts.unshift(printed(error.said.join(""), words.output));
+      this.result.replaceChildren(...parts);
+      this.show(fill(words.limit, error.limit / 1000));
+    } else {
+      this.show(error instanceof Unloaded ? words.unloaded : fill(words.failed, error.message));
+    }
   }
 
   show(text) {
@@ -111,7 +135,12 @@ class Example {
   }
 
   async edit() {
-    data ??= await programs();
+    try {
+      data ??= await programs();
+    } catch (error) {
+      this.failed(error);
+      return;
+    }
     const text = data.blocks[this.number].source;
     this.editor = element("textarea", {
       className: "live-editor", value: text, spellcheck: false, rows: text.split("\n").length + 1,
@@ -157,10 +186,21 @@ function shownBelow(block) {
   return found;
 }
 
+function printed(text, label, className = "") {
+  const box = element("pre", {textContent: text, tabIndex: 0, className});
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", label);
+  return box;
+}
+
 async function programs() {
-  const answer = await fetch(page.data);
-  if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
-  return answer.json();
+  try {
+    const answer = await fetch(page.data);
+    if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
+    return await answer.json();
+  } catch (error) {
+    throw new Unloaded(error.message);
+  }
 }
 
 function megabytes(bytes) {

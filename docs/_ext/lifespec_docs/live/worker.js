@@ -1,11 +1,14 @@
 // Runs Python for a page.  It is sent {id, call, args} and answers {id, result} or {id, error};
-// before that {id, progress} says how far the download is, and when the call begins.
+// before that {id, progress} says how far the download is, and when the call begins, and {id, said}
+// what the program has told so far.
 
 const here = (name) => new URL(name, import.meta.url).href;
-const fetched = fetch;
+const fetched = fetch.bind(self);
+const opened = "caches" in self ? caches.open.bind(caches) : null; // only in a secure context
+const {subtle} = crypto;
 let bridge = null; // a promise, so that calls which come while Python starts wait for it
 let manifest = null;
-let packages = false;
+let added = false; // whether the packages that examples import are here
 let python = null;
 const progress = {loaded: 0, total: 0};
 let listener = () => {};
@@ -14,29 +17,44 @@ self.addEventListener("message", async ({data: {id, call, args}}) => {
   const tell = (told) => postMessage({id, progress: told});
   try {
     listener = tell;
-    bridge ??= started();
-    const answer = await bridge;
+    bridge ??= startedAtLast();
+    const {call: answer, prepare} = await bridge;
     const request = JSON.stringify(args);
-    if (!packages && manifest.modules.some((name) => request.includes(name))) await addPackages();
+    const used = manifest.modules.filter((name) => request.includes(name));
+    if (used.length && !added) await addPackages();
+    prepare(JSON.stringify(used));
     tell({phase: "run"});
-    postMessage({id, result: JSON.parse(answer(call, request))});
+    const said = (text) => postMessage({id, said: text});
+    postMessage({id, result: JSON.parse(answer(call, request, said))});
   } catch (error) {
     if (!python) bridge = null; // what could not be loaded is tried again at the next call
-    postMessage({id, error: String(error?.message ?? error)});
+    const unloaded = error instanceof TypeError && !python; // as `fetch` fails
+    postMessage({id, unloaded, error: String(error?.message ?? error)});
   }
 });
 
-async function started() {
+// What is kept may be spoiled: what does not start is loaded anew, once.
+async function startedAtLast() {
+  const kept = await cache();
+  try {
+    return await started(kept);
+  } catch (error) {
+    if (!kept || !(await kept.keys()).length) throw error;
+    console.warn(error);
+    await Promise.all((await kept.keys()).map((request) => kept.delete(request)));
+    return started(kept);
+  }
+}
+
+async function started(kept) {
   const answer = await fetched(here("manifest.json"), {cache: "no-cache"});
   if (!answer.ok) throw new Error(`${answer.url}: ${answer.status}`);
   manifest = await answer.json();
   const folder = here(manifest.runtime);
-  const kept = await cache();
-  const needed = manifest.needed.map(({name, size}) => [here(name), size]);
   progress.loaded = 0;
-  progress.total = needed.reduce((sum, [, size]) => sum + size, 0);
+  progress.total = manifest.needed.reduce((sum, {size}) => sum + size, 0);
   listener({phase: "download", ...progress});
-  const files = new Map(needed.map(([address, size]) => [address, load(address, kept, size)]));
+  const files = new Map(manifest.needed.map((file) => [here(file.name), load(file, kept)]));
   // Pyodide fetches what it needs by its addresses: it is given what is kept, or on its way.
   self.fetch = async (address, ...rest) =>
     (await files.get(String(address?.url ?? address)))?.clone() ?? fetched(address, ...rest);
@@ -49,10 +67,21 @@ async function started() {
   const sources = await (await files.get(here(manifest.sources))).arrayBuffer();
   const made = (await resumed(loadPyodide, settings, sources, kept))
     ?? (await begun(loadPyodide, settings, sources, kept));
-  self.fetch = fetched;
   python = made;
   forget(kept);
-  return made.pyimport("lifespec_docs.live.bridge").call;
+  close();
+  return made.pyimport("lifespec_docs.live.bridge");
+}
+
+// A program may come from a stranger's link.  It reaches no host and nothing that is kept: a file
+// that it changed would be run by every page.
+function close() {
+  const doors = ["caches", "indexedDB", "fetch", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport",
+    "Worker", "SharedWorker", "BroadcastChannel", "importScripts", "cookieStore", "webkitRequestFileSystem"];
+  for (let owner = self; owner; owner = Object.getPrototypeOf(owner)) {
+    for (const door of doors) Reflect.deleteProperty(owner, door);
+  }
+  Reflect.deleteProperty(WorkerNavigator.prototype, "storage");
 }
 
 // Python as an earlier page left it in the cache: its memory, when our modules had been imported.
@@ -91,9 +120,9 @@ function snapshot() {
 }
 
 async function addPackages() {
-  const answer = await load(here(manifest.packages), await cache());
+  const answer = await load(manifest.packages, await cache());
   unpack(python, await answer.arrayBuffer());
-  packages = true;
+  added = true;
 }
 
 function unpack(made, zip) {
@@ -103,15 +132,16 @@ function unpack(made, zip) {
 // Without a cache, say in a page that is not from a secure origin, the browser's own has to do.
 async function cache() {
   try {
-    return await caches.open("lifespec-live");
+    return await opened("lifespec-live");
   } catch {
     return null;
   }
 }
 
-async function load(address, kept, size = 0) {
+async function load({name, size, sha256}, kept) {
+  const address = here(name);
   const found = await kept?.match(address);
-  if (found) {
+  if (found && (await digest(found.clone())) === sha256) {
     progress.loaded += size;
     return found;
   }
@@ -130,6 +160,11 @@ async function load(address, kept, size = 0) {
   return response;
 }
 
+async function digest(response) {
+  const bytes = new Uint8Array(await subtle.digest("SHA-256", await response.arrayBuffer()));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 // A page runs although there is no room to keep its files.
 function keep(kept, address, response) {
   kept.put(address, response).catch(() => {});
@@ -137,7 +172,7 @@ function keep(kept, address, response) {
 
 // The files of an earlier site are not needed any more.
 async function forget(kept) {
-  const names = [...manifest.needed.map(({name}) => name), manifest.packages];
-  const known = new Set([...names.map(here), snapshot()]);
+  const files = [...manifest.needed, manifest.packages];
+  const known = new Set([...files.map(({name}) => here(name)), snapshot()]);
   for (const {url} of (await kept?.keys()) ?? []) if (!known.has(url)) kept.delete(url);
 }

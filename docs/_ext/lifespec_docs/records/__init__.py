@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("bench", "logindex", "loglines", "matrix", "scores", "subjects", "verification")
+EXTENSIONS = (
+    "bench", "exit_statuses", "logindex", "loglines", "matrix", "scores", "subjects",
+    "verification",
+)  # fmt: skip
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

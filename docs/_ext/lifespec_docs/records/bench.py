@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.diagrams.drawing import Drawing
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.records.record import Shows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,46 +22,42 @@ if TYPE_CHECKING:
 
 __all__ = ["Measured", "MeasuredWhen", "chart", "setup"]
 
-FILE = "matrix/bench.json"
 MILLI = 1e-3  # of a second
 WIDTH, LEFT, STEP = 480, 142, 24  # of a chart: in all, of its labels, from bar to bar
 
 
-class Measured(SphinxDirective):
+class OfBench(Shows):
+    """A directive that shows what was measured."""
+
+    shown = "bench"
+
+
+class Measured(OfBench):
     """One measure: its rows as a table, with `:chart:` as bars before it."""
 
     required_arguments = 1
     option_spec: ClassVar = {"chart": directives.flag}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the chart and the table."""
-        rows: list[Row] = _found(self)[self.arguments[0]]
+        rows: list[Row] = self.data[self.arguments[0]]
         if not rows:
             return []
-        translate = words(self.env)
-        found: list[nodes.Node] = [_table(rows, translate)]
+        found: list[nodes.Node] = [_table(rows, self.translate)]
         if "chart" in self.options:
-            html = f'<figure class="states">{chart(rows, translate)}</figure>'
+            html = f'<figure class="states">{chart(rows, self.translate)}</figure>'
             found.insert(0, nodes.raw("", html, format="html", classes=["no-search"]))
         return found
 
 
-class MeasuredWhen(SphinxDirective):
+class MeasuredWhen(OfBench):
     """The sentence that says when, with which Python and on what machine."""
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return a paragraph."""
-        found = _found(self)
-        sentence = words(self.env)("Measured on %s: %s; %s.")
-        text = sentence % (found["date"], found["python"], found["machine"])
+        sentence = self.translate("Measured on %s: %s; %s.")
+        text = sentence % (self.data["date"], self.data["python"], self.data["machine"])
         return [nodes.paragraph("", text, translatable=False)]  # its words are
-
-
-def _found(directive: SphinxDirective) -> dict[str, Any]:
-    """Read what was measured; the page is read anew when that changes."""
-    directive.env.note_dependency(FILE)
-    found: dict[str, Any] = json.loads(Path(directive.env.srcdir, FILE).read_text(encoding="utf-8"))
-    return found
 
 
 def _label(row: Row, translate: Translate) -> str:

@@ -12,21 +12,17 @@ Each program that makes a server log, each exception and each log line of lifesp
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
 import lifespec
 import lifespec.testing
 from lifespec.server import TABLE
-from lifespec_docs.i18n.messages import words
-from lifespec_docs.records.loglines import RECORD
+from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import code, said, table
 
 if TYPE_CHECKING:
@@ -68,15 +64,15 @@ class Row:
     targets: dict[str, None] = field(default_factory=dict)
 
 
-class LogIndex(SphinxDirective):
+class LogIndex(Shows):
     """A table of log lines and exceptions, each with a link to what explains it."""
 
     has_content = True
+    shown = "loglines"
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the table."""
-        self.env.note_dependency(RECORD)
-        record = json.loads(Path(self.env.srcdir, RECORD).read_text(encoding="utf-8"))
+        record = self.data
         programs = [name for name in record["programs"] if any(lines(record, name))]
         given = [[part.strip() for part in line.split("|")] for line in self.content if line]
         rows: dict[str, Row] = {}
@@ -89,7 +85,7 @@ class LogIndex(SphinxDirective):
         named = {what[0] for _, *what in given}
         for missing in (each for each in (*programs, *EXCEPTIONS, *MESSAGES) if each not in named):
             raise self.error(f"No section explains {missing!r}.")
-        translate = words(self.env)
+        translate = self.translate
         titles = map(translate, ("Log line or exception", "From", "Explained in"))
         comma = translate(", ")
         drawn = table(titles, (self._cells(row, comma) for row in rows.values()), "log-index")
@@ -128,10 +124,10 @@ def lines(record: dict[str, Any], program: str) -> Iterator[tuple[str, str]]:
     What the program itself says is left out: another application says something else.
     """
     for subject in record["subjects"]:
-        for line in subject["runs"].get(program, {"lines": []})["lines"]:
-            text = LEVEL.sub("", line)
-            if text.rpartition(": ")[2] not in record["programs"][program]:
-                yield subject["name"], text
+        for run in subject["runs"].get(program, {}).values():
+            for text in (LEVEL.sub("", line) for line in run["lines"]):
+                if text.rpartition(": ")[2] not in record["programs"][program]:
+                    yield subject["name"], text
 
 
 def _explained(record: dict[str, Any], what: list[str]) -> Iterator[tuple[str, str]]:

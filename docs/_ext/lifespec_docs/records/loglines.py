@@ -1,25 +1,24 @@
-"""What servers log about a lifespan: `{loglines}` with the name of a program of the record.
+"""What servers do and log about a lifespan, from `docs/matrix/loglines.json` of `make loglines`.
 
-With `:interrupt:` the table also says whether the server ends on Ctrl-C.  With `:shutdown:` it does
-not say whether the server serves requests: at shutdown it has served them.  The record is
-`docs/matrix/loglines.json`, written by `make loglines`.
+`{loglines}` with the name of a program shows what each server logs for it; `:facts:` names what
+else the table says, by the keys of FACTS.  A server has one row if it does the same on SIGTERM and
+on SIGINT, otherwise one for each.  `{open-requests}` shows what becomes of a request that is still
+open when a server stops.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import signal
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import code, said, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -27,53 +26,119 @@ if TYPE_CHECKING:
 
     from lifespec_docs.rules.spec_tables import Cell
 
-__all__ = ["LogLines", "setup"]
+    Run = Mapping[str, Any]
+    Translate = Callable[[str], str]
 
-RECORD = "matrix/loglines.json"
+__all__ = ["FACTS", "LogLines", "OpenRequests", "setup"]
+
+NONE = "–"
+SIGNALS = "SIGTERM", "SIGINT"
+TWO = "two workers"
+RECORD = "loglines"
 
 
-class LogLines(SphinxDirective):
-    """A row for each server: what it logs for one program, and what it does then."""
+def _whether(key: str) -> Callable[[Run, Translate], str]:
+    return lambda run, translate: translate("Yes" if run[key] else "No")
+
+
+def _status(run: Run, _: Translate) -> str:
+    """Return an exit status as a shell has it."""
+    status = run["status"]
+    if status is None:
+        return NONE
+    return str(status) if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
+
+
+def _exit(run: Run, translate: Translate) -> str:
+    """Return the exit status of a server that ended without a signal."""
+    return _status(run, translate) if run["alone"] else NONE
+
+
+FACTS = {  # the title, what a run says, and whether it is the one with two workers
+    "served": ("Serves requests", _whether("served"), False),
+    "shutdown": ("Sends shutdown", _whether("shutdown"), False),
+    "ended": ("Ends", _whether("ended"), False),
+    "exit": ("Exit status", _exit, False),
+    "exit-of-two": ("With two workers", _exit, True),
+    "status": ("Exit status", _status, False),
+    "status-of-two": ("With two workers", _status, True),
+}
+
+
+class LogLines(Shows):
+    """What each server logs for one program, and what it does then."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"interrupt": directives.flag, "shutdown": directives.flag}
+    option_spec: ClassVar = {"facts": directives.unchanged}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the table."""
-        self.env.note_dependency(RECORD)
-        record = json.loads(Path(self.env.srcdir, RECORD).read_text(encoding="utf-8"))
-        program = self.arguments[0]
-        if program not in record["subjects"][0]["runs"]:
-            known = ", ".join(record["subjects"][0]["runs"])
-            raise self.error(f"There is no program {program!r}, only {known}.")
-        translate = words(self.env)
-        facts = {} if "shutdown" in self.options else {"Serves requests": "served"}
-        facts |= {"Ends on Ctrl-C": "ended"} if "interrupt" in self.options else {}
-        rows = [
-            _row(subject, subject["runs"][program], translate, facts.values())
-            for subject in record["subjects"]
+        subjects, program = self.data["subjects"], self.arguments[0]
+        self._known("program", [program], subjects[0]["runs"])
+        facts = self.options.get("facts", "").split()
+        self._known("fact", facts, FACTS)
+        rows = [row for each in subjects for row in self._rows(each, program, facts)]
+        titles = ["Server", "Log", *(FACTS[fact][0] for fact in facts)]
+        return [table(map(self.translate, titles), rows, "loglines")]
+
+    def _known(self, what: str, given: Sequence[str], known: Mapping[str, Any]) -> None:
+        for each in given:
+            if each not in known:
+                raise self.error(f"There is no {what} {each!r}, only {', '.join(known)}.")
+
+    def _rows(self, subject: Run, program: str, facts: Sequence[str]) -> Iterator[list[Cell]]:
+        """Yield the cells of a server: once, or by signal if these differ."""
+        runs = subject["runs"][program]
+        by_signal = {by: (runs[by]["lines"], self._told(runs, by, facts)) for by in SIGNALS}
+        same = by_signal[SIGNALS[0]] == by_signal[SIGNALS[1]]
+        for by, (lines, told) in by_signal.items():
+            if not same or by == SIGNALS[0]:
+                name = _named(subject) if same else f"{_named(subject)}, {by}"
+                log: Cell = []
+                log += [nodes.inline("", "", *code(line), classes=["log-line"]) for line in lines]
+                yield [said(name), log or said(self.translate("no line")), *map(said, told)]
+
+    def _told(self, runs: Run, by: str, facts: Sequence[str]) -> list[str]:
+        found = []
+        for _, word, of_two in (FACTS[fact] for fact in facts):
+            run = runs.get(TWO) if of_two else runs[by]
+            found.append(word(run, self.translate) if run else NONE)
+        return found
+
+
+class OpenRequests(Shows):
+    """How long each server waits for a request that is open when it stops, and what comes then."""
+
+    shown = RECORD
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the table."""
+        titles = (
+            *("Server", "Option", "Waits by default", "Then cancels the request"),
+            "Then sends shutdown",
+        )
+        rows = [self._row(subject) for subject in self.data["subjects"]]
+        return [table(map(self.translate, titles), rows, "waits")]
+
+    def _row(self, subject: Run) -> list[Cell]:
+        usual, *_, limited = [*subject["waits"].values()] * 2
+        waits = self.translate("until they end")
+        if usual["ended"]:
+            waits = self.translate("%s s") % usual["seconds"]
+        facts = (_whether(key)(limited, self.translate) for key in ("cancelled", "shutdown"))
+        option = next(filter(None, subject["waits"]), "")
+        return [
+            *(said(_named(subject)), code(option) if option else said(NONE), said(waits)),
+            *map(said, facts),
         ]
-        return [table(map(translate, ["Server", "Log", *facts]), rows, "loglines")]
 
 
-def _row(
-    subject: dict[str, Any],
-    run: dict[str, Any],
-    translate: Callable[[str], str],
-    facts: Iterable[str],
-) -> list[Cell]:
-    """Return the cells of a server."""
-    lines: Cell = []
-    for line in run["lines"]:
-        lines += [nodes.inline("", "", *code(line), classes=["log-line"])]
-    return [
-        said(f"{subject['name']} {next(iter(subject['versions'].values()))}"),
-        lines or said(translate("no line")),
-        *(said(translate("Yes" if run[fact] else "No")) for fact in facts),
-    ]
+def _named(subject: Run) -> str:
+    return f"{subject['name']} {next(iter(subject['versions'].values()))}"
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{loglines}`."""
+    """Register `{loglines}` and `{open-requests}`."""
     app.add_directive("loglines", LogLines)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    app.add_directive("open-requests", OpenRequests)
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -13,9 +13,9 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.rules import STAGES
 from lifespec_docs.records.markup import caption_node, element, markup_node, unseen
 from lifespec_docs.records.record import SIGNS, TITLES, OfRecord, verdict_class, word_of
-from lifespec_docs.rules import rulebook
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ class Matrix(OfRecord):
     has_content = True
     option_spec: ClassVar = {"silent": directives.flag, "controls": directives.flag}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the table, below its form if it has one."""
         self.assert_has_content()
         inlines, messages = self.parse_inline("\n".join(self.content))
@@ -63,7 +63,7 @@ class Matrix(OfRecord):
         rows = self.record.rows[self.silent]
         book = {} if self.silent else self.domain.book
         stages = {row: book[row].stage if row in book else "" for row in rows}
-        for stage in rulebook.STAGES:
+        for stage in STAGES:
             if here := [row for row in rows if stages[row] == stage]:
                 yield stage, here
 
@@ -78,7 +78,7 @@ class Matrix(OfRecord):
 
     def _body(self, stage: str, rows: Iterable[str]) -> markup_node:
         lines = []
-        if title := rulebook.STAGES[stage]:
+        if title := STAGES[stage]:
             span = len(self.record.subjects) + 1
             text = self.translate(title)
             lines.append(element("tr", element("th", text, scope="rowgroup", colspan=span)))
@@ -102,11 +102,14 @@ class Matrix(OfRecord):
         return {each.rule: None for each in found if each.silent and each.case == row}
 
     def _cell(self, row: str, subject: Subject) -> markup_node:
-        verdict = subject.verdict(row, silent=self.silent)
+        verdict, *more = verdicts = subject.signs(row, silent=self.silent)
         before = subject.verdict_before(row, silent=self.silent)
         content: list[nodes.Node] = [
-            element("span", SIGNS[verdict], aria_hidden="true"),
-            unseen(word_of(verdict, self.translate)),
+            *(
+                element("span", SIGNS[each], aria_hidden="true", classes=[verdict_class(each)])
+                for each in verdicts
+            ),
+            unseen(self.translate(", ").join(word_of(each, self.translate) for each in verdicts)),
         ]
         place = self.record.seen_anchor(row, subject, silent=self.silent)
         if before:
@@ -114,18 +117,18 @@ class Matrix(OfRecord):
                 element("sup", CHANGED, aria_hidden="true"),
                 unseen(self.translate("before: %s") % before.upper()),
             ]
-            if verdict == Verdict.PASS:
+            if verdicts == (Verdict.PASS,):
                 place = self.record.changes_anchor(subject)
-        if before or verdict != Verdict.PASS:
+        if before or more or verdict != Verdict.PASS:
             content = [element("a", *content, href=f"#{place}")]
-        classes = [verdict_class(verdict), *(["changed"] if before else [])]
+        classes = [*map(verdict_class, verdicts), *(["changed"] if before else [])]
         anchor = self.record.cell_anchor(row, subject)
         return element("td", *content, ids=[anchor], classes=classes)
 
     def _controls(self, stages: Iterable[str]) -> markup_node:
         """Return the form; its values are those of the address, in every language."""
         subjects = {"": "All"} | {each.key: each.name for each in self.record.subjects}
-        groups = {"": "All"} | {stage: rulebook.STAGES[stage] for stage in stages if stage}
+        groups = {"": "All"} | {stage: STAGES[stage] for stage in stages if stage}
         counted = element("output", data_text=self.translate("%s of %s rows"))
         return element(
             "form",
@@ -151,11 +154,10 @@ class Matrix(OfRecord):
 class RecordedWhen(OfRecord):
     """The sentence that says when, with which Python and on what system."""
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return a paragraph."""
-        data = self.record.data
         text = self.translate("Measured on %s: %s; %s.")
-        text %= (data["date"], data["python"], data["system"])
+        text %= (self.data["date"], self.data["python"], self.data["system"])
         return [nodes.paragraph("", text, translatable=False)]
 
 

@@ -7,7 +7,7 @@ that says what was seen.
 
 from __future__ import annotations
 
-import json
+from abc import abstractmethod
 from collections import Counter
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +20,15 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.rules import rules
+from lifespec_docs.facts import recorded
+from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, ClassVar
-
-    from sphinx.environment import BuildEnvironment
 
     from lifespec.conformance.cases import Case
 
@@ -41,6 +42,7 @@ __all__ = [
     "Finding",
     "OfRecord",
     "Record",
+    "Shows",
     "Subject",
     "sign_and_word",
     "verdict_class",
@@ -103,6 +105,12 @@ class Subject(NamedTuple):
         """Return the verdict that counts of a cell, LATER if there is none."""
         return _worst(each.verdict for each in self.of(row, silent=silent))
 
+    def signs(self, row: str, *, silent: bool) -> tuple[str, ...]:
+        """Return the verdicts that the sign of a cell shows: a PASS does not hide an INFO."""
+        counts = self.verdict(row, silent=silent)
+        info = any(each.verdict == Verdict.INFO for each in self.of(row, silent=silent))
+        return (counts, Verdict.INFO) if counts == Verdict.PASS and info else (counts,)
+
     def verdict_before(self, row: str, *, silent: bool) -> str:
         """Return what a cell had in the record before, "" if that was the same."""
         before = self.changed.get((row, silent), "")
@@ -140,8 +148,11 @@ class Record:
         return {silent: [*rows] for silent, rows in found.items()}
 
     def counts(self, subject: Subject) -> Counter[str]:
-        """Count the rules by the verdict that counts."""
-        return Counter(subject.verdict(row, silent=False) for row in self.rows[False])
+        """Count the rules by the verdict that counts, as a report does."""
+        verdicts: dict[str, list[str]] = {rule: [] for rule in self.rows[False]}
+        for each in subject.findings:
+            verdicts.setdefault(each.rule, []).append(each.verdict)
+        return Counter(map(_worst, verdicts.values()))
 
     def row_anchor(self, row: str) -> str:
         """Name a row."""
@@ -200,11 +211,57 @@ def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
     for case in cases.load():
         if case.role == "server" and spec in case.specs:
             for each in case.expect:
-                if spec in cases.rules()[each.rule].levels:
+                if spec in rules()[each.rule].specs:
                     yield case.name, each.rule, case.silent_on(each.rule, spec)
 
 
-class OfRecord(SphinxDirective):
+class Shows(SphinxDirective):
+    """A directive that shows a record; if that is old, the page says so before the first of them.
+
+    The page is read anew when the record changes, or what it was made with.
+    """
+
+    @property
+    def shown(self) -> str:
+        """The name of the record."""
+        return self.name
+
+    @abstractmethod
+    def draw(self) -> list[nodes.Node]:
+        """Return what the directive shows."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return it, below what the reader must know of the record."""
+        try:
+            return [*self._older(), *self.draw()]
+        except recorded.RecordError as error:
+            raise self.error(str(error)) from error
+
+    def _older(self) -> Iterator[nodes.Node]:
+        told = cast("set[str]", self.env.temp_data.setdefault("lifespec_older", set()))
+        parts = recorded.changed(self.root, self.shown)
+        if parts and self.shown not in told:
+            told.add(self.shown)
+            yield nodes.note("", older(parts, self.translate))
+
+    @property
+    def root(self) -> Path:
+        """The folder of the project."""
+        return Path(self.env.srcdir).parent
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """Read the record."""
+        self.env.note_dependency(f"matrix/{self.shown}.json")
+        return recorded.read(self.root, self.shown)
+
+    @cached_property
+    def translate(self) -> Translate:
+        """Return what gives a word in the language of the page."""
+        return words(self.env)
+
+
+class OfRecord(Shows):
     """A directive about a record, which its argument names.
 
     With `:silent:` it is about the cases that the specification does not cover.
@@ -213,15 +270,15 @@ class OfRecord(SphinxDirective):
     required_arguments = 1
     option_spec: ClassVar = {"silent": directives.flag}
 
-    @cached_property
-    def record(self) -> Record:
-        """Read the record; the page is read anew when that changes."""
-        return read(self.env, self.arguments[0])
+    @property
+    def shown(self) -> str:
+        """The name of the record."""
+        return self.arguments[0]
 
     @cached_property
-    def translate(self) -> Translate:
-        """Return what gives a word in the language of the page."""
-        return words(self.env)
+    def record(self) -> Record:
+        """Return the record by its subjects."""
+        return Record(self.shown, self.data)
 
     @property
     def silent(self) -> bool:
@@ -247,11 +304,10 @@ class OfRecord(SphinxDirective):
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
 
 
-def read(env: BuildEnvironment, name: str) -> Record:
-    """Read a record for the page that is being read."""
-    file = f"matrix/{name}.json"
-    env.note_dependency(file)
-    return Record(name, json.loads(Path(env.srcdir, file).read_text(encoding="utf-8")))
+def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:
+    """Return the sentence that says before what a record was measured."""
+    text = translate("Measured before the last change of %s.") % recorded.named(parts, translate)
+    return nodes.paragraph("", "", *with_literals(text), translatable=False)
 
 
 def verdict_class(verdict: str) -> str:

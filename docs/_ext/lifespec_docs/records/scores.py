@@ -30,7 +30,7 @@ class Scores(OfRecord):
     has_content = True
     option_spec: ClassVar = {}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the table."""
         self.assert_has_content()
         inlines, messages = self.parse_inline("\n".join(self.content))

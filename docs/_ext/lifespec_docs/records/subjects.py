@@ -17,8 +17,8 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
 
+from lifespec.conformance.observed import translated
 from lifespec.conformance.report.model import Verdict
-from lifespec_docs.records.observed import translated
 from lifespec_docs.records.record import (
     FAULTS,
     LATER,
@@ -51,7 +51,7 @@ class Findings(OfRecord):
 
     option_spec: ClassVar = {}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the list."""
         items = (
             nodes.definition_list_item(
@@ -106,7 +106,7 @@ class Findings(OfRecord):
         ):
             item = self._item(rule, verdict, found)
             anchor = record.seen_anchor(row, subject, silent=silent)
-            if verdict == subject.verdict(row, silent=silent) and anchor not in named:
+            if verdict == subject.signs(row, silent=silent)[-1] and anchor not in named:
                 item["ids"] = [anchor]
                 named.add(anchor)
             yield item
@@ -165,7 +165,7 @@ class Findings(OfRecord):
 class Subjects(Findings):
     """Sections, in the order of the record; without a note, its findings alone."""
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the sections."""
         self.env.note_dependency(NOTES)
         text = Path(self.env.srcdir, NOTES).read_text(encoding="utf-8")

@@ -1,29 +1,24 @@
-"""Tables of what commands measured: `{drift}`, `{mutation}`, `{exhaustive}`, `{peers}`, `{parity}`.
+"""Tables of what commands measured, each from the record of its name in `docs/matrix`.
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
 {drift} code            a sample of them, by the examples of the pages, in each language
-{drift} statements      false statements, in one language or in both, by kind
+{statements} kinds      false statements, in Chinese alone or in both languages, by kind
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
 {peers} suites          what the tests of other servers say when server.py replaces their code
 {parity} total          how many examples run in a browser and print what their page shows
 {parity} pages          the same for each page
 … when                  when it was measured, with what, and on which machine
-
-Each directive reads the record of its own name in `docs/matrix`.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
-from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
 
 if TYPE_CHECKING:
@@ -41,20 +36,17 @@ if TYPE_CHECKING:
 __all__ = ["Recorded", "setup"]
 
 
-class Recorded(SphinxDirective):
+class Recorded(Shows):
     """One part of a record."""
 
     required_arguments = 1
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return it; a part that there is not, docutils tells with file and line."""
-        file = f"matrix/{self.name}.json"
-        self.env.note_dependency(file)
-        found: Record = json.loads(Path(self.env.srcdir, file).read_text(encoding="utf-8"))
         parts, part = PARTS[self.name], self.arguments[0]
         if part not in parts:
             raise self.error(f"There is no part {part!r}, only {', '.join(parts)}.")
-        return [parts[part](found, words(self.env))]
+        return [parts[part](self.data, self.translate)]
 
 
 def _number(number: int) -> Cell:
@@ -92,13 +84,19 @@ def _by_examples(found: Record, translate: Translate) -> nodes.table:
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
     """Show of each kind how many false statements a check noticed, of how many."""
-    columns = [found["statements"][name] for name in ("english", "chinese", "both")]
+    columns = [_outside(found[name]) for name in ("chinese", "both")]
     rows = []
     for kind, title in STATEMENTS.items():
         cells = [_share(column.get(kind)) for column in columns]
         rows.append([said(translate(title)), *cells])
-    titles = ["Kind", "In English alone", "In Chinese alone", "In both languages"]
+    titles = ["Kind", "In Chinese alone", "In both languages"]
     return _table(titles, rows, translate)
+
+
+def _outside(rows: Record) -> Record:
+    """Return the counts of each kind, and of all that stand outside of rule boxes."""
+    inside = rows.get("normative", {"tried": 0, "noticed": 0})
+    return rows | {"outside": {key: rows["all"][key] - inside[key] for key in inside}}
 
 
 def _share(row: Record | None) -> Cell:
@@ -167,10 +165,12 @@ TOOLS = ("mutmut", "Pyodide")
 STATEMENTS = {
     "all": "All",
     "normative": "In rule boxes",
+    "outside": "Outside rule boxes",
     "default": "A default",
     "order": "Before and after",
     "negation": "A negation",
-    "name": "A name",
+    "name": "The name of something else",
+    "invented name": "A name that does not exist",
     "number": "A number",
     "level": "A level",
     "role": "Server and application",
@@ -179,11 +179,8 @@ STATEMENTS = {
 }
 PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},
-    "drift": {
-        "code": _by_examples,
-        "statements": _statements,
-        "when": _when,
-    },
+    "drift": {"code": _by_examples, "when": _when},
+    "statements": {"kinds": _statements},
     "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
     "parity": {"total": _in_all, "pages": _by_page, "when": _when},
     "peers": {"suites": _suites, "when": _when},

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("agreement", "spec_tables", "domain", "rule_tables", "rules_of_spec")
+EXTENSIONS = ("spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough")
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -7,35 +7,20 @@ import tomllib
 from functools import cache
 from html import escape
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from lifespec.conformance.rules import MAIN, names
 from lifespec.validate import SPECS
-from lifespec_docs.rules.rulebook import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lifespec_docs.rules.rulebook import Rule, Source
+    from lifespec.conformance.rules import Rule, Source
 
     Translate = Callable[[str], str]
 
-__all__ = [
-    "OURS",
-    "address",
-    "as_html",
-    "as_text",
-    "box_line",
-    "by_text",
-    "level_line",
-    "level_lines",
-    "linked",
-    "names",
-    "source_lines",
-    "unspecified",
-]
+__all__ = ["address", "as_html", "as_text", "linked", "source_lines", "unspecified"]
 
-OURS = "lifespec's behaviour"
 LINK = re.compile("\x01(.*?)\x02(.*?)\x03")
 SECTIONS = Path(__file__).with_name("sections.toml")
 
@@ -58,28 +43,6 @@ def _addresses() -> dict[tuple[str, str, str], str]:
     }
 
 
-def names(
-    specs: Sequence[str], translate: Translate, links: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Name specifications such as "asgi 2.0" as the pages do: a family once, with its versions.
-
-    A version whose specification is in `links` is a link there.
-    """
-    if set(specs) == set(SPECS):
-        return translate("all five specifications")
-    families: dict[str, list[str]] = {}
-    for spec in specs:
-        family, _, version = spec.partition(" ")
-        families.setdefault(family, []).append(linked(version, links.get(spec, "")))
-    and_ = translate(" and ")
-    return translate(", ").join(
-        translate("lifespan %s (ASGI)") % and_.join(versions)
-        if family == "asgi"
-        else f"{family.upper()} {and_.join(versions)}"
-        for family, versions in families.items()
-    )
-
-
 def linked(text: str, url: str) -> str:
     """Mark a text as a link, for `as_html`."""
     return f"\x01{url}\x02{text}\x03" if url else text
@@ -95,30 +58,6 @@ def as_text(line: str) -> str:
     return LINK.sub(r"\2", line)
 
 
-def level_line(rule: Rule, translate: Translate) -> str:
-    """Say the level, or the levels if the specifications differ; without one, whose it is."""
-    levels = [translate(level) for level in rule.levels] or [translate(OURS)]
-    return " · ".join(levels)
-
-
-def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say which specifications have the rule at which level; which have none is the last line."""
-    pair = translate("%s: %s")
-    for level in rule.levels:
-        having = [spec for spec in rule.specs if rule.level(spec) == level]
-        yield pair % (translate(level), names(having, translate))
-    if rule.silent:
-        yield pair % (translate(OURS), names(rule.silent, translate))
-
-
-def box_line(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
-    """Say the level of a box: that of its group, or of them all."""
-    if not group:
-        return level_line(rule, translate)
-    level = rule.level(group[0])
-    return f"{translate(level)} · {names(group, translate)}" if level else translate(OURS)
-
-
 def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
     """Say level by level which sections say so; then which specifications lack the subject."""
     agreed, pair = len({source.level for source in rule.sources}) == 1, translate("%s: %s")
@@ -127,7 +66,7 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         line = _sections([source for source in told if source.level == level], translate)
         if not agreed:
             yield pair % (translate(level), line)
-        elif set(rule.specs) - set(rule.silent) != set(SPECS):
+        elif set(rule.specs) - set(rule.unspecified) != set(SPECS):
             yield translate("Source: %s") % line
         else:
             yield translate("In all five specifications: %s") % line
@@ -138,9 +77,9 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
 
 def unspecified(rule: Rule, translate: Translate) -> str:
     """Say which specifications do not state a rule."""
-    if set(rule.silent) == set(SPECS):
+    if set(rule.unspecified) == set(SPECS):
         return translate("Not specified by any of the five specifications")
-    return translate("Not specified by %s") % names(rule.silent, translate)
+    return translate("Not specified by %s") % names(rule.unspecified, translate)
 
 
 def _sections(sources: Sequence[Source], translate: Translate) -> str:
@@ -165,31 +104,7 @@ def _text(source: Source, links: Mapping[str, str], translate: Translate) -> str
         families = {spec.partition(" ")[0].upper(): links.get(spec, "") for spec in source.specs}
         all_ = translate(" and ").join(linked(family, url) for family, url in families.items())
         return translate("the main specification of %s") % all_
-    texts = names(source.specs, translate, links)
+    texts = names(source.specs, translate, lambda spec, text: linked(text, links.get(spec, "")))
     if source.text:
         return translate("%s, which follow %s") % (texts, names([MAIN], translate))
     return texts
-
-
-def by_text(rule: Rule, translate: Translate) -> Iterator[tuple[str, str, str]]:
-    """Yield for each text its name, its level and its sections; "" where it has no such rule."""
-    for spec in SPECS:
-        level = rule.level(spec)
-        told = [source for source in rule.sources if spec in source.specs]
-        parts = _parts(told, level, translate)
-        parts = translate("not specified") if spec in rule.silent else parts
-        yield names([spec], translate), translate(level) if level else "", parts
-
-
-def _parts(told: Sequence[Source], level: str, translate: Translate) -> str:
-    """Name the sections of one text, and those of others that speak for it."""
-    comma, parts = translate(", "), dict[tuple[str, str], list[str]]()
-    for source in told:
-        parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
-    others = {"core": translate("main specification"), "asgi": names([MAIN], translate)}
-    found = []
-    for (each, text), sections in parts.items():
-        line = comma.join(sections)
-        line = translate("%s, %s") % (others[text], line) if text else line
-        found.append(translate("%s: %s") % (translate(each), line) if each != level else line)
-    return translate("; ").join(found)

@@ -1,49 +1,49 @@
-"""Rules as objects of the documentation: a directive, a role, and the promises they make.
+"""Rules as objects of the documentation: a directive that draws their boxes, and a role.
 
-The body of a rule is page text, and so is translated. What stands around it (role, level, source)
-is drawn from rules.toml. Each of these is a warning with file and line: a rule that rules.toml does
-not have, one described twice, one without a page, one that no example shows.
+Each of these is a warning with file and line: a rule that rules.toml does not have, one drawn
+twice or on another page than the file says, one without a page, one that no example shows.
 """
 
 from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from docutils import nodes
-from docutils.parsers.rst import directives
+from sphinx.addnodes import pending_xref
 from sphinx.domains import Domain, ObjType
+from sphinx.errors import SphinxError
 from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from lifespec_docs.i18n import lint_chinese, lint_rules
-from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules import citations, rulebook, shown
+from lifespec.conformance import rules
+from lifespec.conformance.rules import heading
+from lifespec_docs.i18n.messages import sentences, words
+from lifespec_docs.rules import citations, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
-    from sphinx.addnodes import pending_xref
     from sphinx.application import Sphinx
     from sphinx.builders import Builder
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
-    from lifespec_docs.rules.rulebook import Rule
+    from lifespec.conformance.rules import Rule
 
 __all__ = [
-    "BehaviourDirective",
     "RuleDirective",
     "RuleDomain",
     "RuleRole",
-    "check_duties",
     "check_examples",
+    "inlines",
+    "link_to_rule",
     "rule_node",
     "setup",
     "text_of",
@@ -54,96 +54,81 @@ LINKS = {"cases": "Cases", "servers": "Results of servers"}  # of a box, to what
 
 
 class rule_node(nodes.General, nodes.Element):
-    """A rule, or a wording or behaviour of it; its children are the body.
+    """A box of a rule; its only child is the sentence.
 
-    `group` are the specifications of the box, () if it is the main one; `role`, `level`, `head`,
-    `sources` and `texts` are drawn from rules.toml.
+    `group` are the specifications of the box, () if it is the main one; `level`, `head`, `sources`
+    and `links` are drawn from rules.toml.
     """
 
 
 class RuleDirective(SphinxDirective):
-    """One rule: its argument is the rule ID, its content the text.
-
-    With the option `in`, which names specifications, it is how these word the rule.
-    """
+    """All boxes of a rule, drawn from rules.toml; its argument is the rule ID."""
 
     required_arguments = 1
-    has_content = True
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {"in": directives.unchanged_required}
 
     def run(self) -> list[nodes.Node]:
-        """Return the rule with its body parsed; nothing where the file has no such box."""
+        """Return the boxes; none if the file has no such rule."""
         rule_id = self.arguments[0]
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
         rule = domain.book.get(rule_id)
         if rule is None:
             logger.warning("rules.toml has no rule %r.", rule_id, location=self.get_location())
             return []
-        group = self.group(rule)
-        if group not in rule.boxes:
-            text = "rules.toml has no such box of the rule %r: %s"
-            there = "; ".join(", ".join(each) or "the main one" for each in rule.boxes)
-            logger.warning(text, rule_id, f"there are {there}.", location=self.get_location())
-            return []
-        domain.note(rule_id, group, self.get_location())
-        node = rule_node("", *self.parse_content_to_nodes(), rule_id=rule_id, group=group)
-        node["ids"] = [_anchor(rule, group)]
-        node["role"], node["level"] = rule.role, _level(rule, group)
-        node["says"] = rule.says[group]
-        node["classes"] = ["rule", node["level"].replace(" ", "-") or "ours"]
-        node["classes"] += ["more"] * (group != rule.boxes[0])
-        self.state.document.ids.setdefault(node["ids"][0], node)
-        if group == rule.boxes[0]:  # a label: reStructuredText elsewhere does not know our domain
-            labels = self.env.domains.standard_domain.labels
-            labels[f"rule-{rule_id}"] = (self.env.docname, rule_id, rule_id)
-        translate = words(self.env)
-        role = rule.role if node["level"] else ""
-        node["example"] = translate("Example")
-        node["head"] = (role and translate(role), citations.box_line(rule, group, translate))
-        node["sources"] = tuple(_sources(rule, group, translate))
-        told = LINKS if group == rule.boxes[0] else {}
-        node["links"] = {kind: translate(text) for kind, text in told.items()}
-        node["texts"] = tuple(citations.by_text(rule, translate))
-        self.set_source_info(node)
-        return [node]
+        if rule.page != self.env.docname:
+            text = "The rule %r belongs on the page %r: rules.toml says so."
+            logger.warning(text, rule_id, rule.page, location=self.get_location())
+        domain.note(rule_id, self.get_location())
+        self.translate = words(self.env)
+        # a label: reStructuredText elsewhere does not know our domain
+        labels = self.env.domains.standard_domain.labels
+        labels[f"rule-{rule_id}"] = (self.env.docname, rule_id, rule_id)
+        return [self._box(rule, group) for group in rule.boxes]
 
-    def group(self, _rule: Rule) -> tuple[str, ...]:
-        """Return the specifications whose box this is."""
-        named = self.options.get("in", "").split(",")
-        return tuple(filter(None, map(str.strip, named)))
+    def _box(self, rule: Rule, group: tuple[str, ...]) -> rule_node:
+        first = next(iter(rule.boxes))
+        level = rule.level(group[0]) if group else rule.levels[0]
+        sentence = nodes.paragraph("", "", *inlines(sentences(self.env)(rule.boxes[group])))
+        box = rule_node("", sentence, rule_id=rule.rule_id, group=group, level=level)
+        box["ids"] = [_anchor(rule, group)]
+        self.state.document.ids.setdefault(box["ids"][0], box)
+        box["classes"] = ["rule", level.replace(" ", "-") or "ours", *["more"] * (group != first)]
+        box["role"] = rule.role
+        role = rule.role if level else ""
+        head = heading(rule, group, self.translate)
+        box["head"] = (role and self.translate(role), head)
+        box["example"] = self.translate("Example")
+        box["sources"] = tuple(_sources(rule, group, self.translate))
+        links = LINKS if group == first else {}
+        box["links"] = {kind: self.translate(text) for kind, text in links.items()}
+        self.set_source_info(box)
+        return box
 
 
-class BehaviourDirective(RuleDirective):
-    """What lifespec does if no specification, or not each, says what to do.
+def inlines(text: str) -> Iterator[nodes.Node]:
+    """Yield a sentence of the data, with what it has in backquotes as literals."""
+    for place, part in enumerate(text.split("`")):
+        yield nodes.literal("", part) if place % 2 else nodes.Text(part)
 
-    It has no level, and nobody breaks it.
-    """
 
-    option_spec: ClassVar[dict[str, Callable[[str], Any]]] = {}
-
-    def group(self, rule: Rule) -> tuple[str, ...]:
-        """Return the specifications that do not say it."""
-        return rule.silent or ("none",)
+def link_to_rule(docname: str, rule: Rule, kind: str, shown: nodes.Node) -> pending_xref:
+    """Link to the box of a rule, or with the kind "example" to its example."""
+    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": rule.rule_id}
+    return pending_xref("", shown, refdoc=docname, refexplicit=True, **place)
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
     """Name the box: the first one of a rule has the name of the rule."""
-    if group == rule.boxes[0]:
+    if group == next(iter(rule.boxes)):
         return rule.rule_id
-    return "-".join([rule.rule_id, *(["behaviour"] if group == rule.silent else group)]).replace(
-        " ", "-"
-    )
-
-
-def _level(rule: Rule, group: tuple[str, ...]) -> str:
-    return rule.level(group[0]) if group else rule.levels[0]
+    names_ = ["behaviour"] if group == rule.unspecified else group
+    return "-".join([rule.rule_id, *names_]).replace(" ", "-")
 
 
 def _sources(rule: Rule, group: tuple[str, ...], translate: Callable[[str], str]) -> Iterator[str]:
     """Name the sections in the main box, and in that of a behaviour who does not say it."""
     if not group:
         yield from citations.source_lines(rule, translate)
-    elif group == rule.silent:
+    elif group == rule.unspecified:
         yield citations.unspecified(rule, translate)
 
 
@@ -169,26 +154,24 @@ class RuleDomain(Domain):
     name = "lifespec"
     label = "lifespan rules"
     object_types = {"rule": ObjType("rule", "rule")}  # noqa: RUF012 - so the base class has it
-    initial_data = {"rules": {}, "boxes": {}, "places": {}}  # noqa: RUF012 - the same
-    data_version = 3
+    initial_data = {"rules": {}, "places": {}}  # noqa: RUF012 - the same
+    data_version = 4
 
     @property
-    def book(self) -> dict[str, Rule]:
+    def book(self) -> Mapping[str, Rule]:
         """The rules of rules.toml by ID."""
         path = Path(self.env.srcdir, self.env.config.rules_file)
         if not hasattr(self, "_book"):
-            self._book = rulebook.read(path)
+            try:
+                self._book = rules.read(path.read_text(encoding="utf-8"), str(path.resolve()))
+            except rules.RuleError as error:
+                raise SphinxError(str(error)) from error
         return self._book
 
     @property
     def rules(self) -> dict[str, str]:
         """Rule ID to docname."""
         return self.data["rules"]  # type: ignore[no-any-return]
-
-    @property
-    def boxes(self) -> dict[tuple[str, tuple[str, ...]], str]:
-        """Rule ID and specifications to docname."""
-        return self.data["boxes"]  # type: ignore[no-any-return]
 
     @property
     def places(self) -> dict[tuple[str, str], tuple[str, str]]:
@@ -202,22 +185,17 @@ class RuleDomain(Domain):
         """Record that the page being read has this; the first place counts."""
         self.places.setdefault((kind, name), (self.env.docname, anchor))
 
-    def note(self, rule_id: str, group: tuple[str, ...], location: str) -> None:
-        """Record that the page being read holds this box."""
-        if (rule_id, group) in self.boxes:
-            text, page = "The rule %r stands on page %r already.", self.boxes[rule_id, group]
+    def note(self, rule_id: str, location: str) -> None:
+        """Record that the page being read has the boxes of a rule."""
+        if rule_id in self.rules:
+            text, page = "The rule %r stands on page %r already.", self.rules[rule_id]
             logger.warning(text, rule_id, page, location=location)
-        elif self.rules.get(rule_id, self.env.docname) != self.env.docname:
-            text, page = "The rule %r has a box on page %r, and belongs there.", self.rules[rule_id]
-            logger.warning(text, rule_id, page, location=location)
-        self.boxes[rule_id, group] = self.rules[rule_id] = self.env.docname
+        self.rules[rule_id] = self.env.docname
 
     def clear_doc(self, docname: str) -> None:
         """Forget the rules of a page."""
         for rule_id in [rule_id for rule_id, home in self.rules.items() if home == docname]:
             del self.rules[rule_id]
-        for box in [box for box, home in self.boxes.items() if home == docname]:
-            del self.boxes[box]
         for place in [place for place, (home, _) in self.places.items() if home == docname]:
             del self.places[place]
 
@@ -225,8 +203,8 @@ class RuleDomain(Domain):
         self, docnames: AbstractSet[str], otherdata: dict[str, dict[Any, str]]
     ) -> None:
         """Take over the rules of pages that another process read."""
-        for mine, theirs in ((self.data[name], otherdata[name]) for name in ("rules", "boxes")):
-            mine.update({key: home for key, home in theirs.items() if home in docnames})
+        theirs = otherdata["rules"].items()
+        self.rules.update({rule_id: home for rule_id, home in theirs if home in docnames})
         for key, place in otherdata["places"].items():
             if place[0] in docnames:
                 self.places.setdefault(key, place)  # type: ignore[arg-type]
@@ -285,31 +263,14 @@ def check_examples(_app: Sphinx, doctree: nodes.document) -> None:
             logger.warning(text, rule_id, location=rule)
 
 
-def check_duties(_app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of each rule whose text lays another duty than rules.toml has, in either language.
-
-    What is not translated is told elsewhere.
-    """
-    for rule in doctree.findall(rule_node):
-        texts = (node for node in rule.findall(nodes.Text))
-        prose = " ".join(node for node in texts if not isinstance(node.parent, nodes.literal))
-        chinese = lint_chinese.is_chinese(prose)
-        for sentence in lint_rules.owed(prose, rule["level"], rule["role"], chinese=chinese):
-            logger.warning("The rule %r %s", rule["rule_id"], sentence, location=rule)
-
-
 def check_pages(app: Sphinx, env: BuildEnvironment) -> None:
-    """Warn of each rule of rules.toml that no page describes, and of each box that is missing."""
+    """Warn of each rule of rules.toml that no page draws."""
     domain = cast("RuleDomain", env.domains[RuleDomain.name])
     path = Path(app.srcdir, app.config.rules_file).resolve()
     for rule in domain.book.values():
-        place = f"{path}:{rule.line}"
         if rule.rule_id not in domain.rules:
-            logger.warning("No page has the rule %r.", rule.rule_id, location=place)
-            continue
-        for group in (each for each in rule.boxes if (rule.rule_id, each) not in domain.boxes):
-            text, texts = "No page has the box of the rule %r for: %s.", ", ".join(group)
-            logger.warning(text, rule.rule_id, texts or "all", location=place)
+            text = "No page has the rule %r: put its block {rule} on the page %r."
+            logger.warning(text, rule.rule_id, rule.page, location=f"{path}:{rule.line}")
 
 
 def text_of(node: nodes.Node) -> str:
@@ -359,10 +320,8 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("rules_file", "rules.toml", rebuild="env", types=[str])
     app.add_domain(RuleDomain)
     app.add_directive("rule", RuleDirective)
-    app.add_directive("behaviour", BehaviourDirective)
     app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
     app.add_node(rule_node, html=(visit_rule, depart_rule))
     app.connect("doctree-read", check_examples)
-    app.connect("doctree-read", check_duties)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 6, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 7, "parallel_read_safe": True}

@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
-from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance import cases
+from lifespec.conformance.rules import level_lines
 from lifespec_docs.diagrams import drawing
-from lifespec_docs.i18n.messages import HINT, hints, words
-from lifespec_docs.rules.citations import level_lines
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.i18n.messages import sentences, words
+from lifespec_docs.rules.domain import RuleDomain, inlines
 from lifespec_docs.rules.spec_tables import NONE
 from lifespec_docs.rules.validator_messages import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.rules.rulebook import Rule
+    from lifespec.conformance.rules import Rule
 
-__all__ = ["RuleTable", "RulesDirective", "StatesDirective", "rules_node", "setup"]
+__all__ = ["RulesDirective", "StatesDirective", "setup"]
 
 
 COMMANDS = {
@@ -36,10 +34,6 @@ COMMANDS = {
     "application": "lifespec check app",
     "middleware": "lifespec check middleware",
 }
-
-
-class rules_node(nodes.General, nodes.Element):
-    """Stands for the table of all rules until every page has been read."""
 
 
 class StatesDirective(SphinxDirective):
@@ -56,34 +50,20 @@ class RulesDirective(SphinxDirective):
     """All rules as a table."""
 
     def run(self) -> list[nodes.Node]:
-        """Return a place for the table: the pages of the rules are not known yet."""
-        return [rules_node()]
-
-
-class RuleTable(SphinxPostTransform):
-    """Puts the table of all rules in its place, before links are resolved."""
-
-    default_priority = 5
-
-    def run(self, **_kwargs: Any) -> None:
-        """Replace each place by a table."""
-        for place in list(self.document.findall(rules_node)):
-            place.replace_self(self._table())
-
-    def _table(self) -> nodes.table:
+        """Return the table."""
         self.translate = words(self.env)
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
-        titles = ("Rule", "Reported as", HINT)
-        head = _row([[nodes.paragraph("", self.translate(title))] for title in titles])
-        known = (rule for rule in domain.book.values() if rule.rule_id in domain.rules)
+        titles = map(self.translate, ("Rule", "Reported as", "Usual cause and fix"))
+        head = _row([[nodes.paragraph("", title)] for title in titles])
         rows = (
             _row([self._duty(rule), list(self._reported(rule)), list(self._hints(rule))])
-            for rule in known
+            for rule in domain.book.values()
         )
-        group = nodes.tgroup(cols=len(titles))
-        group += [nodes.colspec(colwidth=width) for width in (30, 30, 40)]
+        widths = (30, 30, 40)
+        group = nodes.tgroup(cols=len(widths))
+        group += [nodes.colspec(colwidth=width) for width in widths]
         group += [nodes.thead("", head), nodes.tbody("", *rows)]
-        return nodes.table("", group, classes=["rules", "no-search"])
+        return [nodes.table("", group, classes=["rules", "no-search"])]
 
     def _duty(self, rule: Rule) -> list[nodes.Element]:
         """Return the link to the rule, its role, and its level in each specification."""
@@ -93,7 +73,7 @@ class RuleTable(SphinxPostTransform):
         lines = [self.translate(rule.role), *level_lines(rule, self.translate)]
         return [
             nodes.paragraph("", "", link),
-            nodes.line_block("", *(nodes.line("", line) for line in lines)),
+            nodes.line_block("", *(nodes.line("", line, translatable=False) for line in lines)),
         ]
 
     def _reported(self, rule: Rule) -> Iterator[nodes.Element]:
@@ -112,19 +92,12 @@ class RuleTable(SphinxPostTransform):
 
     def _hints(self, rule: Rule) -> Iterator[nodes.Element]:
         """Yield the usual cause and the fix, for the role and for middleware."""
-        found = hints().get(rule.rule_id, ())
-        if not found:
-            yield nodes.paragraph("", NONE)
-        for role, head, text in found:
+        for role, head, text in rule.hints:
             if role:
                 yield nodes.paragraph("", self.translate(head), classes=["hint-head"])
-            yield nodes.paragraph("", "", *_inlines(self.translate(text)))
-
-
-def _inlines(text: str) -> Iterator[nodes.Node]:
-    """Yield a text with what stands in backquotes as literals."""
-    for place, part in enumerate(text.split("`")):
-        yield nodes.literal("", part) if place % 2 else nodes.Text(part)
+            yield nodes.paragraph("", "", *inlines(sentences(self.env)(text)))
+        if not rule.hint:
+            yield nodes.paragraph("", NONE)
 
 
 @cache
@@ -142,5 +115,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     """Register `{states}` and `{rules}`."""
     app.add_directive("states", StatesDirective)
     app.add_directive("rules", RulesDirective)
-    app.add_post_transform(RuleTable)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}
+    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

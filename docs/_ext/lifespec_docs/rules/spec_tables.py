@@ -17,9 +17,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
+from lifespec.conformance.rules import names
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.citations import names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,6 +50,7 @@ class OfSpecs(SphinxDirective):
 
     required_arguments = 1
     final_argument_whitespace = True
+    once = True
 
     def specs(self) -> tuple[str, ...]:
         """Return the keys of SPECS; what is none, docutils tells with file and line."""
@@ -59,7 +60,7 @@ class OfSpecs(SphinxDirective):
                 raise self.error(f"There is no specification {each!r}, only {', '.join(SPECS)}.")
         if len(set(found)) < len(found):
             raise self.error(f"A specification is named twice: {', '.join(found)}.")
-        for each in found:
+        for each in found if self.once else ():
             self._once(each)
         return found
 

@@ -35,7 +35,7 @@ CATALOGS = "locales/{}/LC_MESSAGES"
 # in attributes of drawings. Pyodide compiles WebAssembly.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
     "base-uri 'none'; form-action 'self'"
 )
 # Sphinx writes a second one.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lifespec.conformance.cases import rules
+from lifespec.conformance.app import hints
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused
+from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import (
     Course,
     Finding,
@@ -15,7 +18,9 @@ from lifespec.conformance.report.model import (
     requirement,
     verdict_for,
 )
-from lifespec.conformance.texts import said
+from lifespec.conformance.rules import rules
+from lifespec.conformance.texts import cut, said
+from lifespec.testing import places
 from lifespec.testing.ladder import sequence
 
 if TYPE_CHECKING:
@@ -31,56 +36,21 @@ __all__ = [
     "How",
     "Matter",
     "Told",
-    "Usual",
     "concluded",
     "course",
+    "course_of",
     "expected",
     "finding",
     "findings",
-    "usual_of",
+    "obstacle",
     "whose",
     "without",
 ]
 
 DECLINED = ("raised", "returned")
 _ANSWERED = ("complete", "failed")
+_SILENT = ("silent", "hung")
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
-
-
-class Usual(NamedTuple):
-    """How an application answers startup and shutdown in start-and-stop; see `Seen`.
-
-    `received` is True where it has received startup, `refused` says what of it the suite refused,
-    and `whose` whose doing it is that it does not support lifespan, where it is not its own.
-    `ended` and `detail` say how it ended, and with which exception or message.
-    """
-
-    startup: str
-    shutdown: str
-    received: bool = False
-    refused: str = ""
-    whose: str = ""
-    ended: str = ""
-    detail: str = ""
-
-    @property
-    def course(self) -> Course:
-        """How it goes, for a report."""
-        early = self.startup == "complete" and not self.shutdown
-        shutdown = f"{self.ended} early" if early else self.shutdown
-        if self.refused and not self.supports:
-            return Course("refused", "", self.received, self.refused)
-        return Course(self.startup, shutdown, self.received, self.detail)
-
-    @property
-    def supports(self) -> bool:
-        """Whether it supports lifespan: it stayed to answer startup."""
-        return self.startup not in DECLINED
-
-    @property
-    def answers(self) -> tuple[str, str]:
-        """How it answers the two events."""
-        return self.startup, self.shutdown
 
 
 class Told(NamedTuple):
@@ -100,7 +70,7 @@ class Matter(NamedTuple):
     rule: str
     spec: str
     seen: Sequence[Seen]
-    usual: Usual
+    usual: Course
 
     @property
     def last(self) -> Seen:
@@ -108,23 +78,87 @@ class Matter(NamedTuple):
         return self.seen[-1]
 
 
-def usual_of(seen: Seen, own: str = "") -> Usual:
-    """Return how an application goes, by what was seen of it."""
-    refused = seen.refused[0] if seen.refused else ""
-    theirs = whose(seen, own) if seen.startup in DECLINED else ""
-    how = seen.startup, seen.shutdown, seen.received, refused, theirs
-    return Usual(*how, seen.ended, _detail(seen))
+def course_of(seen: Seen, own: str = "") -> Course:
+    """Return how an application goes, by what was seen of it; `own` is the package checked."""
+    startup, shutdown, refused = seen.startup, seen.shutdown, _refusal(seen)
+    if startup == "complete":
+        shutdown = shutdown or f"{seen.ended} early"
+    if refused and startup in (*DECLINED, "failed"):
+        startup = "refused"
+    elif refused and startup == "complete" and shutdown != "complete":
+        shutdown = "refused"
+    broken = [each.rule for each in seen.violations + seen.warnings if each.role == "application"]
+    raised = seen.error if (shutdown or startup).startswith(_RAISED) else None
+    return Course(
+        startup,
+        shutdown,
+        seen.received,
+        refused or cut(_detail(seen)),
+        seen.place or _place(raised, own),
+        seen.limit,
+        broken[0] if refused and broken else "",
+        whose(seen, own) if startup in DECLINED else "",
+        cut(_traceback(raised)) if raised else "",
+        hints.cause(_chain(raised)),
+    )
+
+
+_TRACEBACK = "Traceback (most recent call last):"
+_LONGEST = 20_000  # characters of a traceback
+_RAISED = ("failed", "raised", "exited", "refused")
+
+
+def _refusal(seen: Seen) -> str:
+    """Say what was refused if that ended the application, or kept it from answering."""
+    errors = [*_chain(seen.error)]
+    for sentence in seen.refused:
+        told = any(isinstance(each, Refused) and str(each) == sentence for each in errors)
+        if told or sentence in str(seen.message) or seen.startup in DECLINED:
+            return sentence.removesuffix(".")
+    return ""
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the exceptions of a group before it, and those that it was raised from or after."""
+    if error is None:
+        return
+    for each in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
+        yield from _chain(each)
+    yield error
+    yield from _chain(error.__cause__ or error.__context__)
+
+
+def _place(error: BaseException | None, own: str) -> str:
+    """Name the place in its author's code that an exception came from, or ""."""
+    found = (places.place(traceback.walk_tb(each.__traceback__), own) for each in _chain(error))
+    return next(filter(None, found), "")
+
+
+def _traceback(error: BaseException) -> str:
+    """Return a traceback as Python prints it, from the first frame that is not ours."""
+    own = places.without_ours(error.__traceback__)
+    lines = traceback.format_exception(type(error), error, own)
+    text = "".join(lines).rstrip()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n... (cut)"
 
 
 def _detail(seen: Seen) -> str:
-    """Return the message, the exception, or what it was doing, of what it did last."""
+    """Return the message, the exception, or what it was doing, of what it did last.
+
+    A framework's message can be the whole traceback.
+    """
     last = seen.shutdown or seen.startup
-    if last == "failed":
-        return (str(seen.message).strip().splitlines() or [""])[-1]
-    if last == "silent":
-        return seen.doing
-    text = said(seen.error)
-    return f"{type(seen.error).__name__}{': ' * bool(text)}{text}" if seen.error else ""
+    if last in _SILENT:
+        return _activity(seen)
+    error = next(_chain(seen.error), None)
+    text = said(error)
+    raised = f"{type(error).__name__}{': ' * bool(text)}{text}" if error else ""
+    if last.startswith("failed"):
+        message = str(seen.message).strip()
+        line = (message.splitlines() or [""])[-1]
+        own = line and (raised.endswith(line) or _TRACEBACK in message)
+        return raised if raised and own else line
+    return raised
 
 
 def whose(seen: Seen, own: str = "") -> str:
@@ -140,24 +174,27 @@ def whose(seen: Seen, own: str = "") -> str:
     return f"This comes from {package.capitalize()} ({seen.actor}), not from your code."
 
 
-def concluded(report: Report, usual: Usual) -> Report:
+def concluded(report: Report, course: Course) -> Report:
     """Return a report with what is to be said of an application that goes like this."""
-    report = replace(report, course=usual.course)
-    if usual.startup == "failed":
-        obstacle = f"its startup failed. {report.note} Start what it needs, and check it again."
-        return replace(report, obstacle=obstacle)
-    if usual.startup == "exited":
-        return replace(report, obstacle="at startup it ended the process.")
-    failed = any(each.verdict == Verdict.FAIL for each in report.findings)
-    if usual.supports or failed:
+    report = replace(report, course=course)
+    if course.starts:
         return report
-    if usual.refused:
-        obstacle = f"the suite refused what it sent at startup: {usual.refused}"
-        return replace(report, obstacle=obstacle)
-    late = usual.received and usual.startup == "raised"
-    theirs = "" if late else usual.whose
+    if course.startup not in DECLINED:
+        return replace(report, obstacle=obstacle(course))
+    if any(each.verdict == Verdict.FAIL for each in report.findings):
+        return report
+    late = course.received and course.startup == "raised"
+    theirs = "" if late else course.whose
     note = f"{report.note} {_SERVED if late else theirs or _CAUSES}"
     return replace(report, note=note, supported=False, whose=theirs)
+
+
+def obstacle(course: Course) -> str:
+    """Say in a sentence why an application that does not start cannot be checked, or ""."""
+    if course.starts or course.startup in DECLINED:
+        return ""
+    sentence = summary.sentence(course, "startup")
+    return f"it does not start: {sentence.removeprefix('no, ')}."
 
 
 _SERVED = (
@@ -171,7 +208,7 @@ _CAUSES = (
 
 
 def findings(
-    case: Case, spec: str, seen: Sequence[Seen], usual: Usual, own: str = ""
+    case: Case, spec: str, seen: Sequence[Seen], usual: Course, own: str = ""
 ) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played to an application.
 
@@ -194,7 +231,7 @@ def without(case: Case, spec: str, how: How, actual: str) -> Iterator[Finding]:
 def expected(case: Case, spec: str) -> Iterator[Expectation]:
     """Yield what is expected by a specification that the case is for, and that has the rule."""
     if spec in case.specs:
-        yield from (each for each in case.expect if spec in rules()[each.rule].levels)
+        yield from (each for each in case.expect if spec in rules()[each.rule].specs)
 
 
 def finding(
@@ -202,9 +239,9 @@ def finding(
 ) -> Finding:
     """Return what an expectation came to, with the verdict of the text."""
     silent = case.silent_on(each.rule, spec)
-    wanted = requirement(each.rule, spec, silent=silent)
+    wanted = requirement(each.rule, spec, silent=silent or told.how == "unspecified")
     verdict = _verdict(each.rule, spec, told, silent=silent)
-    return Finding(case.name, each.rule, verdict, wanted, each.says, told.actual, conversation)
+    return Finding(case.name, each.rule, verdict, wanted, each.says, cut(told.actual), conversation)
 
 
 def _verdict(rule_id: str, spec: str, told: Told, *, silent: bool) -> Verdict:
@@ -239,9 +276,16 @@ def _answer(seen: Seen, phase: str) -> str:
     if answer == "failed":
         lines = str(seen.message).strip().splitlines()
         return f"{phase} was answered with failed{''.join(f': {line}' for line in lines[-1:])}"
-    if answer == "silent":
-        return f"{phase} was not answered within the timeout: {seen.doing}"
+    if answer in _SILENT:
+        return f"{phase} was not answered within {seen.limit:g} s: {_activity(seen)}"
     return f"{phase} was not answered: it {_end(seen)}"
+
+
+def _activity(seen: Seen) -> str:
+    """Say what an application did when its time was over, and where."""
+    if not seen.place:
+        return seen.doing
+    return f"{seen.doing if seen.doing in (IDLE, BLOCKED) else 'it was'} in {seen.place}"
 
 
 def _end(seen: Seen) -> str:
@@ -281,7 +325,7 @@ def _kept(matter: Matter) -> Told:
     if violations:
         return Told("broken", f"{violations[0].message}.")
     if warnings:
-        only_silent = "must" in rules()[matter.rule].levels.get(matter.spec, "")
+        only_silent = "must" in rules()[matter.rule].level(matter.spec)
         return Told("unspecified" if only_silent else "broken", f"{warnings[0].message}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
     if keys and matter.rule == "state-keys-text":
@@ -295,15 +339,27 @@ def _answered(matter: Matter) -> Told:
     answer = getattr(seen, phase)
     if phase == "shutdown" and seen.startup != "complete":
         return Told("skip", course(seen))
-    if answer in _ANSWERED:
-        return Told("held", course(seen))
     if seen.refused and answer in DECLINED:
         return Told("skip", f"The server had refused what it sent: {seen.refused[0]}")
-    if answer in ("silent", "exited") or not answer:
-        return Told("broken" if answer == "silent" else "skip", course(seen))
-    if phase == "startup":
-        return Told("skip", course(seen))
-    return Told("broken" if answer == "returned" else "unspecified", course(seen))
+    return Told(_ANSWERS[phase].get(answer, "skip"), course(seen))
+
+
+_ANSWERS: Mapping[str, Mapping[str, How]] = {
+    "startup": {
+        "complete": "held",
+        "failed": "held",
+        "silent": "broken",
+        "hung": "unspecified",  # no specification says how long startup may take
+    },
+    "shutdown": {
+        "complete": "held",
+        "failed": "held",
+        "silent": "broken",
+        "hung": "broken",
+        "returned": "broken",
+        "raised": "unspecified",
+    },
+}
 
 
 def _answers_too(matter: Matter) -> Told:
@@ -313,7 +369,7 @@ def _answers_too(matter: Matter) -> Told:
 
 
 def _as_usual(matter: Matter) -> Told:
-    now = usual_of(matter.last).answers
+    now = course_of(matter.last).answers
     return Told("held" if now == matter.usual.answers else "broken", course(matter.last))
 
 
@@ -328,7 +384,7 @@ def _raises(matter: Matter) -> Told:
     did = {
         "received": "It called receive.",
         "sent": f"It sent {seen.sent[-1] if seen.sent else ''}.",
-        "silent": f"It did nothing within the timeout: {seen.doing}.",
+        "silent": f"It did nothing within {seen.limit:g} s: {_activity(seen)}.",
     }
     return Told("broken", did.get(seen.reaction, f"It {_end(seen)}."))
 

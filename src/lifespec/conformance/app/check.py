@@ -13,19 +13,22 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import assertions, isolation, middleware, target
+from lifespec.conformance.app import assertions, fake_server, isolation, middleware, target
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.app.assertions import Usual
-from lifespec.conformance.app.isolation import Ended, Isolation, Pool
+from lifespec.conformance.app.isolation import DELETED, GONE, Isolation, Pool
 from lifespec.conformance.app.pipe import Pipe
 from lifespec.conformance.app.run import CaseResult
-from lifespec.conformance.report.model import Finding, Report
+from lifespec.conformance.report import summary
+from lifespec.conformance.report.model import Course, Finding, Report
+from lifespec.conformance.report.notices import Notice
 from lifespec.conformance.texts import unknown
+from lifespec.testing.ladder import sequence
+from lifespec.testing.trace import Conversation, Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.language import Role
 
     Tell = Callable[[str, Sequence[Finding]], bool]
+    Say = Callable[[str], object]
 
 __all__ = ["SPARE", "STOPPED", "Bench", "Job", "Tell", "check", "main", "serve"]
 
@@ -42,6 +46,10 @@ AT_ONCE = os.cpu_count() or 1  # processes that work
 MOST = 16  # with those that do little but wait
 STOPPED = "Not run: another case failed before."
 LITTLE = 0.5  # seconds of the processor
+_SPOILED = {
+    DELETED: "deletes a temporary folder of the suite: let it leave files alone that are not its",
+    GONE: "ends the process of the suite that imported it: let it end no process but its own",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +84,14 @@ class Job:
         return [known[name] for name in known if name in (self.only or known)]
 
 
-def check(job: Job, tell: Tell = lambda *_: False) -> Report:
+def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) -> Report:
     """Check a target; raise Unchecked where it cannot be.
 
     `tell` is called after a case; where it returns True, cases that have not begun are not played.
+    `say` is called with a sentence on what takes longer.
     """
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
-        bench = Bench(job, pool)
+        bench = Bench(job, pool, say)
         first, *others = job.cases()
         began = time.monotonic()
         usual = bench.first(first)
@@ -97,7 +106,7 @@ def check(job: Job, tell: Tell = lambda *_: False) -> Report:
         def tried(case: Case) -> CaseResult:
             if over.is_set():
                 skipped = assertions.without(case, job.spec, "skip", STOPPED)
-                return CaseResult(tuple(skipped), Usual("", ""))
+                return CaseResult(tuple(skipped))
             began = time.monotonic()
             found = bench.tried(case)
             times[case.name] = time.monotonic() - began
@@ -118,6 +127,7 @@ def check(job: Job, tell: Tell = lambda *_: False) -> Report:
     found = Report(
         job.target, job.spec, findings, note, isolation=pool.way, role=job.role, times=times
     )
+    found = replace(found, partial=bool(job.only), notices=usual.notices)
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 
@@ -128,67 +138,105 @@ class Bench:
     then the others would have to wait, and perhaps too long.
     """
 
-    def __init__(self, job: Job, pool: Pool) -> None:
-        self.job, self.pool = job, pool
+    def __init__(self, job: Job, pool: Pool, say: Say = lambda _: None) -> None:
+        self.job, self.pool, self.say = job, pool, say
         self.places = threading.Semaphore(AT_ONCE)
         self.real = bool(job.pipe)
-        self.usual: Usual | None = None
+        self.usual: Course | None = None
         self.cost = 0.0
+        self.blocks = False  # so that cases wait, and need no processor, on either clock
+        self.doubts: dict[str, bool] = {}  # those told of, and whether the virtual clock was right
 
     def first(self, case: Case) -> CaseResult:
-        """Try the case that says what is usual, and which clock the others need."""
+        """Try the case that says what is usual, and which clock the others need.
+
+        Where an application does not answer on either clock, and in one way, the virtual one is
+        right with the other cases, too, as far as they leave no other doubt.
+        """
         found = self._apart(case, real=self.real)
-        if found.doubt and not self.real:
-            self.real = True
-            found = self._apart(case, real=True)
-        self.usual = found.usual if self.job.role == "application" else None
+        if doubt := found.doubt:
+            self._tell(doubt)
+            virtual, found = found.course, self._apart(case, real=True)
+            self.doubts[doubt] = virtual == found.course and _waited(virtual)
+            self.real = not self.doubts[doubt]
+        self.blocks = bool(found.course and found.course.detail.startswith(fake_server.BLOCKED))
+        self.usual = found.course if self.job.role == "application" else None
         return found
 
     def tried(self, case: Case) -> CaseResult:
         """Try a case, again in real time where the virtual clock left a doubt."""
         if reason := app_run.left_out(case, self.usual):
-            return CaseResult(
-                tuple(assertions.without(case, self.job.spec, *reason)), Usual("", "")
-            )
+            return CaseResult(tuple(assertions.without(case, self.job.spec, *reason)))
         if not self.real:
-            with self.places:
+            with nullcontext() if self.blocks else self.places:
                 found = self._apart(case, real=False)
-            if not found.doubt:
+            if not found.doubt or self.doubts.get(found.doubt):
                 return found
+            self._tell(found.doubt)
         with self.places if self.cost > LITTLE else nullcontext():
             return self._apart(case, real=True)
 
-    def _apart(self, case: Case, *, real: bool) -> CaseResult:
-        work = {"case": case.name, "usual": self.usual, "real": real}
-        limit = self.job.limit * 6 + SPARE
-        steps, how = self.pool.run(work, limit)
-        end = f"the process ended {how}" if how else f"the process had not ended after {limit:g} s"
-        return self._read(case, Ended(steps, end))
+    def _tell(self, doubt: str) -> None:
+        """Say once why cases are tried again."""
+        if doubt not in self.doubts:
+            self.doubts[doubt] = False
+            self.say(f"again in real time: {doubt}")
 
-    def _read(self, case: Case, ended: Ended) -> CaseResult:
-        """Read what a process wrote about a case, or what its end says about it."""
-        job = self.job
-        if not ended.lines:
-            raise cases.Unchecked(
-                f"{job.target} cannot be imported: {ended.how}; make `python -c 'import"
-                f" {job.target.partition(':')[0]}'` work first"
-            )
-        last = json.loads(ended.lines[-1])
+    def _apart(self, case: Case, *, real: bool) -> CaseResult:
+        """Try a case in a process of its own; read what it wrote, or what its end says."""
+        job, limit = self.job, self.job.limit * 6 + SPARE
+        usual = asdict(self.usual) if self.usual else None
+        lines, how = self.pool.run({"case": case.name, "usual": usual, "real": real}, limit)
+        if how in _SPOILED:
+            raise cases.Unchecked(f"{job.target} {_SPOILED[how]}")
+        steps = [json.loads(line) for line in lines]
+        last = steps[-1] if steps else {}
         if "unchecked" in last:
             raise cases.Unchecked(last["unchecked"])
         if "findings" in last:
             self.cost = max(self.cost, last["cost"])
+            course = Course(**last["course"]) if last["course"] else None
+            notices = tuple(Notice(*each) for each in last["notices"])
             found = tuple(map(Finding.read, last["findings"]))
-            return CaseResult(found, Usual(*last["usual"]), last["doubt"])
-        return CaseResult(tuple(_after(case, job.spec, ended.how)), Usual("exited", ""))
+            return CaseResult(found, course, last["doubt"], notices)
+        end = f"the process ended {how}" if how else f"the process had not ended after {limit:g} s"
+        if not steps:
+            raise cases.Unchecked(
+                f"{job.target} cannot be imported: {end}; make `python -c 'import"
+                f" {job.target.partition(':')[0]}'` work first"
+            )
+        entries = [Entry(**step["entry"]) for step in steps if "entry" in step]
+        course = _ended(entries, how.removeprefix("with "), end)
+        return CaseResult(tuple(_after(case, job.spec, course, entries)), course)
 
 
-def _after(case: Case, spec: str, end: str) -> Iterator[Finding]:
-    """Yield the findings of a case in which the target ended its process."""
+def _waited(course: Course | None) -> bool:
+    """Whether an application gave no answer until its time was over."""
+    return bool(course and {course.startup, course.shutdown} & {"hung", "silent"})
+
+
+def _ended(entries: Sequence[Entry], how: str, end: str) -> Course:
+    """Return how an application went that ended its process, or that had to be ended with it."""
+    said = {(each.kind, each.type): each for each in entries}
+    received = ("received", "lifespan.startup") in said
+    if failed := said.get(("sent", "lifespan.startup.failed")):
+        return Course("failed", "", received, failed.detail.strip().rpartition("\n")[2])
+    word, detail = ("exited", how.removeprefix("by ")) if how else ("killed", end)
+    if ("sent", "lifespan.startup.complete") not in said:
+        return Course(word, "", received, detail)
+    early = " early" * bool(how and ("received", "lifespan.shutdown") not in said)
+    return Course("complete", word + early, received, detail)
+
+
+def _after(case: Case, spec: str, course: Course, entries: Sequence[Entry]) -> Iterator[Finding]:
+    """Yield the findings of a case in which the process of an application ended so."""
+    phase = "shutdown" if course.starts else "startup"
+    said = summary.sentence(course, phase).removeprefix("no, ")
+    actual = f"{said[0].upper()}{said[1:]}."
     for each in assertions.expected(case, spec):
-        how: assertions.How = "broken" if each.phrase == "no exit" else "skip"
-        told = assertions.Told(how, f"T{end[1:]}.")
-        yield assertions.finding(case, spec, each, told)
+        broken = each.phrase == "no exit" and course.startup == "exited"
+        told = assertions.Told("broken" if broken else "skip", actual)
+        yield assertions.finding(case, spec, each, told, sequence(entries))
 
 
 # ---- the process -------------------------------------------------------------------------------
@@ -215,28 +263,43 @@ def _found(job: dict[str, Any]) -> Any:
     """Find the target; a program is started anew for each case."""
     if job["pipe"]:
         return None
-    return target.find(job["target"], factory=job["factory"], limit=job["limit"])
+    process = os.getpid()
+    try:
+        return target.find(job["target"], factory=job["factory"], limit=job["limit"])
+    finally:
+        if os.getpid() != process:  # its import has forked: one of the two goes on
+            os._exit(0)
 
 
 def _work(found: Any, told: str, work: str) -> None:
     """Try a case, and write a line of JSON for each step."""
-    job = json.loads(work)
+    job, process = json.loads(work), os.getpid()
     with Path(told).open("w", encoding="utf-8", buffering=1) as file:
 
         def tell(**step: Any) -> None:
-            file.write(f"{json.dumps(step)}\n")
+            if os.getpid() == process:  # the application may have forked it
+                file.write(f"{json.dumps(step)}\n")
+
+        class Told(Conversation):
+            """Tells of each entry at once, as the application may end the process."""
+
+            def note(self, *entry: Any) -> None:
+                super().note(*entry)
+                tell(entry=asdict(self.entries[-1]))
 
         began = sum(os.times()[:4])
         try:
             with _subject(found, job) as subject:
                 tell(found=True)
-                result = _played(subject, job)
+                result = _played(subject, job, Told)
         except cases.Unchecked as error:
             tell(unchecked=str(error))
         else:
             findings = [asdict(finding) for finding in result.findings]
             cost = sum(os.times()[:4]) - began
-            tell(findings=findings, usual=result.usual, doubt=result.doubt, cost=cost)
+            course = asdict(result.course) if result.course else None
+            how = {"doubt": result.doubt, "notices": result.notices}
+            tell(findings=findings, course=course, cost=cost, **how)
 
 
 @contextmanager
@@ -251,14 +314,14 @@ def _subject(found: Any, job: dict[str, Any]) -> Iterator[Any]:
             raise cases.Unchecked(app.fault)
 
 
-def _played(subject: Any, job: dict[str, Any]) -> CaseResult:
+def _played(subject: Any, job: dict[str, Any], spoken: type[Conversation]) -> CaseResult:
     case = next(case for case in cases.load() if case.name == job["case"])
     spec, limits = job["spec"], {"limit": job["limit"], "real": job["real"]}
     try:
         if case.role == "middleware":
             return middleware.run_case(subject, case, spec, **limits)
-        usual = Usual(*job["usual"]) if job["usual"] else None
+        usual = Course(**job["usual"]) if job["usual"] else None
         own = job["target"].partition(":")[0].partition(".")[0]
-        return app_run.run_case(subject, case, spec, usual, own=own, **limits)
+        return app_run.run_case(subject, case, spec, usual, own=own, spoken=spoken, **limits)
     except cases.Unchecked as error:
         raise cases.Unchecked(f"{job['target']}: {error}") from None

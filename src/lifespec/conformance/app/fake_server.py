@@ -7,14 +7,16 @@ refuses by raising out of `send`.  Nothing here says who is right.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import inspect
+import math
 import traceback
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
-from lifespec.conformance.texts import said, shown
+from lifespec.conformance.texts import cut, said, shown
 from lifespec.testing import trace
 
 if TYPE_CHECKING:
@@ -25,17 +27,24 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-__all__ = ["IDLE", "Call", "NoApplication", "Refused", "Seen"]
+__all__ = ["BLOCKED", "IDLE", "Call", "NoApplication", "Refused", "Seen"]
 
-IDLE = "it was waiting for another event"
+IDLE, BLOCKED = "it was waiting for another event", "it blocked the event loop"
 
 
 class NoApplication(TypeError):
     """What was called as an application returned no awaitable: it is none."""
 
 
+def _instead(kind: object) -> str:
+    """Return which event of an application may have been meant."""
+    known = [each.type for each in validate.EVENTS.values() if each.sender == "application"]
+    meant = difflib.get_close_matches(str(kind), known, n=1)
+    return f", but {meant[0]!r}" if meant else ""
+
+
 class Refused(Exception):
-    """The server of the suite refused what the application sent; `str()` is a sentence."""
+    """The server of the suite refused what the application sent; `str()` says why."""
 
 
 @dataclass(slots=True)
@@ -43,12 +52,15 @@ class Seen:
     """All that was seen of an application in one call with a lifespan scope.
 
     `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
-    "returned", "exited", "cancelled", or "silent" where the limit passed; "" where nothing came
-    of it.  `reaction` says so of what no application can know: also "sent" and "received" (it
-    called `receive`).  `doing` is what an application did that was silent.  `sent` are the types
-    of `messages`, `message` is that of the last failure.  `actor` is the module of the application
-    that acted last: that called `receive` or `send`, or raised.
-    `scope` is the server's own, `offered` what it was at first.
+    "returned", "exited", "cancelled"; "failed early" for a failure before shutdown; where the limit
+    passed "silent" (it called `receive` again) or "hung"; "" where nothing came of it.  `reaction`
+    says so of what no application can know: also "sent" and "received" (it called `receive`).
+    `doing` is what an application did that was silent, `place` where in its author's code it was
+    then, and `limit` how many seconds an answer had.  `sent` are the types of `messages`, `message`
+    is that of the last failure.  `actor` is the module of the application that acted last: that
+    called `receive` or `send`, or raised.
+    `scope` is the server's own, `offered` what it was at first.  `left` are the tasks
+    that still ran when it had stopped.
     """
 
     startup: str = ""
@@ -56,6 +68,8 @@ class Seen:
     reaction: str = ""
     ended: str = ""
     doing: str = ""
+    place: str = ""
+    limit: float = 0.0
     received: bool = False
     sent: list[str] = field(default_factory=list)
     messages: list[Any] = field(default_factory=list)
@@ -72,17 +86,22 @@ class Seen:
     warnings: list[validate.Violation] = field(default_factory=list)
     doubt: str = ""
     actor: str = ""
+    left: list[str] = field(default_factory=list)
 
 
 class Call:
-    """The call, with the application's end of it: what it receives, sends, returns and raises."""
+    """The call, with the application's end of it: what it receives, sends, returns and raises.
+
+    Once the call was cancelled, or the deadline of an answer has passed, no answer counts.
+    """
 
     task: asyncio.Task[None]
     state: State = "called"
-    idle = told = asked = acted = False
+    idle = told = late = asked = acted = False
+    deadline = math.inf  # of what the script waits for
 
-    def __init__(self, app: Application) -> None:
-        self.app, self.seen = app, Seen()
+    def __init__(self, app: Application, spoken: trace.Conversation | None = None) -> None:
+        self.app, self.seen = app, Seen(spoken=spoken or trace.Conversation())
         self.validator = validate.validator(self._checked)
         self.seen.violations, self.seen.warnings = (
             self.validator.violations,
@@ -108,32 +127,44 @@ class Call:
         self._moved()
 
     def cancel(self) -> None:
-        """Cancel the call."""
+        """Cancel the call if it goes on: from here on nothing counts but its end."""
+        if self.seen.ended:
+            return
         self.told = True
+        self.seen.violations, self.seen.warnings = [*self.seen.violations], [*self.seen.warnings]
+        self.note("cancelled")
         self.task.cancel()
 
     async def until(self, condition: Callable[[], bool], limit: float) -> bool:
-        """Wait until something is so, or until the limit passes; say whether it is so."""
-        expired = False
+        """Wait until something is so, or until the limit passes; say whether it is so by then."""
+        expired = self.late = False
+        loop = asyncio.get_running_loop()
+        self.deadline = loop.time() + limit
 
         def expire() -> None:
             nonlocal expired
             expired = True
             self._moved()
 
-        timer = asyncio.get_running_loop().call_later(limit, expire)
+        timer = loop.call_at(self.deadline, expire)
         try:
             while not condition() and not expired:
                 await self._change()
         finally:
             timer.cancel()
-        return condition()
+            self.deadline = math.inf
+        return condition() and not self.late
 
     def doing(self) -> str:
         """Say what an application does that was to do something else."""
         if self.idle:
             return IDLE
         return "it had not received the event" if self.inbox else "it was still running"
+
+    def is_late(self) -> bool:
+        """Tell whether the deadline has passed; a loop that was blocked notices that afterwards."""
+        self.late = self.late or self.seen.spoken.clock() > self.deadline
+        return self.late
 
     def note(self, kind: trace.Kind, type_: str = "", detail: str = "") -> None:
         """Write down what happened, for the diagram."""
@@ -148,13 +179,12 @@ class Call:
         if error is not None and error.__traceback__:
             frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
             seen.actor = _actor(reversed(frames))
-        seen.startup = seen.startup or how
-        seen.shutdown = seen.shutdown or how * self.asked
+        if not self.is_late():
+            seen.startup = seen.startup or how
+            seen.shutdown = seen.shutdown or how * self.asked
         if how == "returned":
             self.note("returned")
-        elif how == "cancelled":
-            self.note("cancelled")
-        else:
+        elif how != "cancelled":
             self.note("raised", type(error).__name__, said(error))
         self._moved()
 
@@ -193,7 +223,7 @@ class Call:
         return event
 
     async def _send(self, message: Any) -> None:
-        if self.state == "gone":
+        if self.state == "gone" or self.told or self.is_late():
             return
         self.acted, self.seen.actor = True, _actor(_callers(inspect.currentframe()))
         kind, sentence, detail = self._taken(message)
@@ -210,15 +240,24 @@ class Call:
         kind = message.get("type") if isinstance(message, dict) else None
         event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
         if event is None or event.sender == "server":
-            return str(kind or type(message).__name__), "This is no event of an application.", ""
-        to = validate.TRANSITIONS[self.state][event.type].to
-        if to == self.state:
-            return event.type, f"This event does not come while it is {to!r}.", ""
-        self.state = to
+            what = (
+                f"there is no event {cut(str(kind), 100)!r}"
+                if kind
+                else f"{shown(message)} is no event"
+            )
+            return cut(str(kind or type(message).__name__), 100), f"{what}{_instead(kind)}.", ""
         phase, _, answer = event.type.removeprefix("lifespan.").partition(".")
-        setattr(self.seen, phase, answer)
+        if (self.state, event.type) == ("running", "lifespan.shutdown.failed"):
+            self.state, self.seen.shutdown = "stopped", "failed early"  # as frameworks do
+        elif (to := validate.TRANSITIONS[self.state][event.type].to) == self.state:
+            early = phase == "shutdown" and self.state != "stopped"
+            when = "was not asked for yet" if early else "was already answered"
+            return event.type, f"{phase} {when} when it sent {event.type}.", ""
+        else:
+            self.state = to
+            setattr(self.seen, phase, answer)
         text = self.seen.message = message.get("message", "") if event.defaults else ""
-        wrong = "" if isinstance(text, str) else f"A message is a text, not {type(text).__name__}."
+        wrong = "" if isinstance(text, str) else f"`message` is no string but {shown(text)}."
         return event.type, wrong, str(text)
 
     def _moved(self) -> None:

@@ -14,26 +14,36 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import MARK, kill, marked, until
+from lifespec.conformance.leftovers import MARK, Folder, kill, marked, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-__all__ = ["ISOLATIONS", "Ended", "Isolation", "Pool", "host", "obstacle", "open_files"]
+__all__ = [
+    "DELETED",
+    "GONE",
+    "ISOLATIONS",
+    "Ended",
+    "Isolation",
+    "Pool",
+    "host",
+    "obstacle",
+    "open_files",
+]
 
 Isolation = Literal["auto", "fork", "spawn"]
 ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
 POLL = 0.004  # seconds between two looks of the host at its processes
 ENDING, GRACE = 10.0, 2.0  # seconds until a process that was killed is gone; or was told to end
 GONE = "with the process that had imported it"
+DELETED = "after it had deleted the folder for what it finds"
 TASKS, FILES = Path("/proc/self/task"), Path("/dev/fd")
 _FLAGS = ["-O"] * sys.flags.optimize
 _PROGRAM = """
@@ -69,8 +79,8 @@ class Pool:
         self._count = 0
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="lifespec-")
-        self.folder = Path(self._folder.name)
+        self._folder = Folder()
+        self.folder = self._folder.path
         try:
             if self.isolation == "fork" or (self.isolation == "auto" and sys.platform == "linux"):
                 self._begin_host()
@@ -82,8 +92,7 @@ class Pool:
     def __exit__(self, *_: object) -> None:
         self.break_off()
         until(lambda: not kill(marked(str(self.folder))), ENDING)
-        with contextlib.suppress(OSError):
-            self._folder.cleanup()
+        self._folder.remove()
 
     @property
     def way(self) -> Isolation:
@@ -97,8 +106,12 @@ class Pool:
             told = self.folder / str(self._count)
         given = json.dumps({**self.shared, **work})
         run = self._host.run if self._host else self._spawn
-        how = run(str(told), given, limit)
-        written = told.read_text("utf-8") if told.exists() else ""
+        try:
+            told.touch()
+            how = run(str(told), given, limit)
+            written = told.read_text("utf-8")
+        except FileNotFoundError:
+            return Ended([], DELETED)
         return Ended(written.split("\n")[:-1], how)  # a line that was cut short is none
 
     def break_off(self) -> None:

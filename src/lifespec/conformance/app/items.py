@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import pytest
 
 from lifespec.conformance import cases
+from lifespec.conformance.app import assertions
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import DECLINED
 from lifespec.conformance.app.isolation import Pool
-from lifespec.conformance.report.model import Finding, Verdict
+from lifespec.conformance.report import summary
+from lifespec.conformance.report.model import Course, Finding, Verdict
+from lifespec.conformance.rules import known_rule, known_spec
 from lifespec.testing import LifespanWarning
 
 if TYPE_CHECKING:
@@ -45,15 +48,15 @@ class CaseFailed(AssertionError):
 
 
 class Applications:
-    """A plugin that adds the cases of applications to the tests of a session."""
+    """A plugin that adds the cases of applications, and whether they start and stop, as tests."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.stack = ExitStack()
         try:
-            cases.known_spec(settings.spec)
+            known_spec(settings.spec)
             for rule_id in settings.ignore:
-                cases.known_rule(rule_id)
+                known_rule(rule_id)
         except cases.Unchecked as error:
             raise pytest.UsageError(str(error)) from None
 
@@ -73,7 +76,7 @@ class Applications:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Import the applications whose cases were selected."""
-        chosen = dict.fromkeys(each.parent for each in session.items if isinstance(each, CaseItem))
+        chosen = dict.fromkeys(each.parent for each in session.items if isinstance(each, _Item))
         for parent in () if session.config.option.collectonly else chosen:
             parent.open(self.stack)
             if parent.obstacle:
@@ -96,15 +99,17 @@ class Application(pytest.Collector):
 
     def __init__(self, *, settings: Settings, **node: Any) -> None:
         super().__init__(**node)
-        spec = cases.known_spec(settings.spec)
+        spec = known_spec(settings.spec)
         self.strict, self.ignore = settings.strict, settings.ignore
         timeout = settings.timeout or app_run.LIMIT
         self.job = app_check.Job(
             "application", self.name, spec, factory=settings.factory, limit=timeout
         )
 
-    def collect(self) -> Iterator[CaseItem]:
-        """Yield an item for each case."""
+    def collect(self) -> Iterator[_Item]:
+        """Yield an item for whether it starts, one for whether it stops, and one for each case."""
+        yield StartItem.from_parent(self, name="starts")
+        yield StopItem.from_parent(self, name="stops")
         for case in self.job.cases():
             yield CaseItem.from_parent(self, name=case.name, case=case)
 
@@ -119,55 +124,114 @@ class Application(pytest.Collector):
         except cases.Unchecked as error:
             self.obstacle = str(error)
 
+    @property
+    def course(self) -> Course:
+        """How it starts and stops."""
+        return self.bench.usual or Course("")
+
+    def told(self, what: str, sentence: str) -> str:
+        """Say that it does not start or stop: its own traceback, why, and the message sequence."""
+        ladder = next(each.conversation for each in self.usual.findings)
+        why = f"{what}: {sentence.removeprefix('no, ')}."
+        return "\n\n".join(filter(None, [self.course.traceback, why, ladder]))
+
     def tried(self, case: Case) -> CaseResult:
         """Play a case."""
         return self.usual if case.name == self.first.name else self.bench.tried(case)
 
-    def unsupported(self, case: Case) -> bool:
-        """Say whether the case shows that the application does not support lifespan."""
-        return case.name == self.first.name and self.usual.usual.startup in DECLINED
 
-
-class CaseItem(pytest.Item):
-    """One case, played to one application."""
+class _Item(pytest.Item):
+    """A test of one application."""
 
     parent: Application
+    needs_start = True  # it says nothing of an application that does not start
+
+    def setup(self) -> None:
+        """Raise what keeps the test from being run, which makes it an error and no failure."""
+        why = self.parent.obstacle
+        if not why and self.needs_start:
+            why = assertions.obstacle(self.parent.course)
+        if why:
+            raise pytest.fail.Exception(why, pytrace=False)
+
+    def skip(self, reason: str, *, fails: bool = False) -> NoReturn:
+        """Skip the test, or fail it."""
+        if fails and self.parent.strict:
+            raise CaseFailed(reason)
+        raise pytest.skip.Exception(reason, _use_item_location=True)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show what an exception says, and no traceback of ours."""
+        if isinstance(excinfo.value, CaseFailed | LifespanWarning | cases.Unchecked):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Name the test as its node ID does; there is no line."""
+        return self.path, 0, self.name
+
+
+class StartItem(_Item):
+    """Whether an application starts."""
+
+    needs_start = False
+
+    def runtest(self) -> None:
+        """Raise if it does not start; skip if it does not support lifespan."""
+        course = self.parent.course
+        if course.starts:
+            return
+        sentence = summary.sentence(course, "startup")
+        if course.startup in DECLINED:
+            late = course.received and course.startup == "raised"
+            self.skip(f"It starts {sentence}.", fails=late or not course.whose)
+        raise CaseFailed(self.parent.told("It does not start", sentence))
+
+
+class StopItem(_Item):
+    """Whether an application stops."""
+
+    def runtest(self) -> None:
+        """Raise if it does not stop; skip if it does not support lifespan."""
+        course = self.parent.course
+        if not course.starts:
+            self.skip("It does not support lifespan.")
+        sentence = summary.sentence(course, "shutdown")
+        if not course.stops:
+            raise CaseFailed(self.parent.told("It does not stop", sentence))
+        if course.shutdown != "complete":
+            self.skip(f"It stops {sentence}.", fails=True)
+
+
+class CaseItem(_Item):
+    """One case, played to one application."""
 
     def __init__(self, *, case: Case, **node: Any) -> None:
         super().__init__(**node)
         self.case = case
 
+    @property
+    def needs_start(self) -> bool:  # type: ignore[override]
+        """Whether the case is not played to an application that does not start."""
+        app = self.parent
+        return self.case != app.first and app_run.left_out(self.case, app.course) is not None
+
     def runtest(self) -> None:
         """Play the case: what fails is raised, what misses a should is a warning."""
         app = self.parent
-        if app.obstacle:
-            raise CaseFailed(app.obstacle)
         tried = app.tried(self.case).findings
         findings = [each for each in tried if each.rule not in app.ignore]
         if failed := [each for each in findings if each.fails(strict=app.strict)]:
             raise CaseFailed(_shown(failed))
-        if app.strict and app.unsupported(self.case):
-            raise CaseFailed("The application does not support lifespan.")
         self._warn(findings)
         if all(each.verdict == Verdict.SKIP for each in findings):
-            reason = " ".join(dict.fromkeys(each.actual for each in findings))
-            raise pytest.skip.Exception(reason, _use_item_location=True)
+            self.skip(" ".join(dict.fromkeys(each.actual for each in findings)))
 
     def _warn(self, findings: Sequence[Finding]) -> None:
         for each in findings:
             if each.verdict == Verdict.WARN:
                 text = f"[{each.rule}] {each.requirement} {each.actual} {each.whose}"
                 self.warn(LifespanWarning(text.rstrip()))
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show the rules, and no traceback of ours."""
-        if isinstance(excinfo.value, CaseFailed | LifespanWarning):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Name the case as its node ID does; there is no line."""
-        return self.path, 0, self.name
 
 
 def _shown(findings: Sequence[Finding]) -> str:

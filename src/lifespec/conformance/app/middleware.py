@@ -1,28 +1,35 @@
-"""Checks middleware: an application is played to the suite's server with and without it.
+"""Checks middleware, between an application and a server of the suite.
 
-Whatever the two see of each other is to be the same.
+What one of them sends has to reach the other.  A difference that no specification forbids, such as
+a key that an event has lost, is told and fails nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions, fake_server, player
-from lifespec.conformance.app.assertions import Told, Usual
+from lifespec.conformance.app.assertions import Told
 from lifespec.conformance.app.run import LIMIT, CaseResult
 from lifespec.conformance.report.model import Report
+from lifespec.conformance.rules import known_spec
 from lifespec.conformance.texts import said, shown
 from lifespec.testing.ladder import sequence
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from lifespec.conformance.app.assertions import How
     from lifespec.conformance.app.fake_server import Seen
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report.model import Finding
+    from lifespec.testing.trace import Entry
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Middleware = Callable[[Application], Application]
@@ -39,18 +46,21 @@ class Probe:
     """An application that plays a script, and keeps what it sees."""
 
     case: Case
-    scope: dict[str, Any] = field(default_factory=dict)
+    scope: dict[str, Any] | None = None
     state: Any = None
+    written: dict[str, Any] = field(default_factory=dict)
     events: list[Any] = field(default_factory=list)
+    sent: list[dict[str, Any]] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     error: ProbeError | None = None
+    finished: bool = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Play the script to a lifespan, or to the scope that the case is about."""
-        if scope["type"] in ("http", "message"):
+        if answer := _ANSWERS.get(scope.get("type")):
             self.requests.append(dict(scope))
-            for event in _ANSWERS[scope["type"]]:
+            for event in answer:
                 await send(event)
             return
         self.state = scope.get("state")
@@ -62,14 +72,22 @@ class Probe:
                 case "send":
                     await self._send(send, action.event)
                 case "state":
-                    scope.get("state", {}).update(action.keys)
+                    self._write(scope.get("state"), action.keys)
                 case "raise":
-                    self.error = ProbeError(action.text)
+                    self.error, self.finished = self.error or ProbeError(action.text), True
                     raise self.error
                 case "wait":
                     await asyncio.sleep(action.seconds)
+        self.finished = True
+
+    def _write(self, state: Any, keys: Mapping[str, Any]) -> None:
+        """Write into the state, where it takes that."""
+        self.written |= keys
+        with suppress(Exception):
+            state.update(keys)
 
     async def _send(self, send: Any, event: Any) -> None:
+        self.sent.append(event)
         try:
             await send(event)
         except Exception as error:
@@ -87,20 +105,49 @@ _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
 
 @dataclass(frozen=True)
 class _Sides:
-    """What was seen at both ends, with the middleware between them or without."""
+    """What was seen at both ends of the middleware."""
 
     probe: Probe
     seen: Seen
+
+    def offered(self, phase: str) -> list[Any]:
+        """Return the events of a phase that the server sent."""
+        return _of(phase, [each.event for each in self.probe.case.server if each.verb == "offer"])
+
+    def received(self, phase: str) -> list[Any]:
+        """Return the events of a phase that the application received."""
+        return _of(phase, self.probe.events)
+
+    def sent(self, phase: str) -> list[Any]:
+        """Return the answers of a phase that the application sent."""
+        return _of(phase, self.probe.sent)
+
+    def answers(self, phase: str) -> list[Any]:
+        """Return the answers of a phase that the server received."""
+        return _of(phase, self.seen.messages)
+
+
+def _of(phase: str, events: Sequence[Any]) -> list[Any]:
+    """Leave out the events of the other phase."""
+    other = "shutdown" if phase == "startup" else "startup"
+    return [event for event in events if f"lifespan.{other}" not in _type(event)]
+
+
+def _type(event: Any) -> str:
+    return str(event.get("type") if isinstance(event, dict) else event)
+
+
+def _types(events: Sequence[Any]) -> list[str]:
+    return [*map(_type, events)]
 
 
 def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
     """Check middleware, here and now, and return the report.
 
-    `middleware` is called with an application of the suite, and returns an application; what goes
-    through is compared with what there is without it.  `spec`, `limit` and errors are those of
-    `applications.check`.
+    `middleware` is called with an application of the suite, and returns an application.
+    `spec`, `limit` and errors are those of `run.check`.
     """
-    spec = cases.known_spec(spec)
+    spec = known_spec(spec)
     found: list[Finding] = []
     for case in cases_for(spec):
         tried = run_case(middleware, case, spec, limit=limit)
@@ -119,15 +166,14 @@ def cases_for(spec: str) -> list[Case]:
 def run_case(
     middleware: Middleware, case: Case, spec: str, *, limit: float = LIMIT, real: bool = False
 ) -> CaseResult:
-    """Play one case with and without the middleware, and compare; raise Unchecked."""
-    bare = _played(lambda app: app, case, spec, limit, real=False)
-    wrapped = _played(middleware, case, spec, limit, real=real)
-    conversation = sequence(wrapped.seen.spoken.entries, "server", "middleware")
+    """Play one case to the middleware, and compare its two sides; raise Unchecked."""
+    sides = _played(middleware, case, spec, limit, real=real)
+    conversation = sequence(sides.seen.spoken.entries, "server", "middleware")
     found = tuple(
-        assertions.finding(case, spec, expected, _same(expected, bare, wrapped), conversation)
+        assertions.finding(case, spec, expected, _compared(expected, sides), conversation)
         for expected in assertions.expected(case, spec)
     )
-    return CaseResult(found, Usual("", ""), wrapped.seen.doubt)
+    return CaseResult(found, doubt=sides.seen.doubt)
 
 
 def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real: bool) -> _Sides:
@@ -150,76 +196,200 @@ def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real
     return _Sides(probe, seen)
 
 
-def _same(expected: Expectation, bare: _Sides, wrapped: _Sides) -> Told:
-    """Compare one thing that is seen without the middleware and with it."""
-    look = _LOOKS[expected.phrase]
-    wanted, found = look(bare), look(wrapped)
-    if expected.phrase in ("same events", "same answers"):
-        wanted, found = (_told_by(expected.rule, events) for events in (wanted, found))
-    if expected.phrase == "same scope" and isinstance(found, dict):
-        found = {key: found.get(key) for key in wanted}  # more keys are no harm
-    if wanted == found:
-        return Told("held", f"As without it: {_shown(found)}.")
-    return Told("broken", f"Without it: {_shown(wanted)}. With it: {_shown(found)}.")
+# ---- the comparison ----------------------------------------------------------------------------
+
+ENVELOPES = {each.envelope for each in SPECS.values()}
+UNFINISHED = "The application did not come to the end of its script."
+UNREQUESTED = "The request did not reach the application"
+UNREACHED = "The lifespan scope did not reach the application."
+UNLIKE = "lifespan.startup did not reach the application as it was sent."
+UNASKED = "Startup was not answered with complete, so the server did not send lifespan.shutdown."
 
 
-def _told_by(rule_id: str, events: Sequence[Any]) -> list[Any]:
-    """Leave out those events that the rule of the other phase is about."""
-    other = _OTHER.get(rule_id.partition("-")[0], "no other")
-    types = [str(event.get("type") if isinstance(event, dict) else event) for event in events]
-    return [event for event, type_ in zip(events, types, strict=True) if other not in type_]
+def _compared(expected: Expectation, sides: _Sides) -> Told:
+    """Compare one thing at the two sides."""
+    if sides.probe.scope is None and expected.phrase != "raises":
+        if expected.rule == "startup-sent":
+            return Told("broken", f"It does not pass the lifespan scope on: {_instead(sides)}.")
+        return Told("skip", UNREACHED)
+    phase = expected.rule.partition("-")[0]
+    if phase == "shutdown" and sides.seen.startup != "complete":
+        return Told("skip", UNASKED)
+    if phase == "shutdown" and _types(sides.received("startup")) != ["lifespan.startup"]:
+        return Told("skip", UNLIKE)
+    return _COMPARISONS[expected.phrase](expected.rule, sides)
 
 
-_OTHER = {"startup": "lifespan.shutdown", "shutdown": "lifespan.startup"}
+def _instead(sides: _Sides) -> str:
+    """Say what middleware did with a lifespan scope that it did not pass on."""
+    if sides.seen.startup in ("complete", "failed"):
+        return "it answers startup in the application's place"
+    if sides.seen.ended == "returned":
+        return "it returned"
+    if sides.seen.ended == "raised":
+        return f"it raised {_exception(sides.seen.error)}"
+    return "it did not answer startup within the timeout"
 
 
-def _shown(thing: Any) -> str:
-    return str(thing) if thing else "nothing"
+def _exception(error: BaseException | None) -> str:
+    text = said(error)
+    return f"{type(error).__name__}{': ' * bool(text)}{text}"
 
 
-def _requests(sides: _Sides) -> list[str]:
-    """Tell of each request whether it has the values of the lifespan's state."""
+def _scope(rule_id: str, sides: _Sides) -> Told:
+    """Compare the keys of the scope: one rule has its versions, another one all others."""
+    versions = rule_id == "scope-versions"
+    wanted = {
+        key: value
+        for key, value in sides.seen.offered.items()
+        if key != "state" and (key in ENVELOPES) is versions
+    }
+    lost = _lost(wanted, sides.probe.scope)
+    if not lost:
+        return Told("held", "The application is called with each key of the server's scope.")
+    how: How = "broken" if versions or "type" in lost else "unspecified"
+    return Told(how, _changed("the scope", "the application", lost))
+
+
+def _state(_: str, sides: _Sides) -> Told:
+    state, live = sides.probe.state, sides.seen.state or {}
+    if state is sides.seen.state:
+        return Told("held", "The application has the server's own state.")
+    if state is None:
+        return Told("broken", "The application's scope has no state.")
+    if all(key in live and live[key] is value for key, value in sides.probe.written.items()):
+        return Told(
+            "unspecified",
+            "The application has another object as its state, and what it writes there arrives"
+            " in the server's.",
+        )
+    return Told("broken", "What the application writes into its state is not in the server's.")
+
+
+def _request(_: str, sides: _Sides) -> Told:
+    """See whether requests have the values of the lifespan's state."""
+    if not sides.probe.requests:
+        return Told("skip", _unrequested(sides.seen.spoken.entries))
     live = sides.seen.state or {}
-    told = []
     for scope in sides.probe.requests:
         state = scope.get("state")
-        kept = state is not None and all(state.get(key) is live[key] for key in live)
-        told.append(f"{scope['type']} with{'' if kept else 'out'} the state")
-    return told
+        if state is None:
+            return Told("broken", "The application was called for a request without a state.")
+        if not all(key in state and state[key] is live[key] for key in live):
+            return Told("broken", "The state of a request does not have the lifespan's values.")
+    return Told("held", "The state of the request has the lifespan's values.")
 
 
-def _change(sides: _Sides) -> str:
-    """Say which keys of the server's scope are others; what is in the state is no matter here."""
-    now, then = sides.seen.scope, sides.seen.offered
-    if now.get("state") is sides.seen.state:
-        then = then | {"state": sides.seen.state}
-    keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
-    return f"the scope's {', '.join(keys)} changed" if keys else "the scope is as it was"
+def _unrequested(entries: Sequence[Entry]) -> str:
+    """Say why the application was not called for a request."""
+    request = [
+        *dropwhile(lambda entry: entry.kind != "called" or entry.type == "lifespan", entries)
+    ]
+    for entry in request:
+        if entry.kind == "sent" and entry.detail:
+            return f"{UNREQUESTED}: the middleware answered it with status {entry.detail}."
+        if entry.kind == "raised":
+            text = f"{': ' * bool(entry.detail)}{entry.detail}"
+            return f"{UNREQUESTED}: the middleware raised {entry.type}{text}."
+    return f"{UNREQUESTED}: the middleware returned." if request else "There was no request."
 
 
-def _end(sides: _Sides) -> str:
-    error, own = sides.seen.error, sides.probe.error
-    if own is not None and (error is own or _holds(error, own)):
-        return f"the application's own {own!r}"
-    return assertions.course(sides.seen).removesuffix(".")
+def _events(rule_id: str, sides: _Sides) -> Told:
+    phase = rule_id.partition("-")[0]
+    wanted, found = sides.offered(phase), sides.received(phase)
+    if (types := _types(found)) != _types(wanted):
+        return Told("broken", f"The application received {_listed(types)}.")
+    if lost := _lost(wanted[0], found[0]):
+        return Told("unspecified", _changed(types[0], "the application", lost))
+    return Told("held", f"The application received {_listed(types)}.")
+
+
+def _answers(rule_id: str, sides: _Sides) -> Told:
+    phase = "shutdown" if rule_id.startswith("shutdown") else "startup"
+    wanted = sides.sent(phase)
+    found = sides.answers(phase) if getattr(sides.seen, phase) in ("complete", "failed") else []
+    sent, types = _types(wanted), _types(found)
+    if not sent and not types:
+        return Told("skip", UNFINISHED)
+    if types != sent:
+        return Told(
+            "broken", f"The application sent {_listed(sent)}; the server received {_listed(types)}."
+        )
+    if bool(found[0].get("message")) < bool(wanted[0].get("message")):
+        return Told("broken", f"{sent[0]} reached the server without its message.")
+    if lost := _lost(wanted[0], found[0]):
+        return Told("unspecified", _changed(sent[0], "the server", lost))
+    return Told("held", f"The server received {_listed(types)}.")
+
+
+def _refusal(_: str, sides: _Sides) -> Told:
+    if not sides.probe.finished:
+        return Told("skip", UNFINISHED)
+    if not sides.probe.refusals:
+        return Told("broken", "The application sent an unknown event, and send did not raise.")
+    return Told("held", f"send raised {sides.probe.refusals[0]}")
+
+
+def _end(_: str, sides: _Sides) -> Told:
+    seen, own = sides.seen, sides.probe.error
+    if not sides.probe.finished:
+        return Told("skip", UNFINISHED)
+    did = f"raised {_exception(own)}" if own else "returned"
+    if (seen.ended == "returned") if own is None else _holds(seen.error, own):
+        return Told("held", f"The application {did}, and so did the middleware.")
+    return Told("broken", f"The application {did}; the middleware {_gone(seen)}.")
+
+
+def _gone(seen: Seen) -> str:
+    if seen.ended in ("raised", "exited"):
+        return f"raised {_exception(seen.error)}"
+    return "returned" if seen.ended == "returned" else "did not end"
 
 
 def _holds(error: BaseException | None, own: BaseException) -> bool:
-    """Say whether a group of exceptions has this one in it."""
-    return isinstance(error, BaseExceptionGroup) and any(
-        each is own or _holds(each, own) for each in error.exceptions
-    )
+    """Say whether an exception is this one, or a group that has it."""
+    parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return error is own or any(_holds(each, own) for each in parts)
 
 
-_LOOKS: Mapping[str, Callable[[_Sides], Any]] = {
-    "same scope": lambda sides: sides.probe.scope,
-    "same state": lambda sides: (
-        "the state itself" if sides.probe.state is sides.seen.state else "another state"
-    ),
-    "same events": lambda sides: sides.probe.events,
-    "same answers": lambda sides: sides.seen.messages,
-    "same refusal": lambda sides: sides.probe.refusals,
+def _rejects(_: str, sides: _Sides) -> Told:
+    """See that an unknown scope is refused, by the application or by the middleware."""
+    seen = sides.seen
+    held = seen.ended == "raised" and not seen.sent
+    return Told("held" if held else "broken", f"It {_gone(seen)}.")
+
+
+def _unchanged(_: str, sides: _Sides) -> Told:
+    """Compare the server's own scope; what is in the state is no matter here."""
+    now, then = sides.seen.scope, dict(sides.seen.offered)
+    if "state" in then:
+        then["state"] = sides.seen.state
+    keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
+    if keys:
+        return Told("broken", f"The server's scope was changed: {', '.join(map(str, keys))}.")
+    return Told("held", "The server's scope is as it was.")
+
+
+def _listed(types: Sequence[str]) -> str:
+    return ", ".join(types) or "nothing"
+
+
+def _lost(wanted: Mapping[str, Any], found: Any) -> list[str]:
+    return [key for key, value in wanted.items() if found.get(key) != value]
+
+
+def _changed(what: str, side: str, keys: Sequence[str]) -> str:
+    return f"These keys of {what} did not reach {side} as they were sent: {', '.join(keys)}."
+
+
+_COMPARISONS: Mapping[str, Callable[[str, _Sides], Told]] = {
+    "same scope": _scope,
+    "same state": _state,
+    "same events": _events,
+    "same answers": _answers,
+    "same refusal": _refusal,
     "same end": _end,
-    "no change": _change,
-    "same request": _requests,
+    "same request": _request,
+    "no change": _unchanged,
+    "raises": _rejects,
 }

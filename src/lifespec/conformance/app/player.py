@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
-import time
-from contextlib import contextmanager, suppress
-from pathlib import Path
+import traceback
+from contextlib import contextmanager, nullcontext, suppress
+from time import monotonic  # the real one, also while the clocks are moved
 from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
-from lifespec.conformance.app.fake_server import IDLE, Call, Seen
+from lifespec.conformance.app import outside
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Call, Seen
 from lifespec.conformance.texts import said
-from lifespec.testing import clock
+from lifespec.testing import clock, places, tasks
+from lifespec.testing.trace import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -26,19 +29,29 @@ if TYPE_CHECKING:
 __all__ = ["GRACE", "WORDS", "play", "scope_of"]
 
 GRACE = 5.0  # seconds for a call that was cancelled
-TASKS = Path("/proc/self/task")
 _IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 
 
-def play(app: Application, case: Case, spec: str, limit: float, *, real: bool) -> list[Seen]:
+def play(
+    app: Application,
+    case: Case,
+    spec: str,
+    limit: float,
+    *,
+    real: bool,
+    own: str = "",
+    spoken: Callable[[], Conversation] = Conversation,
+) -> list[Seen]:
     """Play a case; return what was seen of each lifespan, in their order.
 
-    `limit` is how many seconds an answer may take, on the virtual clock or in real time.  Raises
+    `limit` is how many seconds an answer may take, on the virtual clock or in real time.  `own` is
+    the package that is checked.  `spoken` makes what a message sequence is written to.  Raises
     RuntimeError inside of an event loop.
     """
     _outside()
     script = case.server or case.script
-    return [_in_a_loop(app, part, spec, limit, real=real) for part in _parts(script)]
+    players = [(part, _Player(Call(app, spoken()), spec, limit, own)) for part in _parts(script)]
+    return [_in_a_loop(player, part, real=real) for part, player in players]
 
 
 def _outside() -> None:
@@ -73,60 +86,73 @@ def _parts(script: Sequence[Action]) -> Iterator[list[Action]]:
     yield part
 
 
-def _in_a_loop(
-    app: Application, actions: Sequence[Action], spec: str, limit: float, *, real: bool
-) -> Seen:
-    """Play one part; what it leaves behind in the loop is cancelled, and not waited for."""
-    loop = asyncio.new_event_loop() if real else _Clock(limit)
+def _in_a_loop(player: _Player, actions: Sequence[Action], *, real: bool) -> Seen:
+    """Play one part; what it leaves behind in the loop is cancelled, and not waited for.
+
+    Who blocks the loop does so in real time on either clock.
+    """
+    limit, seen = player.limit, player.call.seen
+    loop = asyncio.new_event_loop() if real else _Clock(player.own)
     loop.set_exception_handler(lambda *_: None)
-    player = _Player(Call(app), spec, limit)
-    seen = player.call.seen
+    longest = limit * 4 + GRACE * 2 if real else limit + GRACE
     try:
-        with _interruptible(), limits.limited(limit * 4 + GRACE * 2):
+        with _interruptible(), limits.limited(longest), _moved(loop):
             loop.run_until_complete(player.play(actions))
     except _Interrupted:
         raise KeyboardInterrupt from None
-    except limits.LimitPassed:
-        player.silent("it kept the event loop from going on")
-        player.call.told = True  # the sweep cancels it
+    except limits.LimitPassed as stopped:
+        player.silent(BLOCKED, traceback.walk_tb(stopped.__traceback__))
+        player.call.cancel()  # in the sweep
+        if not real and monotonic() - player.began < limit:
+            seen.doubt = "the application blocked the event loop"
     except (SystemExit, KeyboardInterrupt) as exit_:
         player.call.gone("exited", exit_)
     except RuntimeError as error:
         seen.doubt = str(error)  # the loop itself came to an end
     finally:
         _sweep(loop)
-    if not real:
-        still = player.still and not _other_threads()
-        seen.doubt = getattr(loop, "refused", "") or seen.doubt or ("" if still else _doubt(seen))
+    if refused := getattr(loop, "refused", ""):
+        seen.doubt = f"{refused[0].lower()}{refused[1:].partition(':')[0]}"
     return seen
 
 
 class _Clock(clock.VirtualLoop):
-    """A virtual clock that knows from where it has jumped: until then something happened.
+    """A virtual clock that knows what an application did after it had jumped, or while it spun."""
 
-    It also jumps when tasks have run for `limit` real seconds without waiting for anything.
-    """
-
-    jumped_from = -1.0
-
-    def __init__(self, limit: float) -> None:
+    def __init__(self, own: str) -> None:
         super().__init__()
-        self.limit, self.jumped_at = limit, time.monotonic()
+        self.watch, self.watched = outside.Watch(own), False
 
     def select(self, timeout: float | None) -> tuple[()]:
-        """Move the clock, and note from where."""
+        """Move the clock, and watch from the first time on."""
         before = self.time()
-        busy = timeout == 0 and time.monotonic() - self.jumped_at > self.limit
-        found = super().select(None if busy and self._scheduled else timeout)
-        if self.time() > before:
-            self.jumped_from, self.jumped_at = before, time.monotonic()
+        found = super().select(timeout)
+        if not self.watched and (self.time() > before or self._busy >= clock.BUSY - clock.AGAIN):
+            self.watched = True
+            self.watch.begin(asyncio.all_tasks(self))
+        return found
+
+    def doubt(self, *, idle: bool) -> str:
+        """Say why what came of a wait may come otherwise in real time, or ""."""
+        if not self.watched:
+            return ""
+        found = self.watch.end(asyncio.all_tasks(self))
+        if outside.other_threads(all_of_them=not idle):
+            return "there are threads that the application may have waited for"
         return found
 
 
-def _other_threads() -> bool:
-    """Whether there are threads beside this one, Python's or others."""
-    others = TASKS.is_dir() and len([*TASKS.iterdir()]) > 1
-    return others or threading.active_count() > 1
+@contextmanager
+def _moved(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """Have the clocks go with a virtual one, and watch nobody any more."""
+    before = sys.getprofile()
+    try:
+        with outside.moved_clocks(loop.time) if isinstance(loop, _Clock) else nullcontext():
+            yield
+    finally:
+        if isinstance(loop, _Clock):
+            loop.watched = True  # the sweep is nobody's wait
+        sys.setprofile(before)
 
 
 class _Interrupted(limits.LimitPassed):
@@ -149,15 +175,6 @@ def _interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _doubt(seen: Seen) -> str:
-    """Say why what was seen on the virtual clock may be otherwise in real time, or ""."""
-    if seen.doing and seen.doing != IDLE:
-        return f"No answer came, and {seen.doing}."
-    if seen.doing and threading.active_count() > 1:
-        return "No answer came, and there are threads that it may have waited for."
-    return ""
-
-
 def _sweep(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel what is left of the loop's tasks, whether they obey or not, and close it."""
     with suppress(Exception, KeyboardInterrupt, SystemExit), limits.limited(GRACE * 2):
@@ -173,29 +190,32 @@ def _sweep(loop: asyncio.AbstractEventLoop) -> None:
 class _Player:
     """Carries out the lines of a script, as far as the application goes along."""
 
-    def __init__(self, call: Call, spec: str, limit: float) -> None:
-        self.call, self.spec, self.limit = call, spec, limit
-        self.still = False
+    def __init__(self, call: Call, spec: str, limit: float, own: str) -> None:
+        self.call, self.spec, self.limit, self.own = call, spec, limit, own
+        call.seen.limit = limit
+        self.began = monotonic()
 
     async def play(self, actions: Sequence[Action]) -> None:
         """Carry out all, then end the call if it has not ended by then."""
         for action in actions:
             if not await _DEEDS[action.verb](self, action):
                 break
-        if not self.call.seen.ended:
-            self.call.cancel()
+        self.call.cancel()
         self.call.seen.obeyed = await self.call.until(lambda: bool(self.call.seen.ended), GRACE)
+        if self.call.seen.shutdown == "complete":
+            self.call.seen.left = await tasks.left(_is_the_applications)
 
-    def silent(self, doing: str, word: str = "") -> None:
+    def silent(self, doing: str, frames: places.Frames, word: str = "") -> None:
         """Take it that the limit passed while the script waited for this."""
         seen = self.call.seen
         if word == "end":  # all is said, and no text says when to return
             return
-        seen.doing = doing
+        seen.doing, seen.place = doing, places.place(frames, self.own)
+        how = "silent" if doing == IDLE else "hung"
         if not seen.startup:
-            seen.startup = "silent"
+            seen.startup = how
         elif self.call.asked and not seen.shutdown:
-            seen.shutdown = "silent"
+            seen.shutdown = how
         if word == "reaction" and not self.call.inbox:
             seen.reaction = "silent"
 
@@ -211,19 +231,22 @@ class _Player:
         return True
 
     async def wait_for(self, action: Action) -> bool:
-        """Wait until something is so.
-
-        Where the clock of an application that gives no answer jumps over the whole limit, it waits
-        for what it alone could do, and no other clock would bring an answer.
-        """
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        if await self.call.until(lambda: WORDS[action.text](self.call), self.limit):
+        """Wait until something is so."""
+        loop, seen = asyncio.get_running_loop(), self.call.seen
+        self.began = monotonic()
+        if isinstance(loop, _Clock):
+            loop.watched = False  # what was before this wait is no matter
+        found = await self.call.until(lambda: WORDS[action.text](self.call), self.limit)
+        if isinstance(loop, _Clock):
+            doubt = loop.doubt(idle=self.call.idle)
+            well = {seen.startup, seen.shutdown} <= {"", "complete", "cancelled"}
+            if not (found and well) and action.text != "end":
+                seen.doubt = seen.doubt or doubt
+        if found:
             if action.text == "reaction":
-                self.call.seen.reaction = _reaction(self.call)
+                seen.reaction = _reaction(self.call)
             return True
-        self.still = getattr(loop, "jumped_from", None) == began
-        self.silent(self.call.doing(), action.text)
+        self.silent(self.call.doing(), places.waiting(self.call.task), action.text)
         return False
 
     async def wait(self, action: Action) -> bool:
@@ -251,6 +274,11 @@ class _Player:
         else:
             note("returned")
         return True
+
+
+def _is_the_applications(task: asyncio.Task[Any]) -> bool:
+    frame = getattr(task.get_coro(), "cr_frame", None)
+    return not (frame and str(frame.f_globals.get("__name__")).startswith("lifespec."))
 
 
 def _reaction(call: Call) -> str:

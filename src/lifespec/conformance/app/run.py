@@ -6,16 +6,19 @@ import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import assertions, fake_server, player
-from lifespec.conformance.app.assertions import DECLINED, Usual
+from lifespec.conformance.app import assertions, fake_server, mounted, player
+from lifespec.conformance.app.noticing import noticed
 from lifespec.conformance.report.model import Report
+from lifespec.conformance.rules import known_spec
+from lifespec.testing.trace import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from lifespec.conformance.app.assertions import How
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.report.model import Finding
+    from lifespec.conformance.report.model import Course, Finding
+    from lifespec.conformance.report.notices import Notice
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -26,11 +29,15 @@ USUAL = "start-and-stop"  # the case that says how an application answers in gen
 
 
 class CaseResult(NamedTuple):
-    """What came of one case; `doubt` says why it is to be tried again in real time, or ""."""
+    """What came of one case, and how the application went in it.
+
+    `doubt` says why it is to be tried again in real time, or is "".
+    """
 
     findings: tuple[Finding, ...]
-    usual: Usual
+    course: Course | None = None
     doubt: str = ""
+    notices: tuple[Notice, ...] = ()
 
 
 def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
@@ -42,8 +49,9 @@ def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Rep
     virtual until the application needs the real one.  Raises Unchecked where there is no such text
     or `app` is no application, and RuntimeError inside of an event loop.
     """
-    spec = cases.known_spec(spec)
-    usual: Usual | None = None
+    spec = known_spec(spec)
+    usual: Course | None = None
+    notices: tuple[Notice, ...] = ()
     found: list[Finding] = []
     real = False
     for case in cases_for(spec):
@@ -54,10 +62,11 @@ def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Rep
         if tried.doubt:
             real = True
             tried = run_case(app, case, spec, usual, limit=limit, real=real)
-        usual = usual or tried.usual
+        if usual is None:
+            usual, notices = tried.course, tried.notices
         found += tried.findings
     name = getattr(app, "__qualname__", type(app).__qualname__)
-    report = Report(name, spec, tuple(found), note_on(found))
+    report = Report(name, spec, tuple(found), note_on(found), notices=notices)
     return assertions.concluded(report, usual) if usual else report
 
 
@@ -73,40 +82,43 @@ def cases_for(spec: str) -> list[Case]:
     return sorted(chosen, key=lambda case: case.name != USUAL)
 
 
-def left_out(case: Case, usual: Usual | None) -> tuple[How, str] | None:
+def left_out(case: Case, usual: Course | None) -> tuple[How, str] | None:
     """Say why a case is not played to an application that usually does so, or None."""
     if usual is None or "type" in case.script[0].keys:
         return None
-    if usual.startup in DECLINED:
+    if not usual.supports:
         return "skip", "It does not support lifespan."
-    if usual.startup in ("silent", "exited"):
-        return "skip", f"It does not answer startup: see {USUAL}."
-    return None
+    return None if usual.starts else ("skip", f"It does not start: see {USUAL}.")
 
 
 def run_case(
     app: Application,
     case: Case,
     spec: str,
-    usual: Usual | None,
+    usual: Course | None,
     *,
     limit: float = LIMIT,
     real: bool = False,
     own: str = "",
+    spoken: Callable[[], Conversation] = Conversation,
 ) -> CaseResult:
     """Play one case to an application, and check it; raise Unchecked where it is none.
 
-    `own` is the package that is checked: what others do is theirs.
+    `own` is the package that is checked: what others do is theirs.  `spoken` makes what a message
+    sequence is written to.
     """
     _look(app)
-    seen = player.play(app, case, spec, limit, real=real)
+    with mounted.watched(app) as not_run:
+        seen = player.play(app, case, spec, limit, real=real, own=own, spoken=spoken)
     for each in seen:
         if isinstance(each.error, fake_server.NoApplication):
             raise cases.Unchecked(f"this is not an application: {each.error}")
-    now = assertions.usual_of(seen[-1], own)
+    now = assertions.course_of(seen[-1], own)
     found = tuple(assertions.findings(case, spec, seen, usual or now, own))
     doubts = [each.doubt for each in seen if each.doubt]
-    return CaseResult(found, now, doubts[0] if doubts else "")
+    framework = bool(assertions.whose(seen[-1], own))
+    notices = tuple(noticed(seen[-1], not_run, framework=framework))
+    return CaseResult(found, now, doubts[0] if doubts else "", notices)
 
 
 def _look(app: Application) -> None:

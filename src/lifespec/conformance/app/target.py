@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from lifespec import limits
@@ -12,7 +14,6 @@ from lifespec.conformance.texts import Unchecked, said, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
 __all__ = ["find"]
 
@@ -97,11 +98,31 @@ def _attribute(target: str, module: ModuleType, path: str) -> Any:
         try:
             found = getattr(owner, name)
         except AttributeError:
-            near = difflib.get_close_matches(name, dir(owner), n=3)
-            has = f"it has {', '.join(near)}" if near else "name one that it has"
-            raise Unchecked(f"{target}: there is no {name!r} in {shown(owner)}; {has}") from None
+            raise Unchecked(
+                f"{target}: there is no {name!r} in {_whom(owner)}; {_instead(owner, name)}"
+            ) from None
         except limits.LimitPassed:
             raise
         except BaseException as error:
             raise Unchecked(_raised(f"getattr({shown(owner)}, {name!r})", error)) from None
     return found
+
+
+def _whom(owner: object) -> str:
+    return owner.__name__ if isinstance(owner, ModuleType) else shown(owner)
+
+
+def _instead(owner: object, name: str) -> str:
+    """Return which attributes may have been meant: names that are alike, or applications."""
+    if near := difflib.get_close_matches(name, dir(owner), n=3):
+        return f"it has {', '.join(near)}"
+    names = vars(owner) if isinstance(owner, ModuleType) else {}
+    found = [each for each, value in names.items() if _is_application(value)]
+    return f"its applications are {', '.join(found)}" if found else "name one that it has"
+
+
+def _is_application(value: Any) -> bool:
+    """Tell whether a value is, by its signature, an asynchronous application."""
+    call = value if inspect.isfunction(value) else type(value).__call__
+    count = 3 if call is value else 4  # with self
+    return inspect.iscoroutinefunction(call) and len(inspect.signature(call).parameters) == count

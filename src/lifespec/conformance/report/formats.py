@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 from lifespec.conformance.i18n import ENGLISH
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.report.summary import sentence
 from lifespec.conformance.texts import printable
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def as_json(checked: Checked) -> str:
         "supported": report.supported,
         "whose": report.whose,
         "note": report.note,
+        "left_out": report.left_out,
         "course": asdict(report.course) if report.course else None,
+        "notices": [{"id": each.id, "says": each.said()} for each in report.notices],
         "isolation": report.isolation,
         "counts": {verdict: counts[verdict] for verdict in Verdict},
         "rules": rules,
@@ -129,9 +132,9 @@ def as_junit(checked: Checked) -> str:
             _add(case, finding, strict=checked.strict)
     if checked.status and not any(each.fails(strict=checked.strict) for each in report.findings):
         tag = "error" if report.unchecked else "failure"
-        sentence = report.unchecked or "The application does not support lifespan."
+        said = report.unchecked or _fault(report)
         suite = ET.SubElement(root, "testsuite", {"name": "lifespan"})
-        ET.SubElement(_case(suite, "lifespan", "checked", 0.0), tag, {"message": _xml(sentence)})
+        ET.SubElement(_case(suite, "lifespan", "checked", 0.0), tag, {"message": _xml(said)})
     for suite in root:
         _count(suite)
         suite.set("timestamp", checked.began.strftime("%Y-%m-%dT%H:%M:%S"))
@@ -140,6 +143,14 @@ def as_junit(checked: Checked) -> str:
     root.set("time", f"{checked.seconds:.3f}")
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _fault(report: Report) -> str:
+    """Say what no finding says, and yet ends a check with status 1."""
+    course = report.course
+    if not course or not course.starts:
+        return "The application does not support lifespan."
+    return f"It does not stop: {sentence(course, 'shutdown').removeprefix('no, ')}."
 
 
 def _case(suite: ET.Element, rule_id: str, name: str, seconds: float) -> ET.Element:

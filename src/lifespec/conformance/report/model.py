@@ -1,6 +1,6 @@
 """The result of a check: verdicts, findings and reports.
 
-Each case's process loads this, so it imports nothing heavy: the terminal's report is in report.py.
+Each case's process loads this, so it imports nothing heavy: terminal.py has the terminal's report.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
-from lifespec.conformance.cases import rules
+from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from lifespec.conformance.language import Role
+    from lifespec.conformance.report.notices import Notice
 
 __all__ = [
     "Course",
@@ -100,17 +101,49 @@ class Finding:
 class Course:
     """How an application answers startup and shutdown.
 
-    `startup` and `shutdown` are "complete", "failed", "raised", "returned", "exited" or "silent",
-    and `startup` is "refused" if no server takes what the application sent.  `shutdown` is "raised
-    early" or the like for an application that ended before it, and "" if startup was not completed.
-    `received` says whether the application received startup.  `detail` has the message of a
-    failure, the exception, or what a silent application was doing.
+    `startup` and `shutdown` are "complete", "failed", "raised", "returned", "exited" (it ended its
+    process), "killed" (its process had to be ended), "hung" (it was still at work when its time was
+    over), "silent" (it called `receive` again instead of answering) or "refused" (no server takes
+    what it sent).  `shutdown` is "raised early" or the like for an application that ended before
+    it received shutdown, and "" if startup was not completed.  `received` says whether the
+    application received startup.
+
+    `detail` has the message of a failure, the exception, what was refused, or what the application
+    was doing when its time was over.  `place` is where that was in its author's code, `traceback`
+    the exception's, `limit` how many seconds an answer could take.  `rule` is the rule that it
+    broke so that it was refused.  `whose` is a sentence if a framework does not support lifespan.
     """
 
     startup: str
-    shutdown: str
-    received: bool
-    detail: str
+    shutdown: str = ""
+    received: bool = False
+    detail: str = ""
+    place: str = ""
+    limit: float = 0.0
+    rule: str = ""
+    whose: str = ""
+    traceback: str = ""
+    cause: str = ""
+
+    @property
+    def supports(self) -> bool:
+        """Whether it supports lifespan: it stayed to answer startup."""
+        return self.startup not in ("raised", "returned", "refused")
+
+    @property
+    def starts(self) -> bool:
+        """Whether it completes startup."""
+        return self.startup == "complete"
+
+    @property
+    def stops(self) -> bool:
+        """Whether it stops in time and without a failure, or had returned before."""
+        return self.shutdown in ("complete", "returned early")
+
+    @property
+    def answers(self) -> tuple[str, str]:
+        """How it answers the two events."""
+        return self.startup, self.shutdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +155,10 @@ class Report:
     if that comes from a framework.  `isolation` is how the processes of the cases were started,
     `"fork"` or `"spawn"`.  A text is empty if there is nothing to say.  `role` is that of the
     subject.  `course` says how an application starts and stops; it is None for other roles.
-    `times` is how many seconds each case took, while other cases ran in parallel.
+    `notices` are for its author.  `times`
+    is how many seconds each case took, while other cases ran in parallel.  `left_out` is the names
+    of the slow cases that were not asked for.  `partial` is True if only some cases were chosen, or
+    rules are ignored.
     """
 
     subject: str
@@ -135,7 +171,10 @@ class Report:
     isolation: str = ""
     role: Role = "application"
     course: Course | None = None
+    notices: tuple[Notice, ...] = ()
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
+    left_out: tuple[str, ...] = ()
+    partial: bool = False
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""
@@ -158,7 +197,7 @@ class Report:
     def without(self, rules: Collection[str]) -> Report:
         """Return the report without these rules."""
         kept = tuple(finding for finding in self.findings if finding.rule not in rules)
-        return replace(self, findings=kept)
+        return replace(self, findings=kept, partial=self.partial or kept != self.findings)
 
     @property
     def unchecked(self) -> str:
@@ -171,19 +210,26 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the exit status is 0: every MUST was kept."""
+        """Whether the exit status is 0."""
         return self.status() == 0
 
     def status(self, *, strict: bool = False) -> int:
-        """Return the exit status: 0 every MUST was kept, 1 one was broken, 2 nothing was checked.
+        """Return the exit status.
 
-        With `strict`, also 1 if a SHOULD was missed or the application does not support lifespan.
+        0: every MUST was kept, and an application starts and stops, or does not support lifespan.
+        1: a MUST was broken, or an application that has started does not stop.  2: it could not be
+        checked.  With `strict`, also 1 if a SHOULD was missed or an application does not support
+        lifespan or returns before shutdown.
         """
+        course = self.course
         if any(finding.fails(strict=strict) for finding in self.findings):
+            return 1
+        if course and course.starts and not course.stops:
             return 1
         if self.unchecked:
             return 2
-        return int(strict and not (self.supported or self.whose))
+        lacks = not (self.supported or self.whose) or (course and course.shutdown.endswith("early"))
+        return int(strict and bool(lacks))
 
 
 def verdict_for(rule_id: str, spec: str, *, held: bool, silent: bool = False) -> Verdict:
@@ -194,14 +240,14 @@ def verdict_for(rule_id: str, spec: str, *, held: bool, silent: bool = False) ->
     """
     if held:
         return Verdict.PASS
-    level = "" if silent else rules()[rule_id].levels.get(spec, "")
+    level = "" if silent else rules()[rule_id].level(spec)
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 
 def requirement(rule_id: str, spec: str, *, silent: bool = False) -> str:
     """Return the sentence of a rule, with its level; `silent` as in verdict_for."""
     rule, title = rules()[rule_id], SPECS[spec].title
-    level, says = rule.levels[spec], rule.says[spec]
+    level, says = rule.level(spec), rule.says(spec)
     if level and silent:
         return f"{says} ({title} does not specify this case)"
     return f"{says} ({level or 'not specified'}, {title})"

@@ -1,59 +1,167 @@
-"""The first lines of a report on an application: startup, shutdown, rules, what to change."""
+"""The first lines of a report on an application or middleware: what it does, what to change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.i18n import ADVICE, STARTS, STOPS
-from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.i18n import (
+    CAUSES,
+    ENGLISH,
+    FIND_LIFESPAN,
+    GIVE_LIFESPAN,
+    NO_CHANGE,
+    START_ADVICE,
+    STARTS,
+    STOP_ADVICE,
+    STOPS,
+)
+from lifespec.conformance.report.model import Course, Verdict
+from lifespec.conformance.report.notices import NOTICES
+from lifespec.conformance.words import mark as _
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Sequence
 
     from lifespec.conformance.i18n import Wording
-    from lifespec.conformance.report.model import Course, Report
+    from lifespec.conformance.report.model import Report
 
-__all__ = ["rows"]
+__all__ = ["rows", "sentence"]
 
+PASSES = {
+    _("passes lifespan on"): (
+        *("scope-type", "scope-versions", "startup-sent", "shutdown-sent"),
+        *("startup-answered", "failed-to-prevent-start", "shutdown-answered"),
+    ),
+    _("passes state on"): ("state-untouched", "state-shallow-copy"),
+}
+NO_COURSE = Course("")  # of middleware
 MOST = 3  # hints; the others are further down
 
 
-def rows(report: Report, course: Course, verdict: str, wording: Wording) -> dict[str, str]:
-    """Return the first rows of the report; `verdict` is the sentence on the rules."""
-    late = course.received and course.startup in ("raised", "returned")
-    found = {"starts": _told(STARTS, course.startup + " late" * late, course.detail, wording)}
+def rows(report: Report, verdict: str, wording: Wording) -> dict[str, str]:
+    """Return the first rows of the report, none for a server; `verdict` is that on the rules."""
+    if report.course:
+        found = _of_application(report.course, wording)
+    elif report.role == "middleware":
+        found = _of_middleware(report, wording)
+    else:
+        return {}
+    changes = _changes(report, report.course or NO_COURSE, wording)
+    found |= {_("rules"): verdict, _("to change"): "\n".join(changes)}
+    known = [*_theirs(report, wording), *_told_of(report, wording)]
+    return found | ({_("to know"): "\n".join(known)} if known else {})
+
+
+def _of_application(course: Course, wording: Wording) -> dict[str, str]:
+    found = {_("starts"): sentence(course, "startup", wording)}
     if course.shutdown:
-        found["stops"] = _told(STOPS, course.shutdown, course.detail, wording)
-    found["rules"] = verdict
-    return found | {"to change": "\n".join(_changes(report, course, wording))}
+        found[_("stops")] = sentence(course, "shutdown", wording)
+    return found
 
 
-def _told(table: Mapping[str, str], key: str, detail: str, wording: Wording) -> str:
-    sentence = table[key]
-    return wording.word(sentence, *[detail or wording.word("no message")] * sentence.count("%s"))
+def _of_middleware(report: Report, wording: Wording) -> dict[str, str]:
+    """Say for the lifespan and for its state whether they go through."""
+    return {row: _passes(report, rules, wording) for row, rules in PASSES.items()}
+
+
+def _passes(report: Report, rules: Sequence[str], wording: Wording) -> str:
+    """Say what the worst finding of these rules says."""
+    findings = [each for each in report.findings if each.rule in rules]
+    order = [Verdict.FAIL, Verdict.WARN, Verdict.SKIP, Verdict.PASS, Verdict.INFO]
+    worst = min(findings, key=lambda each: order.index(each.verdict), default=None)
+    if worst is None:
+        return wording.word("not specified")
+    if worst.verdict in (Verdict.PASS, Verdict.INFO):
+        return wording.word("yes")
+    said = wording.seen(worst.actual)
+    said = f"{said[:1].lower()}{said[1:]}".rstrip(".。")
+    sentence = _("not checked: %s") if worst.verdict == Verdict.SKIP else _("no, %s")
+    return wording.word(sentence, said)
+
+
+def sentence(course: Course, phase: str, wording: Wording = ENGLISH) -> str:
+    """Say how an application starts or stops, where in its code, and why."""
+    late = course.received and course.startup in ("raised", "returned")
+    said = STARTS[course.startup + " late" * late] if phase == "startup" else STOPS[course.shutdown]
+    if said == STARTS["complete"]:
+        return wording.word(said)
+    detail = wording.seen(course.detail.removesuffix(".")) or wording.word("no message")
+    parts = [f"{course.limit:g}", detail][2 - said.count("%s") :]
+    found = wording.word(said, *parts)
+    where = course.place and course.place not in detail
+    return wording.word("%s, in %s", found, course.place) if where else found
+
+
+def _told_of(report: Report, wording: Wording) -> Iterator[str]:
+    """Yield a line for each notice, with the page to read."""
+    for notice in report.notices:
+        row = NOTICES[notice.id]
+        page = wording.page(row.page, row.title)
+        yield f"{notice.said(wording.word)} {wording.word('See %s', page)}."
+
+
+def _theirs(report: Report, wording: Wording) -> Iterator[str]:
+    """Yield a line for each framework whose doing it is that rules were missed."""
+    missed: dict[str, set[str]] = {}
+    for each in report.findings:
+        if each.whose:
+            missed.setdefault(_framework(each.whose), set()).add(each.rule)
+    for name, rule_ids in missed.items():
+        yield wording.word(
+            "%s SHOULD missed by %s, not by your code: lifespec explain %s",
+            str(len(rule_ids)),
+            name,
+            wording.word(", ").join(sorted(rule_ids)),
+        )
+
+
+def _framework(whose: str) -> str:
+    """Return the name in a sentence that says that something comes from a framework."""
+    return whose.removeprefix("This comes from ").partition(" (")[0]
 
 
 def _changes(report: Report, course: Course, wording: Wording) -> Iterator[str]:
-    """Yield one line for each change that is needed."""
-    if course.startup in ("failed", "exited"):
-        yield wording.word(ADVICE["failed"])
+    """Yield one line for each change that is needed, what explains a "no" before the others."""
+    cause, rule_id = _cause(course)
+    if cause or rule_id:
+        yield wording.word(cause) if cause else _hint(rule_id, report, wording)
+    if report.course and course.supports and not course.starts:
         return
     if report.whose:
-        yield report.whose
+        page = wording.page("opt-out.html", _("Opt out of lifespan"))
+        advice = wording.word(GIVE_LIFESPAN), wording.word("See %s", page)
+        yield f"{wording.seen(report.whose)} {advice[0]} {advice[1]}."
         return
     causes = not (report.supported or (course.startup == "raised" and course.received))
     if causes:
-        yield wording.word(ADVICE["unsupported"])
+        yield wording.word(FIND_LIFESPAN)
     broken = (Verdict.FAIL, Verdict.WARN)
     worst = [found[0] for found in report.by_rule().values()]
     hints = [
-        wording.word("%s: %s", each.rule, hint)
+        _hint(each.rule, report, wording)
         for each in sorted(worst, key=lambda each: [*Verdict].index(each.verdict))
-        if each.verdict in broken and not each.whose
-        if (hint := wording.hint(each.rule, report.role))
+        if each.verdict in broken and not each.whose and each.rule != rule_id
+        if wording.hint(each.rule, report.role)
     ]
     yield from hints[:MOST]
     if len(hints) > MOST:
         yield wording.word("and more: see below")
-    elif not hints and not causes:
-        yield wording.word(ADVICE[""])
+    elif not (hints or causes or cause or rule_id):
+        yield wording.word(NO_CHANGE)
+
+
+def _hint(rule_id: str, report: Report, wording: Wording) -> str:
+    return wording.word("%s: %s", rule_id, wording.hint(rule_id, report.role))
+
+
+def _cause(course: Course) -> tuple[str, str]:
+    """Return what explains that it does not start or stop: advice, and the rule that says so."""
+    phase, how = ("shutdown", course.shutdown) if course.starts else ("startup", course.startup)
+    advice = (STOP_ADVICE if course.starts else START_ADVICE).get(how, "")
+    if (how, phase) == ("failed", "startup"):
+        advice = CAUSES[course.cause]
+    if how == "refused":
+        return "", course.rule
+    if how == "silent" or (how, phase) == ("returned", "shutdown"):
+        return "", f"{phase}-answered"
+    return advice, f"{phase}-answered" * bool(advice)

@@ -14,11 +14,12 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from lifespec.conformance.explain import columns, wrapped
-from lifespec.conformance.i18n import ENGLISH
+from lifespec.conformance.explain import base, columns, wrapped
+from lifespec.conformance.i18n import ENGLISH, LEFT_OUT
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.texts import printable
+from lifespec.conformance.words import mark as _
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,19 +57,21 @@ def show(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
     told = _Told(console, stream.encoding or "ascii", wording, report.spec, report.role)
-    told.head(report)
+    shown = [each for each in report.findings if every or _is_shown(each, report)]
+    listed = bool(every or shown or report.partial or not report.course)
+    told.head(report, listed=listed)
     if every and report.isolation:
         told.isolation(report.isolation)
-    shown = [each for each in report.findings if every or each.verdict in _FOUND]
     for alike in _alike(sorted(shown, key=lambda each: [*Verdict].index(each.verdict))):
         told.finding(alike[0], [*dict.fromkeys(each.case for each in alike)])
-    told.table(report)
-    told.skipped(() if every else report.findings)
+    if listed:
+        told.table(report)
+        told.skipped(() if every else report.findings)
 
 
 _WAYS = {
-    "fork": "It was imported once, and a process was forked for each case.",
-    "spawn": "It was imported for each case, in a new interpreter.",
+    "fork": _("It was imported once, and a process was forked for each case."),
+    "spawn": _("It was imported for each case, in a new interpreter."),
 }
 
 
@@ -78,7 +81,20 @@ class _Console(Console):
         raise BrokenPipeError
 
 
+_KEEPS = {  # whether only some rules were checked, whether one was missed
+    (False, False): _("It keeps every MUST and SHOULD of %s."),
+    (False, True): _("It keeps every MUST of %s. Missed SHOULD rules: %s."),
+    (True, False): _("It keeps the rules that were checked: %s."),
+    (True, True): _(
+        "It keeps every MUST of the rules that were checked: %s. Missed SHOULD rules: %s."
+    ),
+}
 _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
+
+
+def _is_shown(finding: Finding, report: Report) -> bool:
+    """Tell whether a finding has a section: what a framework does is a line at the top."""
+    return finding.verdict in _FOUND and not (finding.whose and report.course)
 
 
 def _alike(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
@@ -116,51 +132,54 @@ class _Told:
     def text(self, text: str, style: str = "") -> Text:
         lines = ("".join(map(printable, line)) for line in text.split("\n"))
         plain = "\n".join(lines).encode(self.encoding, "backslashreplace").decode(self.encoding)
-        return Text(plain, style)
+        return Text(plain, style, overflow="fold")  # an ellipsis would be no character of some
 
-    def head(self, report: Report) -> None:
+    def head(self, report: Report, *, listed: bool) -> None:
         word, counts = self.wording.word, report.counts()
         title = self.wording.title(report.spec)
         named = self.text(word("%s, checked against %s", report.subject, title), "bold")
         # a command is as long as it is: broken into lines it could not be copied
         self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
-        if report.course:
-            told = f"{self.verdict(report, title)}\n{numbers}"
-            self.grid(summary.rows(report, report.course, told, self.wording))
+        counted = numbers if listed else word("%s (--verbose lists them)", numbers)
+        told = f"{self.verdict(report, title)}\n{counted}"
+        if rows := summary.rows(report, told, self.wording):
+            self.grid(rows)
         else:
-            for line in filter(None, [self.verdict(report, title), numbers, report.note]):
+            lines = [self.verdict(report, title), numbers, report.note, self.left_out(report)]
+            for line in filter(None, lines):
                 self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
         self.console.print()
 
     def isolation(self, way: str) -> None:
         """Say how the processes of the cases were started."""
-        self.console.print(self.text(f"{_WAYS[way]}\n"))
+        self.console.print(self.text(f"{self.wording.word(_WAYS[way])}\n"))
+
+    def left_out(self, report: Report) -> str:
+        """Return how many cases were left out, which, and how to run them, or ""."""
+        names = self.wording.word(", ").join(report.left_out)
+        return self.wording.word(LEFT_OUT, str(len(report.left_out)), names) if names else ""
 
     def verdict(self, report: Report, title: str) -> str:
         """Return the sentence with which a report begins."""
         word, worst = self.wording.word, [found[0] for found in report.by_rule().values()]
         broken = sum(each.verdict == Verdict.FAIL for each in worst)
-        missed = sum(each.verdict == Verdict.WARN for each in worst)
         if broken:
             return word("Broken MUST rules of %s: %s.", title, str(broken))
-        if report.course and report.course.startup in ("failed", "exited"):
-            return word("not checked: its startup has to succeed first")
+        if report.course and report.course.supports and not report.course.starts:
+            return word("checked in part: its startup has to succeed first")
         if report.unchecked:
-            return word("It could not be checked: %s", report.unchecked)
+            return word("It could not be checked: %s", self.wording.seen(report.unchecked))
         if not report.supported:
             return word("The application does not support lifespan.")
-        if missed:
-            return word(
-                "It keeps every MUST of %s. Missed SHOULD rules: %s.",
-                title,
-                str(missed),
-            )
-        return word("It keeps every MUST and SHOULD of %s.", title)
+        some = report.partial or report.left_out
+        what = str(sum(each.verdict != Verdict.SKIP for each in worst)) if some else title
+        missed = sum(each.verdict == Verdict.WARN for each in worst)
+        return word(_KEEPS[bool(some), bool(missed)], *[what, str(missed)][: 1 + bool(missed)])
 
     def table(self, report: Report) -> None:
         word = self.wording.word
-        heads = map(word, ("verdict", "rule", "cases"))
+        heads = (self.text(each).plain for each in (word("verdict"), word("rule"), word("cases")))
         table = Table(*heads, box=None, padding=(0, 2, 0, 0), pad_edge=False)
         for rule_id, findings in report.by_rule().items():
             first = findings[0].verdict
@@ -174,28 +193,31 @@ class _Told:
             self.console.print()
 
     def finding(self, finding: Finding, cases: Sequence[str]) -> None:
-        named = finding.rule, finding.case, self.spec
         rows = {
-            "case": self.wording.word(", ").join(cases),
-            "requirement": self.wording.requirement(finding.requirement, *named),
-            "expected": self.wording.expected(finding.expected),
-            "actual": finding.actual,
+            _("case"): self.wording.word(", ").join(cases),
+            _("requirement"): self.wording.requirement(
+                finding.requirement, finding.rule, self.spec
+            ),
+            _("expected"): self.wording.expected(finding.expected),
+            _("actual"): self.wording.seen(finding.actual),
         }
         rows |= self.advice(finding)
-        address = self.wording.address(finding.rule)
-        rows |= {"more": f"lifespec explain {finding.rule}\n{address}"}
+        more = [f"lifespec explain {finding.rule}"]
+        if base():
+            more.append(self.wording.address(finding.rule))
+        rows[_("more")] = "\n".join(more)
         title = self.wording.word("%s: %s", finding.verdict.word, finding.rule)
         self.section(title, finding.verdict, rows)
-        diagram = f"\n{finding.conversation}\n" if finding.conversation else ""
+        diagram = f"\n{self.wording.drawn(finding.conversation)}\n" if finding.conversation else ""
         self.console.print(self.text(diagram))
 
     def advice(self, finding: Finding) -> dict[str, str]:
         """Return where a finding comes from or how to fix it; empty if nothing is specified."""
         if finding.whose:
-            return {"origin": finding.whose}
+            return {_("origin"): self.wording.seen(finding.whose)}
         broken = finding.verdict in (Verdict.FAIL, Verdict.WARN)
         hint = self.wording.hint(finding.rule, self.role) if broken else ""
-        return {"hint": hint} if hint else {}
+        return {_("hint"): hint} if hint else {}
 
     def skipped(self, findings: Iterable[Finding]) -> None:
         """Name the rules that were skipped in every case, once for each reason."""
@@ -206,7 +228,9 @@ class _Told:
                 found.setdefault(each.actual, []).append(each)
         for reason, skipped in found.items():
             names = self.wording.word(", ").join(dict.fromkeys(each.rule for each in skipped))
-            line = self.wording.word("%s: %s", f"{Verdict.SKIP.word} {names}", reason)
+            line = self.wording.word(
+                "%s: %s", f"{Verdict.SKIP.word} {names}", self.wording.seen(reason)
+            )
             self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
 
     def section(self, title: str, verdict: Verdict, rows: Mapping[str, str]) -> None:

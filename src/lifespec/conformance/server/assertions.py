@@ -7,6 +7,7 @@ before did not happen: so a server hears of the rule that it breaks, not of all 
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.server.observation import (
@@ -14,7 +15,6 @@ from lifespec.conformance.server.observation import (
     Beside,
     Result,
     Unspecified,
-    among,
     clock,
     count,
     own,
@@ -23,11 +23,21 @@ from lifespec.conformance.server.observation import (
 from lifespec.conformance.server.scope_assertions import OFFERED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from lifespec.conformance.server.observation import Line, Seen
 
-__all__ = ["PHRASES"]
+__all__ = ["AT_ONCE", "PHRASES", "misled"]
+
+AT_ONCE = (  # what the call shows, whatever comes after it
+    "lifespan scope",
+    "versions",
+    "namespace",
+    "empty state",
+    "worker numbers",
+    "one call",
+    "startup first",
+)
 
 
 # ---- startup -----------------------------------------------------------------------------------
@@ -35,10 +45,23 @@ __all__ = ["PHRASES"]
 
 def _startup_first(seen: Seen, _: str) -> Result:
     for call in seen.lifespans:
-        types = [line["type"] for line in own(seen.all("received"), call)]
-        if types[:1] != ["lifespan.startup"] or types.count("lifespan.startup") > 1:
+        types = _types(seen, call)
+        if not types or _disordered(types):
             return Result(held=False, actual=f"The events were: {', '.join(types) or 'none'}.")
     return Result(held=True, actual="Startup came first, and once.")
+
+
+def misled(seen: Seen) -> bool:
+    """Whether startup was not the first event, or came twice: then the script was not played."""
+    return any(_disordered(_types(seen, call)) for call in seen.all("called", "lifespan"))
+
+
+def _types(seen: Seen, call: Line) -> list[str]:
+    return [line["type"] for line in own(seen.all("received"), call)]
+
+
+def _disordered(types: Sequence[str]) -> bool:
+    return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
 
 
 def _startup_before_requests(seen: Seen, _: str) -> Result:
@@ -49,7 +72,7 @@ def _startup_before_requests(seen: Seen, _: str) -> Result:
 
 def _no_request_before(seen: Seen, _: str) -> Result:
     seen.first("received", "lifespan.startup")
-    early = 0
+    early, limit = 0, ""
     for call in seen.lifespans:
         startups = own(seen.all("received", "lifespan.startup"), call)
         startup = min(map(clock, startups), default=float("inf"))
@@ -57,7 +80,21 @@ def _no_request_before(seen: Seen, _: str) -> Result:
         complete = min(map(clock, answers), default=float("inf"))
         here = [line for line in seen.requests if line["pid"] == call["pid"]]
         early += sum(startup < clock(line) < complete for line in here)
-    return Result(not early, f"{count(early, 'request')} came before startup was answered.")
+        limit = limit or (_cut(seen, call, startup, "startup") if not answers else "")
+    if limit and not early:
+        raise Unspecified(f"{limit}; {seen.way}.")
+    what = f"{count(early, 'request')} came before startup was answered."
+    return Result(not early, f"{what} {limit}." if limit else what)
+
+
+def _cut(seen: Seen, call: Line, since: float, what: str) -> str:
+    """Say after how many seconds the server ended a startup or a clean-up by itself, or ""."""
+    over = [clock(line) for line in own(seen.all("cancelled", "lifespan"), call)]
+    over += [seen.ended] if seen.ended is not None else []
+    stopped = seen.stopped if what == "startup" and seen.stopped is not None else float("inf")
+    if not over or min(over) > stopped:
+        return ""
+    return f"The server ended {what} after {min(over) - since:.0f} s"
 
 
 def _ready(seen: Seen) -> None:
@@ -80,13 +117,20 @@ def _served(seen: Seen, _: str) -> Result:
     if missed or len(seen.answers) < wanted:
         if seen.to_caller:
             raise Unspecified(f"It raised to the caller: {short(seen.to_caller.strip())}")
+        if seen.demand and seen.by_itself and not seen.all("sends"):
+            raise Unspecified(
+                f"It was not served; {seen.end}. It was started with {seen.demand}, which demands"
+                " lifespan support."
+            )
         return Result(held=False, actual=f"It was not served; {seen.end}.")
     return Result(held=True, actual="It was served.")
 
 
 def _not_blocked(seen: Seen, _: str) -> Result:
     result = _served(seen, "")
-    return Result(result.held or seen.ended is not None, result.actual)
+    if not result.held and seen.by_itself:  # it did not wait, and it did not serve
+        raise Beside(result.actual)
+    return result
 
 
 def _survives(seen: Seen, _: str) -> Result:
@@ -109,6 +153,21 @@ def _not_served(seen: Seen, _: str) -> Result:
 def _exits(seen: Seen, _: str) -> Result:
     _failed(seen)
     return Result(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
+
+
+def _status(seen: Seen, _: str) -> Result:
+    """Hold that a supervisor notices the failure; no specification speaks of the status.
+
+    A server that stops with the signal that it was sent ends so without a failure, too.
+    """
+    seen.finished()
+    if seen.client:
+        raise Beside("A test client or adapter has no exit status of its own.")
+    if seen.status is None:
+        raise Beside(f"{seen.end.capitalize()}.")
+    if seen.status in (0, -signal.SIGTERM):
+        raise Unspecified(f"{seen.way.capitalize()}.")
+    return Result(held=True, actual=f"{seen.way.capitalize()}: a supervisor notices the failure.")
 
 
 def _shows(seen: Seen, text: str) -> Result:
@@ -135,7 +194,7 @@ def _saying(line: str) -> str:
 
 def _tells(seen: Seen, _: str) -> Result:
     _ready(seen)
-    if seen.ended is not None and seen.stopped is None:  # what it says then is of its own end
+    if seen.by_itself:  # what it says then is of its own end
         raise Beside(f"The application was not served; {seen.end}.")
     text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
     found = next((line for line in seen.words if _names(text, line)), "")
@@ -204,11 +263,13 @@ def _over(seen: Seen) -> Line:
 
 
 def _quiet(seen: Seen, _: str) -> Result:
+    """Hold that no event comes after the end: only a task that outlives the call can see one."""
     over = clock(_over(seen))
     late = [line for line in seen.all("received", by="child") if clock(line) > over]
     if late:
-        what = f"A task that the application had left behind received {late[0]['type']}."
-        return Result(held=False, actual=what)
+        raise Unspecified(
+            f"Only a task that the application had left behind received {late[0]['type']}."
+        )
     return Result(held=True, actual="No event came afterwards.")
 
 
@@ -276,23 +337,13 @@ def _gone(seen: Seen, _: str) -> Result:
 
 
 def _waits(seen: Seen, _: str) -> Result:
-    seen.first("received", "lifespan.shutdown")
-    if "hang" in _verbs(seen):
-        return _waits_on(seen)
-    answers = {
-        among(line, "pid", "call") for line in seen.all("sends", "lifespan.shutdown.complete")
-    }
-    stopping = seen.all("received", "lifespan.shutdown")
-    if any(among(line, "pid", "call") not in answers for line in stopping):
-        return Result(held=False, actual=f"It did not wait; {seen.end}.")
-    return Result(held=True, actual=f"It waited; {seen.end}.")
-
-
-def _waits_on(seen: Seen) -> Result:
     since = clock(seen.first("received", "lifespan.shutdown"))
-    if seen.ended is None:
-        return Result(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
-    return Result(held=False, actual=f"It waited for {seen.ended - since:.0f} s; {seen.end}.")
+    for call in seen.all("received", "lifespan.shutdown"):
+        if not own(seen.all("sends", "lifespan.shutdown.complete"), call):
+            if limit := _cut(seen, call, clock(call), "clean-up"):
+                return Result(held=False, actual=f"{limit}; {seen.way}.")
+            return Result(held=True, actual=f"It waited still after {seen.told - since:.0f} s.")
+    return Result(held=True, actual=f"It waited; {seen.end}.")
 
 
 def _process_ends(seen: Seen, _: str) -> Result:
@@ -317,6 +368,7 @@ PHRASES: Mapping[str, Callable[[Seen, str], Result]] = {
     "survives": _survives,
     "not served": _not_served,
     "exits": _exits,
+    "exit status": _status,
     "process ends": _process_ends,
     "gone": _gone,
     "shows": _shows,

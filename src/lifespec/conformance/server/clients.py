@@ -34,8 +34,13 @@ _BESIDE = {
             "two-workers-failed",
             "two-workers-failed-with-empty-message",
             "two-workers-failed-without-message",
+            "two-workers-shutdown-failed",
         ),
         "A test client or adapter runs in one process.",
+    ),
+    **dict.fromkeys(
+        ("state-on-one-connection", "state-on-a-websocket"),
+        "A test client or adapter has no connections.",
     ),
     "request-in-flight": "The caller waits for the response before it ends the lifespan.",
     "shutdown-after-serving": "The caller makes the requests and decides when they end.",
@@ -44,10 +49,21 @@ _BY_REQUEST = "Each request has a lifespan of its own, which ends with it."
 _OF_EACH: Mapping[str, Mapping[str, str]] = {
     "amgi-common": {"state-shallow-copy": "The servers that use it copy the state."},
     "mangum": {
-        **dict.fromkeys(("slow-start", "very-slow-start", "slow-shutdown"), _BY_REQUEST),
-        **dict.fromkeys(("crashes-while-serving", "returns-while-serving"), _BY_REQUEST),
-        **dict.fromkeys(("sends-after-its-end", "state-set-while-serving"), _BY_REQUEST),
-        "state-shallow-copy": _BY_REQUEST,
+        **dict.fromkeys(
+            (
+                "slow-start",
+                "very-slow-start",
+                "slow-shutdown",
+                "very-slow-shutdown",
+                "crashes-while-serving",
+                "returns-while-serving",
+                "fails-while-serving",
+                "sends-after-its-end",
+                "state-set-while-serving",
+                "state-shallow-copy",
+            ),
+            _BY_REQUEST,
+        ),
     },
 }
 

@@ -36,9 +36,14 @@ class Delivered(Subject):
         """Let a message come; its answer is what the probe noted in time, or none."""
         asked, number = time.monotonic(), f"{next(self.numbers)}"
         if self.deliver(f"{path}?{number}", limit):
-            until(lambda: self.noted(number) or self.status is not None, limit)
+            until(lambda: self.noted(number) or self.over, limit)
         found = self.noted(number)
         return Answer(path, asked, time.monotonic(), found[0]["body"] if found else None)
+
+    @property
+    def over(self) -> bool:
+        """Whether no answer can come any more, or none is awaited."""
+        return self.status is not None or self.broken_off.is_set()
 
     def noted(self, number: str) -> list[dict[str, Any]]:
         """Return the lines that say that a message was answered."""

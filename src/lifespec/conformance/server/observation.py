@@ -36,7 +36,7 @@ __all__ = [
 Line = dict[str, Any]
 LONGEST = 160  # characters of what somebody said
 LIFESPAN = ("called", "lifespan")
-REQUESTS = ("http", "message")  # the types of scopes that somebody else has asked for
+REQUESTS = ("http", "message", "websocket")  # the types of scopes that somebody has asked for
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # of one machine, and long
 RAISED = 70  # the exit status of a process in which a test client raised an exception
 _MARGIN = " \t|+-"  # with which groups of exceptions draw their lines
@@ -80,8 +80,11 @@ class Seen:
     when the signal came, `told` when the suite last did something, `ended` when the process did,
     None where it was still there after `limit`.  `status` is its exit status, `left` the processes
     that it left behind, `elsewhere` the ports on which it listens instead.  `knocks` say of each
-    attempt to connect whether it was accepted.  `client` is True of a test client or an adapter,
-    whose exceptions go to the code that uses it.
+    attempt to connect whether it was accepted.  `hindrance` says why a connection could not be used
+    as the case wants it, or is "".  `late` says that something was awaited in vain, which can be
+    the fault of a machine with too much to do.  `client` is True of a test client or an adapter,
+    whose exceptions go to the code that uses it.  `demand` is the option with which the server was
+    told to refuse applications without lifespan support, or "".
     """
 
     case: Case
@@ -95,7 +98,10 @@ class Seen:
     left: set[int] = field(default_factory=set)
     elsewhere: list[int] = field(default_factory=list)
     knocks: list[Knock] = field(default_factory=list)
+    hindrance: str = ""
     client: bool = False
+    demand: str = ""
+    late: bool = False
     limit: float = PATIENCE
     spec: str = "asgi 2.0"
 
@@ -160,15 +166,27 @@ class Seen:
 
     @property
     def end(self) -> str:
-        """How the process has ended, in words."""
+        """How the process, or the test client, has ended, in words."""
         if self.ended is None:
-            return f"the process was still there {self.limit:g} s later"
-        how = f"with status {self.status}"
-        if self.status is not None and self.status < 0:
-            how = f"by signal {-self.status}"
+            who = "it" if self.client else "the process"
+            return f"{who} was still there {self.limit:g} s later"
         if self.stopped is None:
-            return f"the process ended {how}"
-        return f"the process ended {how} after {max(self.ended - self.told, 0):.1f} s"
+            return self.way
+        return f"{self.way} after {max(self.ended - self.told, 0):.1f} s"
+
+    @property
+    def way(self) -> str:
+        """In what way it ended, without a time."""
+        if self.client:
+            return "it raised to the caller" if self.status == RAISED else "it ended"
+        if self.status is not None and self.status < 0:
+            return f"the process ended by signal {-self.status}"
+        return f"the process ended with status {self.status}"
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether it ended without being told to."""
+        return self.ended is not None and self.stopped is None
 
 
 def own_words(output: str) -> list[str]:

@@ -34,7 +34,7 @@ __all__ = ["Failure", "app"]
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file: whatever the event loop, this works in it
-REQUESTS = ("http", "message")
+REQUESTS = ("http", "message", "websocket")
 PLAIN = (str, bool, int, float, type(None))
 
 calls = itertools.count(1)
@@ -238,7 +238,7 @@ def asked(scope: Any) -> Any:
     return (scope["path"] if "path" in scope else scope.get("payload", b"").decode()).split("?")
 
 
-async def answer(number: int, scope: Any, send: Send) -> Any:
+async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
     """Answer a request with what it sees; its path may ask for more than a look."""
     path, *query = asked(scope)
     name, *words = path.strip("/").split("/")
@@ -259,6 +259,11 @@ async def answer(number: int, scope: Any, send: Send) -> Any:
     if scope["type"] == "message":
         note("answered", number, type="message", query=query, body=seen)
         return await send({"type": "message.ack"})
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.accept"})
+        await send({"type": "websocket.send", "text": json.dumps(seen)})
+        return await send({"type": "websocket.close"})
     body = json.dumps(seen).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -275,7 +280,7 @@ async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
         finally:
             conversation.over = True
     if kind in REQUESTS:
-        return await answer(number, scope, send)
+        return await answer(number, scope, receive, send)
     raise Failure(f"no {kind!r} here")
 
 

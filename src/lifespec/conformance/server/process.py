@@ -13,16 +13,14 @@ import math
 import os
 import random
 import re
-import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from http.client import HTTPConnection, HTTPException
 from importlib import resources
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import leftovers
@@ -33,6 +31,8 @@ from lifespec.conformance.server.observation import Answer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Self
+
+    from _typeshed import WriteableBuffer
 
 __all__ = ["ENDING", "FLOOD", "PLACES", "OfPerl", "Subject"]
 
@@ -45,6 +45,8 @@ PLACES = {  # what a command can leave open
 }
 KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept; and that no server writes
 ENDING = 10.0  # seconds until a process that was killed is gone
+CONNECTING = 2.0  # seconds in which a system connects to a port of its own
+LOOK = 0.1  # seconds between two looks whether an answer is awaited still
 PORTS = range(10240, 32768)  # below those that a system gives to connections
 PROC, LISTENING = Path("/proc"), "0A"
 
@@ -56,6 +58,7 @@ class Subject:
 
     `command` has places for `app` and `port`, and perhaps others of PLACES; `script` is what the
     probe's lifespan plays.  As a context manager it starts the server, and ends it for certain.
+    Once `broken_off` is set, no answer is awaited.
     """
 
     process: subprocess.Popen[bytes]
@@ -67,11 +70,13 @@ class Subject:
         self.places: dict[str, Any] = {"port": self.port, "workers": workers}
         self.kept, self.said = bytearray(), 0
         self.pauses = itertools.count(1)
+        self.broken_off = Event()
         self._read, self._lines = 0, list[dict[str, Any]]()
         self._reading = Lock()
 
     def __enter__(self) -> Self:
-        self.folder, self.began = Path(tempfile.mkdtemp(prefix="lifespec-")), time.monotonic()
+        self._folder, self.began = leftovers.Folder(), time.monotonic()
+        self.folder = self._folder.path
         self.log = self.folder / "log.jsonl"
         try:
             self._start()
@@ -158,15 +163,15 @@ class Subject:
         return lines
 
     def ask(self, path: str = "/", limit: float = 1.0) -> Answer:
-        """Make a request; the answer is the probe's, or none."""
+        """Make a request; the answer is the probe's, or none if it is not whole after `limit`."""
         asked = time.monotonic()
-        connection, body = HTTPConnection("127.0.0.1", self.port, timeout=limit), None
+        connection, body = _Connection(self.port, limit, self.broken_off), None
         with (
             contextlib.suppress(OSError, HTTPException, ValueError),
             contextlib.closing(connection),
         ):
             connection.request("GET", path, headers={"Connection": "close"})
-            found = json.loads(connection.getresponse().read())
+            found = json.loads(connection.getresponse().read(KEPT))
             ours = isinstance(found, dict) and found.get("probe") == self.folder.name
             body = found if ours else None
         return Answer(path, asked, time.monotonic(), body)
@@ -230,13 +235,46 @@ class Subject:
 
     def _clean(self) -> None:
         _given.discard(self.port)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._folder.remove()
 
 
 class OfPerl(Subject):
     """The same with a probe in Perl, for servers of PAGI: what they serve is a file."""
 
     probe, app = "probe.pl", "{0}"
+
+
+class _Connection(HTTPConnection):
+    """A connection to a port that has `limit` seconds in all, or until `over` is set."""
+
+    def __init__(self, port: int, limit: float, over: Event) -> None:
+        super().__init__("127.0.0.1", port, timeout=min(limit, CONNECTING))
+        self.until, self.over = time.monotonic() + limit, over
+
+    def connect(self) -> None:
+        """Connect, and let the socket know when to give up."""
+        super().connect()
+        self.sock = _Socket(fileno=self.sock.detach())
+        self.sock.connection = self
+
+
+class _Socket(socket.socket):
+    """A socket that gives up when its connection has to.
+
+    The timeout of a socket is for a part of the answer, and a server can send one byte at a time.
+    """
+
+    connection: _Connection
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+        """Receive what comes in time; raise TimeoutError after that."""
+        while (left := self.connection.until - time.monotonic()) > 0:
+            if self.connection.over.is_set():
+                break
+            self.settimeout(min(left, LOOK))
+            with contextlib.suppress(TimeoutError):
+                return super().recv_into(buffer, nbytes, flags)
+        raise TimeoutError("no whole answer in time")
 
 
 def _fill(word: str, filled: dict[str, Any]) -> str:
@@ -246,7 +284,8 @@ def _fill(word: str, filled: dict[str, Any]) -> str:
 
 def _free_port() -> int:
     """Find a port on which nobody listens, and which no other subject of ours was given."""
-    for port in random.sample(PORTS, len(PORTS)):
+    first = random.randrange(len(PORTS))  # noqa: S311  no secret: two suites at once start apart
+    for port in itertools.chain(PORTS[first:], PORTS[:first]):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             if port not in _given:

@@ -11,25 +11,27 @@ import socket
 import threading
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
+from lifespec.conformance.server.connections import Hindered, Kept, websocket
 from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import LIFESPAN, Knock, Seen
+from lifespec.conformance.server.observation import LIFESPAN, Answer, Knock, Seen
 from lifespec.conformance.server.process import FLOOD, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
-from lifespec.conformance.server.observation import Answer
 
 __all__ = ["START", "CaseRun"]
 
 START = 40.0  # seconds that a server has to call or import the application in
 HOLD = 60.0  # seconds for a request that is held
 REST = 1.0  # seconds without anything new after which another case can begin beside this one
+HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule asks for it
 POLL = 0.02  # seconds between two looks
 TRAFFIC = 1.0
 
@@ -53,7 +55,10 @@ class CaseRun:
         self.case, self.limit, self.broken_off, self.rests = case, limit, broken_off, rests
         script = [[action.verb, _argument(action)] for action in case.script]
         self.subject = begins(command, script, case.workers)
-        self.seen = Seen(case, limit=limit)
+        self.subject.broken_off = broken_off
+        hangs = any(action.verb == "hang" for action in case.script)
+        self.seen = Seen(case, limit=min(limit, HANGING) if hangs else limit)
+        self.kept = Kept(self.subject.port)
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
@@ -63,13 +68,15 @@ class CaseRun:
             if self.case.meanwhile[0].verb == "occupy":
                 stack.enter_context(socket.create_server(("127.0.0.1", self.subject.port)))
             stack.enter_context(self.subject)
+            stack.callback(self.kept.connection.close)
             self.seen.told = time.monotonic()
             for doing in self.case.meanwhile:
                 if not self.hopeless:
                     _DOINGS[doing.verb](self, doing)
             self.await_end()
-            self.seen.left = self.subject.pids() - {self.subject.process.pid}
-            self.seen.elsewhere = self.subject.elsewhere()
+            if not self.called:  # who reads why it was not wants to know this
+                self.seen.left = self.subject.pids() - {self.subject.process.pid}
+                self.seen.elsewhere = self.subject.elsewhere()
             self.subject.end_processes()
             for client in self.clients:
                 client.join(HOLD)
@@ -108,7 +115,12 @@ class CaseRun:
     @property
     def hopeless(self) -> bool:
         """Whether the server was waited for and has not even called the application."""
-        return self.in_vain and not any(line["call"] for line in self.subject.lines())
+        return self.in_vain and not self.called
+
+    @property
+    def called(self) -> bool:
+        """Whether the server has called the application."""
+        return any(line["call"] for line in self.subject.lines())
 
     def running(self) -> bool:
         """Whether the process is there still, and the suite wants it to be."""
@@ -127,6 +139,26 @@ class CaseRun:
 
         self.patiently(answered)
         self.seen.answers.append(answers[-1])
+
+    def keep(self, doing: Action) -> None:
+        """Request a path on the connection that stays open."""
+        self.connected(doing, self.kept.ask)
+
+    def websocket(self, doing: Action) -> None:
+        """Request a path on a WebSocket."""
+        self.connected(doing, partial(websocket, self.subject.port))
+
+    def connected(self, doing: Action, ask: Callable[[str, float], dict[str, Any]]) -> None:
+        """Request a path in another way than usual; once that was in vain, do nothing."""
+        if not self.seen.hindrance:
+            asked = time.monotonic()
+            try:
+                body = ask(doing.text, self.limit)
+            except Hindered as hindered:
+                self.seen.hindrance = str(hindered)
+            else:
+                ours = body if body.get("probe") == self.subject.folder.name else None
+                self.seen.answers.append(Answer(doing.text, asked, time.monotonic(), ours))
 
     def traffic(self, _: Action) -> None:
         """Make requests for a second, answered or not."""
@@ -161,6 +193,7 @@ class CaseRun:
     def tell(self, what: signal.Signals) -> None:
         """Send a signal, where there is somebody to hear it."""
         if self.subject.status is None:
+            self.kept.connection.close()
             self.seen.stopped = time.monotonic()
             self.subject.tell(what)
 
@@ -169,9 +202,10 @@ class CaseRun:
         self.seen.told = time.monotonic()
         waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not self.seen.stopped)
         if not waited:
-            self.outlives(self.limit)
+            self.outlives(self.seen.limit)
         self.seen.status = self.subject.status
         self.seen.ended = None if self.seen.status is None else time.monotonic()
+        self.seen.late = self.in_vain or not (waited or self.seen.ended)
 
 
 def _knock(port: int) -> Knock:
@@ -187,6 +221,8 @@ def _knock(port: int) -> Knock:
 
 _DOINGS: dict[str, Callable[[CaseRun, Action], object]] = {
     "request": CaseRun.request,
+    "keep": CaseRun.keep,
+    "websocket": CaseRun.websocket,
     "traffic": CaseRun.traffic,
     "open": CaseRun.open,
     "knock": CaseRun.knock,

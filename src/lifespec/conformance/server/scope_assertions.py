@@ -136,6 +136,8 @@ def _namespace(seen: Seen) -> Line:
 
 
 def _copies(seen: Seen, _: str) -> Result:
+    if seen.hindrance:
+        raise Beside(seen.hindrance)
     _namespace(seen)
     begun = clock(seen.first("sends", "lifespan.startup.complete"))
     bodies = [each.body for each in seen.answers if each.asked > begun and each.body is not None]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.records.observed import ENDINGS, OBSERVED, translated
+from lifespec.conformance.observed import ENDINGS, OBSERVED, translated
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 WORDS = {
     "Shutdown came %s times; %s.": "关闭 %s 次；%s。",
     "the process ended with status %s after %s s": "状态 %s，%s 秒",

@@ -1,0 +1,71 @@
+"""With which status each server ends after a failure: `{exit-statuses}` with the name of a record.
+
+With `:startup:` the table is about a failed startup alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from docutils.parsers.rst import directives
+
+from lifespec.conformance.report.model import Verdict
+from lifespec_docs.records.record import LATER, OfRecord
+from lifespec_docs.rules.spec_tables import NONE, said, table
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec_docs.records.record import Subject
+
+__all__ = ["ExitStatuses", "setup"]
+
+STARTUP = {  # head: the case, and the rule whose sentence says how the process ended
+    "Startup failed": ("failed-with-message", "startup-failed-exits"),
+    "Startup failed, two workers": ("two-workers-failed", "startup-failed-exits"),
+}
+SHUTDOWN = {
+    "Shutdown failed": ("shutdown-failed-with-message", "shutdown-failed-ends"),
+    "Shutdown failed, two workers": ("two-workers-shutdown-failed", "shutdown-failed-ends"),
+    "No failure": ("well-behaved", "shutdown-sent"),
+}
+ENDED = re.compile(r"ended (?:with status (\d+)|by signal (\d+))")
+
+
+class ExitStatuses(OfRecord):
+    """A row for each server that has a lifespan."""
+
+    option_spec: ClassVar = {"startup": directives.flag}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        columns = STARTUP if "startup" in self.options else STARTUP | SHUTDOWN
+        rows = [
+            [said(each.name), *(said(self._status(each, *where)) for where in columns.values())]
+            for each in self.record.subjects
+            if each.has_lifespan
+        ]
+        heads = map(self.translate, [self.record.title, *columns])
+        return [table(heads, rows, "exit-statuses")]
+
+    def _status(self, subject: Subject, case: str, rule: str) -> str:
+        """Return a status, a signal, or why there is none."""
+        found = [each for each in subject.findings if (each.case, each.rule) == (case, rule)]
+        if not found:
+            return self.translate(LATER)
+        if found[0].verdict == Verdict.SKIP:
+            return NONE
+        ended = ENDED.search(found[0].actual)
+        if not ended:
+            return self.translate("still running")
+        status, signal = ended.groups()
+        return status or self.translate("signal %s") % signal
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{exit-statuses}`."""
+    app.add_directive("exit-statuses", ExitStatuses)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

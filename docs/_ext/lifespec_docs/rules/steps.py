@@ -1,0 +1,40 @@
+"""The steps of a server, from start to exit, as steps.toml has them."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Step", "steps", "texts"]
+
+
+class Step(NamedTuple):
+    """A step, or what follows one of the answers that the step before it waits for."""
+
+    texts: Mapping[str, str]
+    rules: tuple[str, ...]
+    answer: bool
+
+    def says(self, spec: str) -> str:
+        """Return the text for a specification, "" if it lacks the step."""
+        nearest = (spec, spec.partition(" ")[0], "all")
+        return next(self.texts[key] for key in nearest if key in self.texts)
+
+
+@cache
+def steps() -> tuple[Step, ...]:
+    """Read them, in their order."""
+    rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["step"]
+    return tuple(
+        Step(row["says"], tuple(row.get("rules", ())), row.get("answer", False)) for row in rows
+    )
+
+
+def texts() -> Iterator[str]:
+    """Yield what a catalog has to translate."""
+    yield from (text for step in steps() for text in step.texts.values() if text)

@@ -1,0 +1,42 @@
+"""Marks the words of the suite for translation, and translates them by the package's catalogs."""
+
+from __future__ import annotations
+
+import functools
+import re
+from ast import literal_eval
+from typing import TYPE_CHECKING
+
+from lifespec.conformance.texts import packaged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["CATALOGS", "mark", "translator"]
+
+_ENTRY = re.compile(r'^msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
+CATALOGS = "report", "rules"  # data/report.zh.po: words and cases; data/rules.zh.po: the rules
+
+
+def mark(english: str) -> str:
+    """Return a word as it is; Babel finds it by the name `_`."""
+    return english
+
+
+def translator(language: str) -> Callable[[str], str]:
+    """Return what translates a word; a word without a translation stays English.
+
+    Raises Unchecked if this installation has no catalog of the language.
+    """
+    if language == "en":
+        return mark
+    known = _catalog(language)
+    return lambda english: known.get(english, english)
+
+
+@functools.cache
+def _catalog(language: str) -> Mapping[str, str]:
+    files = [packaged(f"{name}.{language}.po") for name in CATALOGS]
+    entries = (entry for file in files for entry in _ENTRY.findall(file))
+    pairs = ((literal_eval(f"({text})") for text in entry) for entry in entries)
+    return {english: translated for english, translated in pairs if english and translated}

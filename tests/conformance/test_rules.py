@@ -1,0 +1,174 @@
+"""The rules: what rules.toml says, and how it is worded."""
+
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.rules import (
+    LEVELS,
+    RuleError,
+    Source,
+    heading,
+    known_rule,
+    known_spec,
+    level_lines,
+    levelled,
+    names,
+    read,
+    rules,
+    sources,
+)
+from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.words import translator
+from lifespec.validate import SPECS
+
+__all__: list[str] = []
+
+ROW = """
+[a]
+role = "server"
+observable = "no"
+stage = "startup"
+page = "startup"
+says = "It should, as `must` says."
+source = [
+    { specs = "pagi", level = "must", section = "Scope" },
+    { specs = "pagi", level = "should", text = "core", section = "Events" },
+    { specs = "asgi 2.0", level = "should", section = "Scope" },
+    { specs = "amgi 1.0", level = "should", text = "asgi", section = "Scope" },
+]
+[[a.wording]]
+specs = "amgi 1.0"
+says = "It should, and more."
+[a.ours]
+specs = "asgi 1.0"
+says = "It does."
+"""
+FIVE = tuple(SPECS)
+
+
+def test_what_a_row_says() -> None:
+    """Boxes are by specifications; the strongest level counts, that of lifespan 2.0 is first."""
+    rule = read(ROW, "rules.toml")["a"]
+    assert rule.sources[0] == Source(("pagi 0.3",), "must", "Scope")
+    assert [*rule.boxes] == [(), ("amgi 1.0",), ("asgi 1.0",)]
+    assert rule.unspecified == rule.box("asgi 1.0") == ("asgi 1.0",)
+    assert rule.specs == ("asgi 1.0", "asgi 2.0", "amgi 1.0", "pagi 0.3")
+    assert [rule.level(spec) for spec in FIVE] == ["", "should", "should", "", "must"]
+    assert rule.levels == ("should", "must")
+    assert [rule.says(spec) for spec in rule.specs] == [
+        "It does.",
+        "It should, as `must` says.",
+        "It should, and more.",
+        "It must, as `must` says.",
+    ]
+    assert rule.line == 2
+    assert not [*rule.hints]
+
+
+def test_how_its_sources_are_worded() -> None:
+    """A main specification, or one that is followed, is named."""
+    rule = read(ROW, "rules.toml")["a"]
+    assert [sources(rule, spec, str) for spec in FIVE] == [
+        "not specified",
+        "“Scope”",
+        "lifespan 2.0 (ASGI), “Scope”",
+        "",
+        "“Scope”; should: main specification, “Events”",
+    ]
+    assert [heading(rule, group, str) for group in rule.boxes] == [
+        "should · must",
+        "should · AMGI 1.0",
+        "lifespec's behaviour",
+    ]
+    assert [*level_lines(rule, str)] == [
+        "should: lifespan 2.0 (ASGI), AMGI 1.0",
+        "must: PAGI 0.3",
+        "lifespec's behaviour: lifespan 1.0 (ASGI)",
+    ]
+
+
+def test_names_of_specifications() -> None:
+    """A family is named once, with its versions; all five are one word."""
+    assert names(["pagi 0.3"], str) == "PAGI 0.3"
+    assert names(FIVE[:3], str) == "lifespan 1.0 and 2.0 (ASGI), AMGI 1.0"
+    assert names(FIVE, str) == "all five specifications"
+    assert names(FIVE[:3], translator("zh")) == "生命周期 1.0 和 2.0（ASGI）、AMGI 1.0"
+
+
+@pytest.mark.parametrize(
+    ("value", "keys"),
+    [
+        ("all", FIVE),
+        ("all but pagi", FIVE[:4]),
+        ("all but asgi 1.0, amgi", ("asgi 2.0", "pagi 0.3")),
+        ("amgi, asgi 2.0", FIVE[1:4]),
+    ],
+)
+def test_specifications_are_named_by_key_or_family(value: str, keys: tuple[str, ...]) -> None:
+    rows = ROW.partition("[[a.wording]]")[0].replace('specs = "asgi 2.0"', f'specs = "{value}"')
+    assert read(rows, "rules.toml")["a"].sources[2].specs == keys
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[a]\n", "[a\n", "rules.toml:2: "),
+        ('says = "It does."', "says = ", "rules.toml:19: "),
+        ('role = "server"\n', "", "rules.toml:2: a lacks 'role'"),
+        ('level = "must", ', "", "rules.toml:2: a lacks 'level'"),
+        ('"startup"\npage', '"start"\npage', "a has a stage other than loop, "),
+        ('"server"', '"proxy"', "a has a role other than server, "),
+        ('"pagi", level', '"pagi 2", level', "a names the specification 'pagi 2', where there is"),
+        ("It should, as", "It can, as", "a needs the word “should” in the sentence “It can"),
+        ("It does.", "It must.", "a needs no word of a level in the sentence “It must"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_line(old: str, new: str, said: str) -> None:
+    with pytest.raises(RuleError) as found:
+        read(ROW.replace(old, new), "rules.toml")
+    assert said in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "level", "result"),
+    [
+        ("It must not wait.", "should not", "It should not wait."),
+        ("服务器必须应答 `应`。", "should", "服务器应应答 `应`。"),
+        ("It waits.", "must", "It waits."),
+        ("It may, and must.", "must", "It may, and must."),
+    ],
+)
+def test_a_sentence_has_the_level_of_a_specification(
+    sentence: str, level: str, result: str
+) -> None:
+    """The word is replaced in either language, but not in code."""
+    assert levelled(sentence, level) == result
+
+
+def test_the_rules_of_the_package() -> None:
+    """Each is in Chinese; each is expected by a case, or says why no case can show it."""
+    chinese = translator("zh")
+    expected = {each.rule for case in cases.load() for each in case.expect}
+    for rule_id, rule in rules().items():
+        assert known_rule(rule_id) == rule.rule_id
+        assert {*rule.implies} <= {*rules()}
+        assert {*rule.levels} <= {*LEVELS}
+        assert bool(rule.unseen) is (rule_id not in expected)
+        assert rule.hint or rule.observable == "no" or rule_id == "crash-may-continue"
+        said = *rule.boxes.values(), *(text for _role, _head, text in rule.hints)
+        assert all(chinese(sentence) != sentence for sentence in said)
+
+
+@pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])
+def test_specifications(name: str) -> None:
+    """One is named in full, or by its family for the newest."""
+    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
+    assert known_spec(name) == newest.get(name, name)
+
+
+def test_an_unknown_name() -> None:
+    """The sentence says which there are."""
+    with pytest.raises(Unchecked, match=r"there is no specification 'asgi 3\.0': name asgi 1\.0, "):
+        known_spec("asgi 3.0")
+    with pytest.raises(Unchecked, match="there is no rule 'startup-snt': did you mean startup-s"):
+        known_rule("startup-snt")
