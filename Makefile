@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve matrix mutation drift lock clean loglines parity peers
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve matrix mutation drift lock clean loglines parity peers
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -24,11 +24,11 @@ docs: .venv/complete  ## run every example in both languages, check the catalogs
 live: build/live/complete .venv/complete  ## build site/ with a playground and buttons that run the examples in the browser; needs npm
 	@$(RUN) docs/build.py
 
-test: .venv/complete  ## run all tests, as many at a time as there are processors; every line and branch must run
-	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
+test: .venv/complete  ## run all tests, as many at a time as there are processors
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow"
 
-check: style types package optimized slow fresh pythons records  ## style, types, packages, python -O, slow tests, all examples anew, other Pythons
-	@echo "check: style, types, package, optimized, slow, fresh, pythons: all passed"
+check: style types package coverage optimized slow fresh pythons records  ## style, types, packages, coverage, python -O, slow tests, all examples anew, other Pythons
+	@echo "check: style, types, package, coverage, optimized, slow, fresh, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
@@ -46,6 +46,10 @@ types: .venv/complete
 package: .venv/complete
 	@echo "check: sdist and wheel, built and installed"
 	@sh .ci/package
+
+coverage: .venv/complete
+	@echo "check: every line and branch runs in a test"
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
 
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"

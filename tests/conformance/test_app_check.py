@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -19,6 +20,7 @@ from lifespec.conformance.app import isolation
 from lifespec.conformance.app.check import Job, check
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Course, Report
+from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 
@@ -483,3 +485,36 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
     assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
     *_, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
     assert step["unchecked"].startswith(f"{name}:number: this is not an application")
+
+
+def test_a_reason_for_real_time_is_told_once() -> None:
+    said: list[str] = []
+    bench = app_check.Bench(Job("application", "shop:app"), cast("Any", None), said.append)
+    bench._tell("it waits")
+    bench._tell("it waits")
+    assert said == ["again in real time: it waits"]
+
+
+def test_an_application_that_ends_its_process_after_it_said_that_startup_failed() -> None:
+    entries = [
+        Entry(0, "received", "lifespan.startup"),
+        Entry(0, "sent", "lifespan.startup.failed", "  no\n  disk full"),
+    ]
+    assert app_check._ended(entries, "status 3", "") == Course(
+        "failed", received=True, detail="disk full"
+    )
+
+
+def test_a_process_that_the_target_forks_is_none_of_ours(
+    write: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends after the import, and tells of no step."""
+    ended: list[int] = []
+    pids = iter(range(1000))
+    monkeypatch.setattr(
+        app_check,
+        "os",
+        SimpleNamespace(getpid=lambda: next(pids), _exit=ended.append, times=os.times),
+    )
+    assert work(tmp_path, "start-and-stop", target=f"{write('')}:live") == []
+    assert ended == [0]

@@ -143,18 +143,23 @@ def test_what_has_not_changed_is_not_done_again(good: Path, build: Run) -> None:
         assert page.read_text() == text
 
 
-def test_a_second_build_waits_for_the_first(good: Path) -> None:
+def test_a_second_build_waits_for_the_first(
+    good: Path, build: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What both would write is written by one after the other."""
-    command = [sys.executable, "docs/build.py"]
-    with (good / "build" / "docs" / "lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with subprocess.Popen(command, cwd=good, stdout=subprocess.PIPE, text=True) as second:
-            assert second.stdout
-            said = second.stdout.readline()
-            assert said == "Another build runs here: waiting for its end.\n"
-            fcntl.flock(lock, fcntl.LOCK_UN)
-            assert second.stdout.readline() == "Nothing has changed since the last build.\n"
-            assert second.wait(60) == 0
+    told: list[str] = []
+    with (good / "build" / "docs" / "lock").open() as first:
+        fcntl.flock(first, fcntl.LOCK_EX)
+
+        def end(said: str) -> None:
+            told.append(said)
+            fcntl.flock(first, fcntl.LOCK_UN)
+
+        monkeypatch.setattr(building, "_say", end)
+        assert build(good).returncode == 0
+    waits, done, *_ = told
+    assert waits == "Another build runs here: waiting for its end."
+    assert done == "Nothing has changed since the last build."
 
 
 def aged(file: Path, old: str, new: str) -> None:
@@ -225,8 +230,9 @@ def test_a_changed_translation_is_shown(good: Path, build: Run) -> None:
 def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) -> None:
     """Each language runs its examples for itself."""
     before = (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns
-    said = build(good, "--fresh").stdout
+    said = build(good, "--fresh", "--into", "elsewhere").stdout
     assert said.count("1 read; 1 example, 1 run") == 2
+    assert (good / "elsewhere" / "index.html").exists()
     assert (good / "build" / "docs" / "inputs.json").stat().st_mtime_ns == before
 
 

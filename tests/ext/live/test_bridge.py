@@ -94,4 +94,5 @@ def test_what_a_program_imports_is_imported_before_its_time_counts() -> None:
     """A name that is no module of a package at hand is the program's to fail with."""
     sys.modules.pop("colorsys", None)
     bridge.prepare(json.dumps(["colorsys", "no_such_module"]))
+    bridge.prepare(json.dumps(["colorsys"]))
     assert "colorsys" in sys.modules

@@ -220,7 +220,7 @@ def _ended(entries: Sequence[Entry], how: str, end: str) -> Course:
     said = {(each.kind, each.type): each for each in entries}
     received = ("received", "lifespan.startup") in said
     if failed := said.get(("sent", "lifespan.startup.failed")):
-        return Course("failed", "", received, failed.detail.strip().rpartition("\n")[2])
+        return Course("failed", "", received, failed.detail.strip().rpartition("\n")[2].strip())
     word, detail = ("exited", how.removeprefix("by ")) if how else ("killed", end)
     if ("sent", "lifespan.startup.complete") not in said:
         return Course(word, "", received, detail)
