@@ -343,12 +343,12 @@ def test_an_application_that_blocks_twice(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        time.sleep(2)  # noqa: ASYNC251  the same
+        time.sleep(3)  # noqa: ASYNC251  the same
         await send({"type": "lifespan.startup.complete"})
         await receive()
         time.sleep(60)  # noqa: ASYNC251
 
-    (seen,) = played(app, *START, *STOP, limit=3)
+    (seen,) = played(app, *START, *STOP, limit=4)
     assert (seen.startup, seen.doubt) == ("complete", "the application blocked the event loop")
 
 
