@@ -91,8 +91,8 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
 	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(SOURCES),--sources $(SOURCES))
 
-approve: .venv/complete  ## show each rule that waits, or RULE=startup-sent, with its source and both languages, and ask
-	@$(RUN) docs/review.py --approve $(RULE) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
+approve: .venv/complete  ## show each rule and each checked statement that waits, in both languages, and ask; RULE=, PAGE=
+	@$(RUN) docs/review.py --approve $(RULE) $(if $(PAGE),--page $(PAGE)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers adapted drivers amgi pagi; do \

@@ -38,7 +38,7 @@ import polib
 
 from lifespec_docs import increment, site_root, translate
 from lifespec_docs.examples.sandbox import plain
-from lifespec_docs.facts import approval
+from lifespec_docs.facts import approval, proofs
 from lifespec_docs.i18n import catalogs, doctrees, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
@@ -324,7 +324,7 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    wrong = [*_catalog_faults(english), *approval.faults(ROOT)]
+    wrong = [*_catalog_faults(english), *approval.faults(ROOT), *proofs.faults(ROOT)]
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:
@@ -415,6 +415,8 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
+    proved, bare = len(proofs.proofs(ROOT)), sum(proofs.bare(ROOT).values())
+    _say(f"  checks:   {proved} statements proved; {bare} more name something in code")
     live = "with" if assets.runtime(ROOT) else "without"
     _say(f"  live:     {live} buttons to run the examples, which `make live` brings")
     messages = counted(CATALOGS, RULES.parent).items()

@@ -16,6 +16,10 @@ A block in another language, however it is spelled, says {.not-run}; other shell
 settings need not, which are not run.
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
+
+A `{check}` block proves the statement directly above it: a few lines of Python that raise if it is
+false, with the names of the page's programs and those of `prelude`. They run on asyncio and on
+trio; `{check} asyncio` is for what holds there alone. A page shows a ✓ that unfolds them.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.diagrams.event_log import event_log
-from lifespec_docs.examples import download, runner
+from lifespec_docs.examples import download, prelude, runner
 from lifespec_docs.examples.results import Results
 from lifespec_docs.i18n.messages import words
 
@@ -45,7 +49,18 @@ if TYPE_CHECKING:
 
     from lifespec_docs.examples.results import Result
 
-__all__ = ["Output", "Page", "blocks", "is_command", "is_example", "pages", "programs", "setup"]
+__all__ = [
+    "Output",
+    "Page",
+    "blocks",
+    "is_check",
+    "is_command",
+    "is_example",
+    "pages",
+    "programs",
+    "runs",
+    "setup",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +100,26 @@ class Output(SphinxDirective):
         return [block]
 
 
+class Check(SphinxDirective):
+    """A few lines of Python that prove the statement above them."""
+
+    has_content = True
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the lines, folded; they run as an example does."""
+        text, title = (
+            "\n".join(self.content),
+            words(self.env)("This statement is checked: show how"),
+        )
+        block = nodes.literal_block(text, text, language="python", classes=["check"])
+        block["libraries"] = self.arguments[0] if self.arguments else " ".join(prelude.LIBRARIES)
+        self.set_source_info(block)
+        begin = f'<details class="check"><summary title="{title}">✓</summary>'
+        folds = (nodes.raw("", html, format="html") for html in (begin, "</details>"))
+        return [next(folds), block, next(folds)]
+
+
 def pages(env: BuildEnvironment) -> dict[str, Page]:
     """Return what is known of the examples of every page, by docname."""
     if not hasattr(env, "lifespec_pages"):
@@ -97,10 +132,21 @@ def blocks(env: BuildEnvironment) -> dict[str, list[runner.Block]]:
     return {docname: page.blocks for docname, page in pages(env).items()}
 
 
-def is_example(node: nodes.Node) -> bool:
+def is_check(node: nodes.Node) -> bool:
+    """Whether this node is a check."""
+    return isinstance(node, nodes.literal_block) and "check" in node["classes"]
+
+
+def runs(node: nodes.Node) -> bool:
     """Whether this node is a block that runs."""
+    return is_check(node) or is_example(node)
+
+
+def is_example(node: nodes.Node) -> bool:
+    """Whether this node is an example: a block that runs, and is shown."""
     return (
-        isinstance(node, nodes.literal_block)
+        not is_check(node)
+        and isinstance(node, nodes.literal_block)
         and (node.get("language") in LANGUAGES or is_command(node))
         and not {"not-run", "shown"} & set(node["classes"])
     )
@@ -159,7 +205,7 @@ def _block(
         language=node["language"],
         source=node.astext(),
         expected=shown.astext() if shown else None,
-        kind="real" if "real" in classes else "virtual",
+        kind=next((kind for kind in ("check", "real") if kind in classes), "virtual"),
         needs=_classed(classes, "needs-"),
         requests=sum(map(int, _classed(classes, "requests-"))),
         beside=files if "beside" in classes else (),
@@ -171,6 +217,8 @@ def _block(
 def _runner(node: nodes.Element) -> str:
     if is_command(node):
         return "sh"
+    if is_check(node):
+        return str(node["libraries"])
     return next((each for each in ("pytest", "uvicorn") if each in node["classes"]), "python")
 
 
@@ -199,9 +247,9 @@ def _stray_outputs(doctree: nodes.document) -> Iterator[nodes.Node]:
 def _unmarked(doctree: nodes.document) -> Iterator[nodes.Element]:
     """Yield the blocks that are not run and do not say so, however they are spelled."""
     for node in doctree.findall(nodes.FixedTextElement):
-        runs = is_example(node) or node.get("language") in NEVER_RUN
+        known = runs(node) or node.get("language") in NEVER_RUN
         code = isinstance(node, nodes.literal_block | nodes.doctest_block)
-        if code and not runs and not SAY_SO & set(node["classes"]):
+        if code and not known and not SAY_SO & set(node["classes"]):
             yield node
 
 
@@ -217,7 +265,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         told = "This block is not run: write python, pycon or perl, or {.not-run} above it."
         logger.warning("%s", told, location=node)
     literal = list(doctree.findall(nodes.literal_block))
-    found = [node for node in literal if is_example(node)]
+    found = [node for node in literal if runs(node)]
     shown = (node for node in literal if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))
     named = dict(zip(literal, _named_before(literal), strict=True))
@@ -246,7 +294,8 @@ def _show(
         else:
             page.run += 1
             page.reused += result.reused
-        _insert(node, _note(env, done))
+        if block.kind != "check":
+            _insert(node, _note(env, done))
 
 
 def _insert(node: nodes.Element, html: str) -> None:
@@ -303,6 +352,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("examples_kept", default="", rebuild="", types=[str])
     app.add_config_value("examples_code", default="", rebuild="", types=[str])
     app.add_directive("output", Output)
+    app.add_directive("check", Check)
     # The rules look for examples in the same event: collect first.
     app.connect("doctree-read", collect, priority=400)
     app.connect("env-purge-doc", forget)

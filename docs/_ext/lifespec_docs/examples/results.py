@@ -56,8 +56,8 @@ class Results:
         known = _read(file)
         own = keys(blocks, self.code)
         found = {number: _run(known[key]) for number, key in enumerate(own) if key in known}
-        if any(block.kind == "virtual" and n not in found for n, block in enumerate(blocks)):
-            found = {n: run for n, run in found.items() if blocks[n].kind != "virtual"}
+        if any(block.kind != "real" and n not in found for n, block in enumerate(blocks)):
+            found = {n: run for n, run in found.items() if blocks[n].kind == "real"}
         wanted = [number for number in range(len(blocks)) if number not in found]
         ran = dict(zip(wanted, runner.results(blocks, wanted), strict=True))
         passed = {
@@ -79,7 +79,7 @@ def keys(blocks: Sequence[Block], code: str) -> list[str]:
     before = code
     found = []
     for block in blocks:
-        if block.kind == "virtual":
+        if block.kind != "real":
             before = _digest(before, block)
             found.append(before)
         else:

@@ -24,6 +24,7 @@ from lifespec.conformance.app.pipe import PipeError
 from lifespec.conformance.texts import Unchecked
 from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
+from lifespec_docs.examples.prelude import CheckFailed, explained, prove
 from lifespec_docs.examples.sandbox import Namespace, beside, patience
 
 if TYPE_CHECKING:
@@ -46,7 +47,11 @@ __all__ = [
     "spoken_since",
 ]
 
-LIMITS = {"virtual": 20.0, "real": 60.0}  # seconds, where the machine has time for us
+LIMITS = {
+    "virtual": 20.0,
+    "check": 20.0,
+    "real": 60.0,
+}  # seconds, where the machine has time for us
 SIDE_BY_SIDE = 4  # real blocks: they wait more than they compute
 TRACEBACK = "Traceback (most recent call last):"
 UNDER_UVICORN = """\
@@ -86,7 +91,7 @@ class Block:
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
     Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
-    A real block is `run_by` python, pytest, uvicorn or sh.
+    A real block is `run_by` python, pytest, uvicorn or sh; a check by "asyncio", "trio" or both.
     """
 
     page: str
@@ -190,12 +195,12 @@ def run(block: Block, namespace: Namespace) -> Run:
         return Run(_run_beside(block), [])
     if (block.language, block.kind) == ("perl", "real"):
         return _run_perl(block)
-    if block.language not in ("python", "pycon") or block.kind != "virtual":
+    if block.language not in ("python", "pycon") or block.kind not in ("virtual", "check"):
         what = f"a block of language {block.language!r} and kind {block.kind!r}"
         raise ExampleFailed(block, block.line, f"Nothing is known of {what}.")
     before = lengths(namespace)
     try:
-        with namespace.staged(), limited(LIMITS["virtual"] * patience()):
+        with namespace.staged(), limited(LIMITS[block.kind] * patience()):
             output = "".join(_run_here(block, namespace))
     except LimitPassed as error:
         raise _too_long(block, _line(block, error)) from None
@@ -220,6 +225,10 @@ def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:
         start = len(namespace.stdout.getvalue())
         raised = _raised_by(block, code, namespace)
         printed = namespace.stdout.getvalue()[start:]
+        if isinstance(raised, CheckFailed):
+            where = _line(block, raised.__cause__ or raised)
+            told = f"What stands above is not so, {raised}"
+            raise ExampleFailed(block, where, told, printed) from raised
         if raised is not None:
             if TRACEBACK not in expected:
                 told = f"{type(raised).__name__}: {raised}"
@@ -227,13 +236,16 @@ def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:
                 raise ExampleFailed(block, where, f"The example raised {told}", printed) from raised
             told = "".join(traceback.format_exception_only(raised))
             printed = _with_traceback(printed, f"\n  ...\n{told}")
-        _compare(block, line, printed, expected)
-        yield printed
+        if block.kind != "check":  # which shows no output, such as what `Lifespan` logs
+            _compare(block, line, printed, expected)
+            yield printed
 
 
 def _raised_by(block: Block, code: CodeType, namespace: Namespace) -> BaseException | None:
     try:
-        if block.language == "pycon":
+        if block.kind == "check":
+            prove(code, namespace.names, block.run_by)
+        elif block.language == "pycon":
             namespace.session().run(_statement(code, namespace.names))
         else:
             exec(code, namespace.names)  # noqa: S102  a page's own program
@@ -275,7 +287,7 @@ def _statements(block: Block) -> list[tuple[int, str, str]]:
 
 def compiled(block: Block, line: int, source: str) -> CodeType:
     """Compile what begins in that line of the page, so that tracebacks name page and line."""
-    mode, flags = "exec", 0
+    mode, flags = "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT * (block.kind == "check")
     if block.language == "pycon":
         mode, flags = "single", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         source = source if _is_code(source) else "pass"
@@ -284,6 +296,8 @@ def compiled(block: Block, line: int, source: str) -> CodeType:
         only = flags | ast.PyCF_ONLY_AST
         tree = compile(source + "\n", block.page, mode, only, dont_inherit=True)
         ast.increment_lineno(tree, above)
+        if block.kind == "check":
+            tree = explained(cast("ast.Module", tree))
         above = 0
         code: CodeType = compile(tree, block.page, mode, flags, dont_inherit=True, optimize=0)
     except (SyntaxError, ValueError) as error:

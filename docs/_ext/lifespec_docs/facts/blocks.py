@@ -15,13 +15,15 @@ __all__ = ["RULES", "Block", "blocks", "sentences", "shows"]
 RULES = {"{rule}", "{behaviour}"}
 EXAMPLES = {"python", "pycon", "perl"}
 OUTPUT = "{output}"
+CHECK = "{check}"
 # A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
 END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[。！？])")
 
 
 class Block(NamedTuple):
-    """A block: `kind` is "text", "title", "table", "example", "output", "rule" or "drawn".
+    """A block of a page.
 
+    `kind` is "text", "title", "table", "example", "output", "check", "rule", "code" or "drawn".
     `line` is its first line, `about` the rule or the directive, `section` the titles above it.
     """
 
@@ -62,6 +64,8 @@ def _fence(info: str, text: str, line: int, section: str) -> Block:
         kind = "rule"
     elif language in EXAMPLES:
         kind = "example"
+    elif language == CHECK:
+        kind = "check"
     else:
         kind = "output" if language == OUTPUT else "drawn" if language[:1] == "{" else "code"
     return Block(kind, line, text, about or language, section)
@@ -82,7 +86,7 @@ def shows(found: list[Block], place: int) -> Block | None:
     shown = [
         block
         for block in found
-        if block.section == here.section and block.kind not in {"text", "title", "output", "code"}
+        if block.section == here.section and block.kind in {"example", "table", "rule", "drawn"}
     ]
     after = [block for block in shown if block.line > here.line]
     return next(iter(after), shown[-1] if shown else None)

@@ -3,15 +3,16 @@
     python docs/review.py [REVISION]                what has changed since a revision of git
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
     python docs/review.py --approve [RULE ...]      the same of each, and ask whether it is approved
+    python docs/review.py --approve --page PAGE     the statements of a page with their checks
 
-Without a rule, --approve takes all that wait.  Without a terminal nobody can be asked: --yes says
-that all of it was read.
+Without a rule or a page, --approve takes all that wait: rules, and statements with checks.
+Without a terminal nobody can be asked: --yes says that all of it was read.
 
 With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
 Where no revision is given it is `main`, or HEAD if that is the same.
 
 A sentence is marked with `!` if it changed while the example, table or rule beside it did not.
-Exit status: 0 it was shown; 1 a rule waits for approval; 2 there is no such revision or rule, or
+Exit status: 0 it was shown; 1 something waits for approval; 2 there is no such revision or rule, or
 nobody to ask.
 """
 
@@ -21,19 +22,22 @@ import argparse
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polib
 
-from lifespec_docs.facts import approval
+from lifespec.conformance.explain import wrapped
+from lifespec_docs.facts import approval, proofs
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lifespec_docs.facts.blocks import Block
+    from lifespec_docs.facts.proofs import Proof, Waiting
 
 __all__ = ["changed", "main"]
 
@@ -140,6 +144,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("revision", nargs="?", default="", help="of git")
     parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
     parser.add_argument("--approve", nargs="*", help="show these rules, or all that wait, and ask")
+    parser.add_argument("--page", help="approve the statements of this page")
     parser.add_argument("--yes", action="store_true", help="approve without a question")
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
@@ -164,18 +169,59 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     elif not (given.yes or sys.stdin.isatty()):
         sys.stderr.write("There is no terminal to ask at: approve with YES=1 what you have read.\n")
         return 2
-    for rule in approval.waiting(root) if given.approve == [] else given.approve or ():
-        _say(*approval.told(root, rule, given.sources))
-        if given.yes or _agreed(rule):
-            approval.approve(root, [rule])
-    waiting = list(approval.faults(root))
+    every = given.approve == [] and not given.page
+    named = approval.waiting(root) if every else given.approve or ()
+    for title, lines, agree in _to_approve(root, named, given.page, given.sources, every=every):
+        _say(*lines)
+        if given.yes or _agreed(title):
+            agree()
+    waiting = [*approval.faults(root), *proofs.faults(root)]
     _say(*waiting)
     return int(bool(waiting))
 
 
-def _agreed(rule: str) -> bool:
+def _to_approve(
+    root: Path, rules: Iterable[str], page: str | None, sources: Path | None, *, every: bool
+) -> Iterator[tuple[str, Iterator[str], Callable[[], None]]]:
+    """Yield the question, the lines to read first, and what a yes does."""
+    for rule in rules:
+        question = f"Do all of these say the same, and is {rule!r} right?"
+        yield question, approval.told(root, rule, sources), partial(approval.approve, root, [rule])
+    for each in proofs.waiting(root) if every or page else ():
+        if page in {None, each.page} and (each.proof is None or each.proof.statement):
+            question = "Do both languages say what the check proves?"
+            yield question, _proof(root, each), partial(proofs.approve, root, [each])
+
+
+def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
+    """Show a statement, its Chinese and its check, as they were approved and as they are."""
+    page, label, now = waiting
+    yield f"=== docs/{page}.md{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
+    old = _before(root, page, label, now)
+    for name in ("statement", "chinese", "check"):
+        before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
+        marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
+        for text, sign in marked:
+            lines = text.splitlines() if name == "check" else wrapped(text, WIDTH - len(sign))
+            yield from (f"{sign}{line}" for line in lines if line.strip())
+
+
+def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | None:
+    """Return a proof as HEAD has it: by its label, or else by its check."""
+    try:
+        text = _git(root, "show", f"HEAD:docs/{page}.md")
+        catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{page}.po")
+    except NoRevisionError:
+        return None
+    found = list(proofs.read(page, text, catalog))
+    like = [each for each in found if each.label == label]
+    like += [each for each in found if now and each.check == now.check]
+    return like[0] if like else None
+
+
+def _agreed(question: str) -> bool:
     """Ask, and return whether the answer is yes."""
-    sys.stdout.write(f"--- Do all of these say the same, and is {rule!r} right? [y/N] ")
+    sys.stdout.write(f"--- {question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

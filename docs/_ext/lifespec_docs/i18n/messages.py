@@ -62,6 +62,7 @@ MESSAGES = (
     "with traceback",
     "%s, adopted",
     "Not run here, for want of %s. The output was recorded.",
+    "This statement is checked: show how",
     "waiting for a translation",
     "Download the programs of this page as one file, in which each wait takes its time.",
     "This page in another language",

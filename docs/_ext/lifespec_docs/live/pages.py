@@ -44,7 +44,7 @@ def obstacle(block: Block) -> str:
 
 def number(_app: Sphinx, doctree: nodes.document) -> None:
     """Give each program its number on the page, as a class; nobody would run commands there."""
-    found = filter(directive.is_example, doctree.findall(nodes.literal_block))
+    found = filter(directive.runs, doctree.findall(nodes.literal_block))
     for count, node in enumerate(found):
         if not directive.is_command(node):
             node["classes"].append(NUMBER % count)

@@ -1,0 +1,217 @@
+"""What a check on a page may use beside the names of the page's programs.
+
+All of it is the same on asyncio and on trio, where time is virtual:
+
+    Lifespan, StartupFailed, …              the public names of lifespec
+    application(startup=…, shutdown=…)      an application; a step is "complete", "hang", "return",
+                                            failed("text"), an exception to raise, or seconds
+    await start(app, **options)             its Lifespan, started; it is stopped after the check
+    await outcome_of(app, **options)        its outcome after start and stop, whatever they raise
+    await log_of(app, **options)            the log records of that: "ERROR The application …"
+    await events_of(app, **options)         the events of that: "lifespan.startup", …
+    with expect(StartupFailed, "text"):     the body raises that, with the text in its message
+    await sleep(seconds), seconds()         wait; the time since the check began
+    library                                 "asyncio" or "trio"
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import logging
+from contextlib import AsyncExitStack, contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from types import FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import lifespec
+from lifespec.testing import clock, trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import CodeType
+
+__all__ = ["LIBRARIES", "CheckFailed", "explained", "prove"]
+
+LIBRARIES = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
+LONG = 1e6  # seconds, for who hangs
+
+
+class CheckFailed(Exception):
+    """A check does not hold on one of the libraries; its cause says why."""
+
+
+class Failed(NamedTuple):
+    """A step that an application answers with `failed`."""
+
+    message: str
+
+
+class _Prelude:
+    """The names of a check on one library."""
+
+    def __init__(self, library: str) -> None:
+        self.library, self.sleep = library, import_module(library).sleep
+        self.server = import_module(LIBRARIES[library]).Lifespan
+        self.stopping = AsyncExitStack()
+        self.began = self._now()
+
+    def names(self) -> dict[str, Any]:
+        """Return all of them."""
+        public = {name: getattr(lifespec, name) for name in lifespec.__all__}
+        own = (self.application, self.start, self.outcome_of, self.log_of, self.events_of)
+        return public | {
+            **{each.__name__: each for each in own},
+            "Lifespan": self.server,
+            "expect": expect,
+            "failed": Failed,
+            "library": self.library,
+            "seconds": lambda: round(self._now() - self.began, 6),
+            "sleep": self.sleep,
+            "_holds": _holds,
+        }
+
+    def _now(self) -> float:
+        if self.library == "trio":
+            return float(import_module("trio").current_time())
+        return float(import_module("asyncio").get_running_loop().time())
+
+    def application(self, startup: object = "complete", shutdown: object = "complete") -> Any:
+        async def app(_scope: Any, receive: Any, send: Any) -> None:
+            for name, step in (("startup", startup), ("shutdown", shutdown)):
+                await receive()
+                if isinstance(step, BaseException):
+                    raise step
+                if step == "return":
+                    return
+                if step == "hang" or isinstance(step, int | float):
+                    await self.sleep(LONG if step == "hang" else step)
+                if isinstance(step, Failed):
+                    await send({"type": f"lifespan.{name}.failed", "message": step.message})
+                    return
+                await send({"type": f"lifespan.{name}.complete"})
+
+        return app
+
+    async def start(self, app: Any, **options: Any) -> Any:
+        lifespan = self.server(app, **options)
+        self.stopping.push_async_callback(_stop, lifespan)
+        await lifespan.startup()
+        return lifespan
+
+    async def outcome_of(self, app: Any, **options: Any) -> Any:
+        lifespan = self.server(app, **options)
+        with suppress(lifespec.StartupFailed):
+            await lifespan.startup()
+            await _stop(lifespan)
+        return lifespan.outcome
+
+    async def log_of(self, app: Any, **options: Any) -> list[str]:
+        log, kept = logging.getLogger("lifespec.server"), _Kept()
+        level = log.level
+        log.setLevel(logging.INFO)
+        log.addHandler(kept)
+        try:
+            await self.outcome_of(app, **options)
+        finally:
+            log.removeHandler(kept)
+            log.setLevel(level)
+        return kept.lines
+
+    async def events_of(self, app: Any, **options: Any) -> list[str]:
+        recorder = trace.record(app)
+        await self.outcome_of(recorder, **options)
+        entries = (entry for spoken in recorder.conversations for entry in spoken.entries)
+        return [entry.type for entry in entries if entry.kind in {"received", "sent"}]
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep level and message."""
+        self.lines.append(f"{record.levelname} {record.getMessage()}")
+
+
+async def _stop(lifespan: Any) -> None:
+    with suppress(lifespec.ShutdownFailed):
+        await lifespan.shutdown()
+
+
+@contextmanager
+def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespace]:
+    """Want the body to raise that; afterwards `error` of what this gives is the exception."""
+    caught = SimpleNamespace(error=None)
+    try:
+        yield caught
+    except kind as error:
+        caught.error = error
+    _holds(caught.error is not None, f"{kind.__name__} is raised")
+    _holds(text in str(caught.error), f"{text!r} in {str(caught.error)!r}")
+
+
+def _holds(condition: object, text: str, *values: object) -> None:
+    if not condition:
+        raise AssertionError(f"not true: {text}" + "".join(f"\n    {each!r}" for each in values))
+
+
+class _Explained(ast.NodeTransformer):
+    """Lets each `assert` say what it compares."""
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        test, values = node.test, list[ast.expr]()
+        text = ast.Constant(ast.unparse(test))
+        if isinstance(test, ast.Compare) and len(test.comparators) == 1:
+            for name, side in (("_left", test.left), ("_right", test.comparators[0])):
+                values.append(ast.NamedExpr(ast.Name(name, ast.Store()), side))
+            test = ast.Compare(values[0], test.ops, values[1:])
+            values = [ast.Name("_left", ast.Load()), ast.Name("_right", ast.Load())]
+        call = ast.Call(ast.Name("_holds", ast.Load()), [test, text, *values], [])
+        return ast.copy_location(ast.Expr(call), node)
+
+
+def explained(tree: ast.Module) -> ast.Module:
+    """Return a check whose asserts say what they compared."""
+    _Explained().visit(tree)
+    return ast.fix_missing_locations(tree)
+
+
+def prove(code: CodeType, names: Mapping[str, Any], libraries: str) -> None:
+    """Run a check on each of these libraries, on a virtual clock, in a copy of the names.
+
+    Raises `CheckFailed` from what the check raised.  A library that is not installed is left out.
+    """
+    for library in filter(find_spec, libraries.split()):
+        try:
+            _RUN[library](_proven, code, names, library)
+        except Exception as error:
+            raise CheckFailed(f"on {library}: {_sentence(error)}") from error
+
+
+async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:
+    prelude = _Prelude(library)
+    async with prelude.stopping:
+        found = FunctionType(code, {**names, **prelude.names()})()
+        if inspect.isawaitable(found):
+            await found
+
+
+def _on_trio(main: Any, *arguments: Any) -> None:
+    import_module("trio").run(
+        main, *arguments, clock=import_module("trio.testing").MockClock(autojump_threshold=0)
+    )
+
+
+_RUN = {"asyncio": lambda main, *arguments: clock.run(main(*arguments)), "trio": _on_trio}
+
+
+def _sentence(error: Exception) -> str:
+    """Return what is wrong; a group of one is that one."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        (error,) = error.exceptions
+    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"

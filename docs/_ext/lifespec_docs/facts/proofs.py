@@ -1,0 +1,156 @@
+"""Each statement that carries a check is approved with it, in both languages.
+
+`docs/proofs.json` has the hash of a statement, of its Chinese and of its check, by page and by how
+the statement begins.  If one of the three changes, somebody has to look at all of them:
+`make approve` shows each one as it was and as it is, and asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import polib
+from markdown_it import MarkdownIt
+
+from lifespec_docs.facts.blocks import blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+__all__ = ["PROOFS", "Proof", "Waiting", "approve", "bare", "faults", "proofs", "read", "waiting"]
+
+PROOFS = "docs/proofs.json"
+CATALOGS = "locales/zh_CN/LC_MESSAGES"
+LONGEST = 60  # characters of a statement, as its label
+LITERAL = re.compile(r"`[^`]+`")
+
+
+class Proof(NamedTuple):
+    """A statement with the check that stands below it, and its Chinese; `line` is the check's."""
+
+    page: str
+    line: int
+    label: str
+    statement: str
+    chinese: str
+    check: str
+
+    @property
+    def hash(self) -> str:
+        """What is approved."""
+        whole = json.dumps([self.statement, self.chinese, self.check])
+        return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+class Waiting(NamedTuple):
+    """A proof that is not approved as it stands, or whose statement or check is gone."""
+
+    page: str
+    label: str
+    proof: Proof | None
+
+
+def read(page: str, text: str, catalog: str) -> Iterator[Proof]:
+    """Yield the proofs of a page; a check below no statement has an empty one."""
+    chinese = {entry.msgid: entry.msgstr for entry in polib.pofile(catalog)} if catalog else {}
+    labels: dict[str, int] = {}
+    statement = ""
+    for block in blocks(text):
+        if block.kind == "check":
+            label = _label(statement)
+            labels[label] = labels.get(label, 0) + 1
+            label += f" ({labels[label]})" * (labels[label] > 1)
+            said = "\n".join(chinese.get(each, "") for each in _messages(statement))
+            yield Proof(page, block.line, label, statement, said, block.text)
+        else:
+            statement = block.text if block.kind in {"text", "table"} else ""
+
+
+def _label(statement: str) -> str:
+    """Return how a statement begins, in whole words."""
+    first = " ".join(statement.split())
+    return first if len(first) <= LONGEST else first[:LONGEST].rpartition(" ")[0] + " …"
+
+
+def _messages(statement: str) -> list[str]:
+    """Return the messages that a paragraph or a table is in a catalog."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(statement)
+    return [" ".join(token.content.split()) for token in tokens if token.type == "inline"]
+
+
+def proofs(root: Path) -> list[Proof]:
+    """Return the proofs of all pages."""
+    found: list[Proof] = []
+    for path in sorted((root / "docs").glob("*.md")):
+        catalog = root / CATALOGS / f"{path.stem}.po"
+        named = str(catalog) if catalog.exists() else ""
+        found += read(path.stem, path.read_text(encoding="utf-8"), named)
+    return found
+
+
+def bare(root: Path) -> dict[str, int]:
+    """Count by page the paragraphs and tables that name something in code, without a check."""
+    found: dict[str, int] = {}
+    for path in sorted((root / "docs").glob("*.md")):
+        page = blocks(path.read_text(encoding="utf-8"))
+        nexts = [block.kind for block in page[1:]] + [""]
+        count = sum(
+            block.kind in {"text", "table"}
+            and after != "check"
+            and bool(LITERAL.search(block.text))
+            for block, after in zip(page, nexts, strict=True)
+        )
+        found |= {path.stem: count} if count else {}
+    return found
+
+
+def waiting(root: Path) -> list[Waiting]:
+    """Return what has to be looked at."""
+    found, approved = proofs(root), _approved(root)
+    new = [
+        Waiting(proof.page, proof.label, proof)
+        for proof in found
+        if approved.get(proof.page, {}).get(proof.label) != proof.hash
+    ]
+    now = {(proof.page, proof.label) for proof in found}
+    rows = [(page, label) for page, labels in approved.items() for label in labels]
+    return new + [Waiting(*row, None) for row in rows if row not in now]
+
+
+def faults(root: Path) -> Iterator[str]:
+    """Yield a line for each of them."""
+    for page, label, proof in waiting(root):
+        place = f"docs/{page}.md:{proof.line}" if proof else PROOFS
+        if proof and not proof.statement:
+            yield f"{place}: this check has no paragraph and no table directly above it."
+            continue
+        what = "changed, or its Chinese, or its check" if proof else "is gone, or its check"
+        yield f"{place}: the statement {label!r} {what}: `make approve` shows it, and asks."
+
+
+def approve(root: Path, seen: Iterable[Waiting]) -> None:
+    """Write down that these are approved as they are."""
+    approved = _approved(root)
+    for page, label, proof in seen:
+        labels = approved.setdefault(page, {})
+        labels.pop(label, None)
+        if proof:
+            labels[label] = proof.hash
+    order = {(proof.page, proof.label): place for place, proof in enumerate(proofs(root))}
+    sorted_ = {
+        page: dict(sorted(labels.items(), key=lambda row: order.get((page, row[0]), 0)))
+        for page, labels in sorted(approved.items())
+        if labels
+    }
+    text = json.dumps(sorted_, indent=1, ensure_ascii=False)
+    (root / PROOFS).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _approved(root: Path) -> dict[str, dict[str, str]]:
+    path = root / PROOFS
+    found: dict[str, dict[str, str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found
