@@ -328,3 +328,20 @@ def test_what_need_not_be_run_is_left_alone(tmp_path: Path) -> None:
     page = "```sh\nls\n```\n\n```toml\na = 1\n```\n\n{.not-run}\n```py\n1\n```\n"
     with sample(tmp_path, page) as built:
         assert built.warnings == []
+
+
+def test_a_check_is_folded_and_fails_where_it_stands(tmp_path: Path) -> None:
+    """It uses the names of the page, runs on the libraries that it names, and shows no output."""
+    page = (
+        "```python\nx = 1\n```\n\n- It is `1`.\n\n  ```{check} asyncio\n  print(x)\n"
+        "  assert x == 1\n  ```\n"
+    )
+    with sample(tmp_path, page) as built:
+        _, check = directive.blocks(built.app.env)["index"]
+        assert (check.kind, check.line, check.run_by) == ("check", 10, "asyncio")
+        assert len(built.page().select("li > details.check pre")) == 1
+    false = tmp_path / "false"
+    false.mkdir()
+    with sample(false, page.replace("x == 1", "x == 2")) as built:
+        warning, *_ = built.warnings
+    assert "index.md:11: WARNING: What stands above is not so, on asyncio" in warning

@@ -202,8 +202,9 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
         before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
         marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
         for text, sign in marked:
-            lines = text.splitlines() if name == "check" else wrapped(text, WIDTH - len(sign))
-            yield from (f"{sign}{line}" for line in lines if line.strip())
+            for line in text.splitlines():
+                lines = [line] if name == "check" else wrapped(line, WIDTH - len(sign))
+                yield from (f"{sign}{each}" for each in lines if each)
 
 
 def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | None:

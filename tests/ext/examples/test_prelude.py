@@ -1,0 +1,80 @@
+"""A check on a page: what it may use, and what it says if its statement is false."""
+
+import pytest
+
+from lifespec_docs.examples.runner import Block, ExampleFailed, Namespace, run
+
+__all__: list[str] = []
+
+TRUE = """\
+app = application(shutdown=failed("disk full"))
+lifespan = await start(app)
+for _ in range(2):
+    with expect(ShutdownFailed, "disk full") as caught:
+        await lifespan.shutdown()
+assert caught.error.message == "disk full"
+""", """\
+assert await outcome_of(application()) == "complete"
+assert await outcome_of(application("return")) == "unsupported"
+assert await outcome_of(application(failed("no"))) == "failed"
+assert await outcome_of(application(0, "hang"), shutdown_timeout=3) == "timed_out"
+""", """\
+await start(application(startup=2))
+await sleep(1)
+assert seconds() == 3
+""", """\
+(line,) = await log_of(application(shutdown=ValueError("no")))
+assert line == "ERROR The application crashed before it answered shutdown: ValueError('no')"
+assert await events_of(application("return")) == ["lifespan.startup"]
+assert library in ("asyncio", "trio")
+""", "assert isinstance(mine, int)\nmine = 'not the page\\'s'"  # fmt: skip
+
+
+@pytest.fixture
+def names() -> Namespace:
+    """Return what the blocks of a page share."""
+    return Namespace()
+
+
+def block(source: str, libraries: str = "asyncio trio") -> Block:
+    """Return a check in line 10 of a page."""
+    return Block("docs/a.md", 10, "python", source, None, kind="check", run_by=libraries)
+
+
+@pytest.mark.parametrize("source", TRUE)
+def test_what_holds_on_both_libraries(names: Namespace, source: str) -> None:
+    names.names["mine"] = 1
+    assert run(block(source), names).output == ""
+    assert names.names["mine"] == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "told"),
+    [
+        ("x = 2\nassert 1 + 1 == x + 1", 11, "asyncio: not true: 1 + 1 == x + 1\n    2\n    3"),
+        ("assert not 1", 10, "asyncio: not true: not 1"),
+        ("with expect(OSError):\n    pass", 10, "asyncio: not true: OSError is raised"),
+        ("with expect(OSError, 'a'):\n    raise OSError('b')", 10, "asyncio: not true: 'a' in 'b'"),
+        ("raise ExceptionGroup('', [OSError('no')])", 10, "asyncio: OSError: no"),
+        ("1 / 0", 10, "asyncio: ZeroDivisionError: division by zero"),
+        ("assert library == 'asyncio'", 10, "trio: not true: library == 'asyncio'"),
+    ],
+)
+def test_what_does_not_hold(names: Namespace, source: str, line: int, told: str) -> None:
+    with pytest.raises(ExampleFailed) as failed:
+        run(block(source), names)
+    assert str(failed.value).startswith(f"docs/a.md:{line}: What stands above is not so, on {told}")
+
+
+def test_what_holds_on_one_library(names: Namespace) -> None:
+    run(block("assert library == 'trio'", "trio"), names)
+
+
+def test_a_hang_is_an_error(names: Namespace) -> None:
+    with pytest.raises(ExampleFailed, match="Deadlock"):
+        run(
+            block(
+                "await start(application(lambda: 0))\nimport asyncio\nawait asyncio.Event().wait()"
+            ),
+            names,
+        )

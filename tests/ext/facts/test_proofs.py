@@ -1,0 +1,141 @@
+"""Statements with checks wait until somebody has looked at both languages and the check."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lifespec_docs.facts import proofs, review
+
+__all__: list[str] = []
+
+PAGE = """\
+# A
+
+It `waits`. It
+goes on.
+
+```{check}
+assert 1
+```
+
+- One of `two`.
+
+  ```{check} asyncio
+  assert 2
+  ```
+
+| a | `b` |
+|---|---|
+| c | d |
+
+```{check}
+assert 3
+```
+
+A `literal` without.
+
+It `waits`. It goes on.
+
+```{check}
+assert 4
+```
+"""
+CHINESE = {"It `waits`. It goes on.": "等。", "One of `two`.": "二。", "c": "丙"}
+PO = "locales/zh_CN/LC_MESSAGES/a.po"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Write a project of one page whose statements are approved, and commit it."""
+    entries = "\n".join(f'msgid "{a}"\nmsgstr "{b}"\n' for a, b in CHINESE.items())
+    data = "src/lifespec/conformance/data/rules.toml"
+    for name, text in {"docs/a.md": PAGE, "docs/b.md": "# B\n", PO: entries, data: ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    proofs.approve(tmp_path, proofs.waiting(tmp_path))
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *command], check=True)
+    return tmp_path
+
+
+def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
+    found = proofs.proofs(root)
+    assert [(each.line, each.label, each.chinese.strip(), each.check) for each in found] == [
+        (6, "It `waits`. It goes on.", "等。", "assert 1\n"),
+        (12, "One of `two`.", "二。", "assert 2\n"),
+        (20, "| a | `b` | |---|---| | c | d |", "丙", "assert 3\n"),
+        (28, "It `waits`. It goes on. (2)", "等。", "assert 4\n"),
+    ]
+    assert proofs.bare(root) == {"a": 1}
+    assert not list(proofs.faults(root))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "label"),
+    [
+        ("docs/a.md", "It `waits`. It\n", "It `ends`. It\n", "It `ends`. It goes on."),
+        ("docs/a.md", "assert 2", "assert 5", "One of `two`."),
+        (PO, "丙", "丁", "| a | `b` | |---|---| | c | d |"),
+    ],
+)
+def test_what_changes_alone_waits(
+    root: Path,
+    file: str,
+    old: str,
+    new: str,
+    label: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It is shown as it was and as it is, and approved with a yes."""
+    text = (root / file).read_text()
+    (root / file).write_text(text.replace(old, new, 1))
+    first, *_ = proofs.faults(root)
+    assert f"the statement {label!r} changed, or its Chinese, or its check: `make appr" in first
+    assert review.main(["--approve", "--yes"], root) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("  - ") and old.strip() in line for line in shown)
+    assert any(line.startswith("  + ") and new.strip() in line for line in shown)
+    assert not list(proofs.faults(root))
+    assert label in json.loads((root / proofs.PROOFS).read_text())["a"]
+
+
+def test_a_check_that_is_gone_waits(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = root / "docs" / "a.md"
+    page.write_text(PAGE[: PAGE.index("- One")])
+    assert [line.partition(": ")[2][:28] for line in proofs.faults(root)] == [
+        "the statement 'One of `two`.",
+        "the statement '| a | `b` | |",
+        "the statement 'It `waits`. I",
+    ]
+    assert review.main(["--approve", "--page", "b", "--yes"], root) == 1
+    assert review.main(["--approve", "--page", "a", "--yes"], root) == 0
+    assert "  - One of `two`.\n" in capsys.readouterr().out
+    assert not list(proofs.faults(root))
+
+
+def test_a_check_below_no_statement_is_a_fault(root: Path) -> None:
+    (root / "docs" / "b.md").write_text("# B\n\n```{check}\nassert 1\n```\n")
+    assert list(proofs.faults(root)) == [
+        "docs/b.md:3: this check has no paragraph and no table directly above it."
+    ]
+    assert review.main(["--approve", "--yes"], root) == 1
+
+
+def test_without_git_the_new_is_shown(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(*_: object) -> str:
+        raise review.NoRevisionError
+
+    monkeypatch.setattr(review, "_git", unknown)
+    (root / proofs.PROOFS).unlink()
+    assert review.main(["--approve", "--yes"], root) == 0
+    assert "  + One of `two`.\n" in capsys.readouterr().out
+
+
+def test_a_label_ends_with_a_word() -> None:
+    (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "")
+    assert proof.label == f"{'word ' * 11}word …"
