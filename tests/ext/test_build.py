@@ -35,7 +35,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             root / folder,
-            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json"),
+            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json", "proofs.json"),
         )
     shutil.copy(ROOT / "pyproject.toml", root)
     (root / "docs" / "index.md").write_text(INDEX)
