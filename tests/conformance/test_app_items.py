@@ -27,6 +27,7 @@ OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWar
 COUNT = len(app_run.cases_for("asgi 2.0")) + 2  # whether it starts, whether it stops
 SHOP = """
     from lifespec import with_lifespan
+    import asyncio
     import contextlib
 
     @contextlib.asynccontextmanager
@@ -57,6 +58,13 @@ SHOP = """
 
     def made():
         return good
+
+    @contextlib.asynccontextmanager
+    async def forgetful(_: object):
+        task = asyncio.create_task(asyncio.Event().wait())
+        yield
+
+    leaky = with_lifespan(nothing, forgetful)
 """
 
 
@@ -109,6 +117,26 @@ def test_what_misses_a_should_is_a_warning(run: Run) -> None:
     result.assert_outcomes(passed=1, warnings=1, deselected=COUNT - 1)
     result.stdout.fnmatch_lines(
         ["shop:lax::unknown-*", "*LifespanWarning: [[]receive-refuses-unknown[]] * (should, *"]
+    )
+
+
+def test_what_an_author_wants_to_know_is_told_once(run: Run) -> None:
+    """By the first test of the application that runs, whichever that is."""
+    for chosen, first in (("", "starts"), ("extra-keys", "extra-keys")):
+        result = run("--lifespec-app", "shop:leaky", "-k", chosen)
+        assert result.parseoutcomes()["warnings"] == 1
+        result.stdout.fnmatch_lines(
+            [f"shop:leaky::{first}", "*LifespanWarning: A task still ran after it had stopped: *"]
+        )
+
+
+def test_what_a_framework_misses_is_told_once(run: Run, pytester: pytest.Pytester) -> None:
+    """And in one line, as nobody who reads it can change that."""
+    pytester.makepyfile(star="import starlette.applications as s; app = s.Starlette()")
+    result = run("--lifespec-app", "star:app")
+    result.assert_outcomes(passed=COUNT, warnings=1)
+    result.stdout.fnmatch_lines(
+        ["*LifespanWarning: 1 SHOULD missed by Starlette, not by your code: lifespec explain *"]
     )
 
 

@@ -334,3 +334,58 @@ def test_a_server_has_no_place(tmp_path: Path) -> None:
     found = checked(finding("fail"), subject="x:y {app}", role="server")
     (place,) = sarif(found, tmp_path).runs[0].results[0].locations[0].logical_locations
     assert (place.fully_qualified_name, place.kind) == ("x:y {app}", "module")
+
+
+@pytest.mark.parametrize(
+    ("course", "file", "said", "line"),
+    [
+        (
+            Course("raised", received=True, detail="KeyError: 1", place="`up`, shop/main.py:2"),
+            "shop/main.py",
+            "",
+            0,
+        ),
+        (
+            Course("failed", received=True, detail="KeyError: 1", place="`up`, shop/main.py:2"),
+            "shop/main.py",
+            (
+                "starts: The application does not start: its startup failed: KeyError: 1, in `up`,"
+                " shop/main.py:2."
+            ),
+            2,
+        ),
+        (
+            Course("complete", "failed", detail="no room", place="`down`, x.py:7"),
+            "shop/main.py",
+            (
+                "stops: The application does not stop: its clean-up failed: no room, in `down`,"
+                " x.py:7."
+            ),
+            3,
+        ),
+    ],
+)
+def test_sarif_tells_what_does_not_start_or_stop(
+    course: Course, file: str, said: str, line: int, tmp_path: Path
+) -> None:
+    """With the author's own line, if its file is in the folder, else with that of the target."""
+    path = tmp_path / file
+    path.parent.mkdir()
+    path.write_text("\n\napp = 1\n")
+    (run,) = sarif(checked(finding("pass"), course=course), tmp_path).runs
+    told = [f"{each.rule_id}: {each.message.text}" for each in run.results]
+    assert told == [said] * bool(said)
+    assert [rule.id for rule in run.tool.driver.rules] == [each.rule_id for each in run.results]
+    for each in run.results:
+        found = each.locations[0].physical_location
+        assert (found.artifact_location.uri, found.region.start_line) == (file, line)
+
+
+def test_sarif_tells_a_fault_once(tmp_path: Path) -> None:
+    """A broken rule that says that it does not stop has the author's own line."""
+    (tmp_path / "x.py").write_text("\n\n")
+    course = Course("complete", "hung", detail="it was in x.py:2", place="`down`, x.py:2")
+    (run,) = sarif(checked(finding("fail"), course=course), tmp_path).runs
+    assert [each.rule_id for each in run.results] == ["startup-answered"]
+    found = run.results[0].locations[0].physical_location
+    assert (found.artifact_location.uri, found.region.start_line) == ("x.py", 2)

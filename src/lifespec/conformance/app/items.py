@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
@@ -20,7 +21,7 @@ from lifespec.conformance.rules import known_rule, known_spec
 from lifespec.testing import LifespanWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from lifespec.conformance.app.run import CaseResult
@@ -101,6 +102,7 @@ class Application(pytest.Collector):
         super().__init__(**node)
         spec = known_spec(settings.spec)
         self.strict, self.ignore = settings.strict, settings.ignore
+        self.known: set[str] = set()  # sentences that one of its items has told
         timeout = settings.timeout or app_run.LIMIT
         self.job = app_check.Job(
             "application", self.name, spec, factory=settings.factory, limit=timeout
@@ -154,6 +156,22 @@ class _Item(pytest.Item):
         if why:
             raise pytest.fail.Exception(why, pytrace=False)
 
+    def runtest(self) -> None:
+        """Tell what its author would want to know, as the first of its items; then test."""
+        self.tell(summary.told_of(self.parent.usual.notices))
+        self.test()
+
+    @abstractmethod
+    def test(self) -> None:
+        """Raise what is wrong."""
+
+    def tell(self, sentences: Iterable[str]) -> None:
+        """Warn of what no item of the application has told before."""
+        for each in dict.fromkeys(sentences):
+            if each not in self.parent.known:
+                self.parent.known.add(each)
+                self.warn(LifespanWarning(each))
+
     def skip(self, reason: str, *, fails: bool = False) -> NoReturn:
         """Skip the test, or fail it."""
         if fails and self.parent.strict:
@@ -176,7 +194,7 @@ class StartItem(_Item):
 
     needs_start = False
 
-    def runtest(self) -> None:
+    def test(self) -> None:
         """Raise if it does not start; skip if it does not support lifespan."""
         course = self.parent.course
         if course.starts:
@@ -191,7 +209,7 @@ class StartItem(_Item):
 class StopItem(_Item):
     """Whether an application stops."""
 
-    def runtest(self) -> None:
+    def test(self) -> None:
         """Raise if it does not stop; skip if it does not support lifespan."""
         course = self.parent.course
         if not course.starts:
@@ -216,7 +234,7 @@ class CaseItem(_Item):
         app = self.parent
         return self.case != app.first and app_run.left_out(self.case, app.course) is not None
 
-    def runtest(self) -> None:
+    def test(self) -> None:
         """Play the case: what fails is raised, what misses a should is a warning."""
         app = self.parent
         tried = app.tried(self.case).findings
@@ -229,9 +247,10 @@ class CaseItem(_Item):
 
     def _warn(self, findings: Sequence[Finding]) -> None:
         for each in findings:
-            if each.verdict == Verdict.WARN:
-                text = f"[{each.rule}] {each.requirement} {each.actual} {each.whose}"
-                self.warn(LifespanWarning(text.rstrip()))
+            if each.verdict == Verdict.WARN and not each.whose:
+                text = f"[{each.rule}] {each.requirement} {each.actual}"
+                self.warn(LifespanWarning(text))
+        self.tell(summary.theirs(findings))
 
 
 def _shown(findings: Sequence[Finding]) -> str:

@@ -26,11 +26,13 @@ from lifespec.conformance.texts import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lifespec.conformance.report.model import Finding, Report
+    from lifespec.conformance.report.model import Course, Finding, Report
 
 __all__ = ["Checked", "as_json", "as_junit", "as_sarif"]
 
 FORMAT = 1  # of the JSON; a consumer can rely on each key as long as it is the same
+_NOT = {"starts": "The application does not start", "stops": "The application does not stop"}
+_ANSWERED = {"startup-answered", "shutdown-answered"}  # rules that say the same
 _LEVELS = {Verdict.FAIL: "error", Verdict.WARN: "warning"}
 
 
@@ -193,13 +195,19 @@ def as_sarif(checked: Checked, folder: Path) -> str:
     report = checked.report
     worst = {rule_id: found[0] for rule_id, found in report.by_rule().items()}
     rules = [rule_id for rule_id, finding in worst.items() if finding.verdict in _LEVELS]
-    location = _location(report, folder)
+    target, cause = _location(report, folder), _where(report, folder)
     results = [
-        _result(finding, rules.index(rule_id), report, location)
+        _result(finding, rules.index(rule_id), report, cause if rule_id in _ANSWERED else target)
         for rule_id in rules
         for finding in report.by_rule()[rule_id]
         if finding.verdict in _LEVELS
     ]
+    described = [_described(worst[rule_id], report) for rule_id in rules]
+    for name, said in () if _ANSWERED & {*rules} else _undone(report.course):
+        text = f"{_NOT[name]}: {said}."
+        found = {"ruleId": name, "ruleIndex": len(described), "level": "error"}
+        results.append(found | _told(report, name, "", text) | {"locations": [cause]})
+        described.append({"id": name, "shortDescription": {"text": f"{_NOT[name]}."}})
     ended = checked.began + timedelta(seconds=checked.seconds)
     invocation = {
         "executionSuccessful": checked.status != 2,  # noqa: PLR2004  the exit status
@@ -210,13 +218,32 @@ def as_sarif(checked: Checked, folder: Path) -> str:
     if report.unchecked:
         notification = {"level": "error", "message": {"text": _utf8(report.unchecked)}}
         invocation["toolExecutionNotifications"] = [notification]
-    described = [_described(worst[rule_id], report) for rule_id in rules]
     version = _installed("lifespec")
     driver = {"name": "lifespec", "rules": described} | ({"version": version} if version else {})
     run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
     whole = {"$schema": schema, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def _undone(course: Course | None) -> Iterator[tuple[str, str]]:
+    """Yield "starts" or "stops" if an application does not, and why."""
+    if course and course.supports and not course.starts:
+        yield "starts", sentence(course, "startup").removeprefix("no, ")
+    elif course and course.starts and not course.stops:
+        yield "stops", sentence(course, "shutdown").removeprefix("no, ")
+
+
+def _where(report: Report, folder: Path) -> dict[str, Any]:
+    """Return where an application was or raised, if that is in the folder, else where it is."""
+    found = _location(report, folder)
+    file, _, line = (
+        (report.course.place if report.course else "").rpartition(", ")[2].rpartition(":")
+    )
+    if line and (folder / file).is_file():
+        place = {"artifactLocation": {"uri": file}, "region": {"startLine": int(line)}}
+        return found | {"physicalLocation": place}
+    return found
 
 
 def _described(finding: Finding, report: Report) -> dict[str, Any]:
@@ -234,16 +261,21 @@ def _described(finding: Finding, report: Report) -> dict[str, Any]:
 def _result(
     finding: Finding, index: int, report: Report, location: dict[str, Any]
 ) -> dict[str, Any]:
-    key = f"{report.subject}\n{report.spec}\n{finding.rule}\n{finding.case}"
     said = f"{finding.requirement} Case {finding.case}: {finding.actual} {finding.whose}"
     return {
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": _LEVELS[finding.verdict],
-        "message": {"text": _utf8(said.rstrip())},
         "locations": [location],
-        "partialFingerprints": {"case/v1": hashlib.sha256(_utf8(key).encode()).hexdigest()},
+        **_told(report, finding.rule, finding.case, said.rstrip()),
     }
+
+
+def _told(report: Report, rule_id: str, case: str, said: str) -> dict[str, Any]:
+    """Return the message of a result, and what stays the same when it is found again."""
+    key = _utf8(f"{report.subject}\n{report.spec}\n{rule_id}\n{case}")
+    prints = {"case/v1": hashlib.sha256(key.encode()).hexdigest()}
+    return {"message": {"text": _utf8(said)}, "partialFingerprints": prints}
 
 
 def _utf8(text: str) -> str:

@@ -20,12 +20,13 @@ from lifespec.conformance.report.notices import NOTICES
 from lifespec.conformance.words import mark as _
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lifespec.conformance.i18n import Wording
-    from lifespec.conformance.report.model import Report
+    from lifespec.conformance.report.model import Finding, Report
+    from lifespec.conformance.report.notices import Notice
 
-__all__ = ["rows", "sentence"]
+__all__ = ["rows", "sentence", "theirs", "told_of"]
 
 PASSES = {
     _("passes lifespan on"): (
@@ -48,7 +49,7 @@ def rows(report: Report, verdict: str, wording: Wording) -> dict[str, str]:
         return {}
     changes = _changes(report, report.course or NO_COURSE, wording)
     found |= {_("rules"): verdict, _("to change"): "\n".join(changes)}
-    known = [*_theirs(report, wording), *_told_of(report, wording)]
+    known = [*theirs(report.findings, wording), *told_of(report.notices, wording)]
     return found | ({_("to know"): "\n".join(known)} if known else {})
 
 
@@ -92,18 +93,18 @@ def sentence(course: Course, phase: str, wording: Wording = ENGLISH) -> str:
     return wording.word("%s, in %s", found, course.place) if where else found
 
 
-def _told_of(report: Report, wording: Wording) -> Iterator[str]:
+def told_of(notices: Iterable[Notice], wording: Wording = ENGLISH) -> Iterator[str]:
     """Yield a line for each notice, with the page to read."""
-    for notice in report.notices:
+    for notice in notices:
         row = NOTICES[notice.id]
         page = wording.page(row.page, row.title)
         yield f"{notice.said(wording.word)} {wording.word('See %s', page)}."
 
 
-def _theirs(report: Report, wording: Wording) -> Iterator[str]:
+def theirs(findings: Iterable[Finding], wording: Wording = ENGLISH) -> Iterator[str]:
     """Yield a line for each framework whose doing it is that rules were missed."""
     missed: dict[str, set[str]] = {}
-    for each in report.findings:
+    for each in findings:
         if each.whose:
             missed.setdefault(_framework(each.whose), set()).add(each.rule)
     for name, rule_ids in missed.items():
