@@ -198,6 +198,8 @@ def test_what_an_author_would_want_to_know() -> None:
     )
     assert lines[1].startswith("A task still ran after it had stopped: poller (shop.py:5). ")
     assert lines[1].endswith('See "Background tasks and context variables".')
+    chinese = [*summary.told_of(notices, CHINESE)]
+    assert chinese[0].endswith("该任务。（详见：《后台任务与上下文变量》。）")
     assert len(lines) == 3
 
 

@@ -98,7 +98,7 @@ def told_of(notices: Iterable[Notice], wording: Wording = ENGLISH) -> Iterator[s
     for notice in notices:
         row = NOTICES[notice.id]
         page = wording.page(row.page, row.title)
-        yield f"{notice.said(wording.word)} {wording.word('See %s', page)}."
+        yield wording.word(_("%s See %s."), notice.said(wording.word), page)
 
 
 def theirs(findings: Iterable[Finding], wording: Wording = ENGLISH) -> Iterator[str]:
@@ -130,8 +130,8 @@ def _changes(report: Report, course: Course, wording: Wording) -> Iterator[str]:
         return
     if report.whose:
         page = wording.page("opt-out.html", _("Opt out of lifespan"))
-        advice = wording.word(GIVE_LIFESPAN), wording.word("See %s", page)
-        yield f"{wording.seen(report.whose)} {advice[0]} {advice[1]}."
+        advice = wording.word(_("%s See %s."), wording.word(GIVE_LIFESPAN), page)
+        yield wording.word(_("%s %s"), wording.seen(report.whose), advice)
         return
     causes = not (report.supported or (course.startup == "raised" and course.received))
     if causes:
