@@ -4,9 +4,10 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions as app_assertions
-from lifespec.conformance.app.assertions import Matter, Told
+from lifespec.conformance.app.assertions import Matter
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused, Seen
 from lifespec.conformance.cases import Case, Expectation
+from lifespec.conformance.findings import Outcome, without
 from lifespec.conformance.language import PHRASES
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 from lifespec.testing.trace import Conversation, Entry
@@ -376,16 +377,16 @@ def test_a_rule_that_a_specification_lacks_is_not_checked() -> None:
     """Lifespan 1.0 has no state, and so no rule about it."""
     expect = Expectation("state-keys-text", "kept")
     assert not [*app_assertions.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
-    assert not [*app_assertions.without(case(expect), "asgi 1.0", "skip", "No.")]
+    assert not [*without(case(expect), "asgi 1.0", "skip", "No.")]
 
 
 def test_cases_that_are_not_played() -> None:
     """Their findings say why."""
     expect = Expectation("shutdown-answered", "answered")
-    (found,) = app_assertions.without(case(expect), "asgi 2.0", "skip", "It declines.")
+    (found,) = without(case(expect), "asgi 2.0", "skip", "It declines.")
     assert (found.verdict, found.actual) == ("skip", "It declines.")
     assert found.conversation == ""
-    same = app_assertions.finding(case(expect), "asgi 2.0", expect, Told("skip", "No."))
+    same = app_assertions.finding(case(expect), "asgi 2.0", expect, Outcome("skip", "No."))
     assert (same.verdict, same.actual) == ("skip", "No.")
 
 
@@ -395,7 +396,7 @@ def test_a_case_is_for_its_specifications() -> None:
         case = next(case for case in cases.load() if case.name == name)
         assert list(app_assertions.expected(case, "asgi 2.0"))
         assert not list(app_assertions.expected(case, "amgi 2.0"))
-        assert not list(app_assertions.without(case, "amgi 2.0", "skip", "No."))
+        assert not list(without(case, "amgi 2.0", "skip", "No."))
 
 
 def test_what_is_missed_is_never_more_than_a_warning() -> None:
@@ -403,4 +404,4 @@ def test_what_is_missed_is_never_more_than_a_warning() -> None:
     case = next(case for case in cases.load() if case.name == "start-and-stop")
     each = next(each for each in case.expect if each.phrase == "no raise")
     for spec in ("asgi 2.0", "pagi 0.3"):
-        assert app_assertions.finding(case, spec, each, Told("missed", "So.")).verdict == "warn"
+        assert app_assertions.finding(case, spec, each, Outcome("missed", "So.")).verdict == "warn"

@@ -37,7 +37,7 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from lifespec.conformance.app.check import Tell
+    from lifespec.conformance.findings import Tell
     from lifespec.conformance.report.model import Finding, Report
 
 __all__ = ["add_filters", "add_subjects"]

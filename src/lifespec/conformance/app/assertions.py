@@ -6,17 +6,16 @@ import sys
 import traceback
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.app import hints
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused
+from lifespec.conformance.findings import Outcome, expected, finding
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import (
     Course,
     Finding,
     Verdict,
-    requirement,
-    verdict_for,
 )
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import cut, said
@@ -27,41 +26,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.app.fake_server import Seen
-    from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.cases import Case
+    from lifespec.conformance.findings import How
     from lifespec.conformance.report.model import Report
 
 __all__ = [
     "ASSERTIONS",
     "DECLINED",
-    "How",
     "Matter",
-    "Told",
     "concluded",
     "course",
     "course_of",
-    "expected",
-    "finding",
     "findings",
     "obstacle",
     "whose",
-    "without",
 ]
 
 DECLINED = ("raised", "returned")
 _ANSWERED = ("complete", "failed")
 _SILENT = ("silent", "hung")
-How = Literal["held", "broken", "missed", "unspecified", "skip"]
-
-
-class Told(NamedTuple):
-    """What became of an expectation, and a sentence.
-
-    "missed" is broken where no specification goes beyond a should, "unspecified" where none says
-    anything.
-    """
-
-    how: How
-    actual: str
 
 
 class Matter(NamedTuple):
@@ -222,40 +205,6 @@ def findings(
         yield replace(found, whose=theirs)
 
 
-def without(case: Case, spec: str, how: How, actual: str) -> Iterator[Finding]:
-    """Yield the findings of a case that was not played."""
-    for each in expected(case, spec):
-        yield finding(case, spec, each, Told(how, actual))
-
-
-def expected(case: Case, spec: str) -> Iterator[Expectation]:
-    """Yield what is expected by a specification that the case is for, and that has the rule."""
-    if spec in case.specs:
-        yield from (each for each in case.expect if spec in rules()[each.rule].specs)
-
-
-def finding(
-    case: Case, spec: str, each: Expectation, told: Told, conversation: str = ""
-) -> Finding:
-    """Return what an expectation came to, with the verdict of the text."""
-    silent = case.silent_on(each.rule, spec)
-    wanted = requirement(each.rule, spec, silent=silent or told.how == "unspecified")
-    verdict = _verdict(each.rule, spec, told, silent=silent)
-    return Finding(case.name, each.rule, verdict, wanted, each.says, cut(told.actual), conversation)
-
-
-def _verdict(rule_id: str, spec: str, told: Told, *, silent: bool) -> Verdict:
-    if told.how == "skip":
-        return Verdict.SKIP
-    if told.how == "missed":
-        return Verdict.WARN
-    silent = silent or told.how == "unspecified"
-    return verdict_for(rule_id, spec, held=told.how == "held", silent=silent)
-
-
-# ---- what was seen, in words -------------------------------------------------------------------
-
-
 def course(seen: Seen) -> str:
     """Say in a sentence how a lifespan went."""
     if seen.startup in DECLINED:
@@ -315,7 +264,7 @@ _NO_OCCASION: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 }
 
 
-def _kept(matter: Matter) -> Told:
+def _kept(matter: Matter) -> Outcome:
     """Ask the validator of `lifespec.validate`; see the state's keys at the end as well."""
     seen = matter.last
     violations, warnings = (
@@ -323,25 +272,25 @@ def _kept(matter: Matter) -> Told:
         for found in (seen.violations, seen.warnings)
     )
     if violations:
-        return Told("broken", f"{violations[0].message}.")
+        return Outcome("broken", f"{violations[0].message}.")
     if warnings:
         only_silent = "must" in rules()[matter.rule].level(matter.spec)
-        return Told("unspecified" if only_silent else "broken", f"{warnings[0].message}.")
+        return Outcome("unspecified" if only_silent else "broken", f"{warnings[0].message}.")
     keys = [key for key in seen.state or () if not isinstance(key, str)]
     if keys and matter.rule == "state-keys-text":
-        return Told("broken", f"At the end the state had the key {keys[0]!r}.")
+        return Outcome("broken", f"At the end the state had the key {keys[0]!r}.")
     none, sentence = _NO_OCCASION[matter.rule]
-    return Told("skip", sentence) if none(seen) else Told("held", course(seen))
+    return Outcome("skip", sentence) if none(seen) else Outcome("held", course(seen))
 
 
-def _answered(matter: Matter) -> Told:
+def _answered(matter: Matter) -> Outcome:
     seen, phase = matter.last, matter.rule.partition("-")[0]
     answer = getattr(seen, phase)
     if phase == "shutdown" and seen.startup != "complete":
-        return Told("skip", course(seen))
+        return Outcome("skip", course(seen))
     if seen.refused and answer in DECLINED:
-        return Told("skip", f"The server had refused what it sent: {seen.refused[0]}")
-    return Told(_ANSWERS[phase].get(answer, "skip"), course(seen))
+        return Outcome("skip", f"The server had refused what it sent: {seen.refused[0]}")
+    return Outcome(_ANSWERS[phase].get(answer, "skip"), course(seen))
 
 
 _ANSWERS: Mapping[str, Mapping[str, How]] = {
@@ -362,52 +311,52 @@ _ANSWERS: Mapping[str, Mapping[str, How]] = {
 }
 
 
-def _answers_too(matter: Matter) -> Told:
+def _answers_too(matter: Matter) -> Outcome:
     if matter.usual.startup not in _ANSWERED:
-        return Told("skip", course(matter.last))
-    return Told("held" if matter.last.startup in _ANSWERED else "broken", course(matter.last))
+        return Outcome("skip", course(matter.last))
+    return Outcome("held" if matter.last.startup in _ANSWERED else "broken", course(matter.last))
 
 
-def _as_usual(matter: Matter) -> Told:
+def _as_usual(matter: Matter) -> Outcome:
     now = course_of(matter.last).answers
-    return Told("held" if now == matter.usual.answers else "broken", course(matter.last))
+    return Outcome("held" if now == matter.usual.answers else "broken", course(matter.last))
 
 
-def _raises(matter: Matter) -> Told:
+def _raises(matter: Matter) -> Outcome:
     seen = matter.last
     if not seen.reaction:
-        return Told("skip", course(seen))
+        return Outcome("skip", course(seen))
     if seen.reaction == "raised":
         if matter.rule == "receive-refuses-unknown" and not seen.received:
-            return Told("skip", course(seen))
-        return Told("held", f"It {_end(seen)}.")
+            return Outcome("skip", course(seen))
+        return Outcome("held", f"It {_end(seen)}.")
     did = {
         "received": "It called receive.",
         "sent": f"It sent {seen.sent[-1] if seen.sent else ''}.",
         "silent": f"It did nothing within {seen.limit:g} s: {_activity(seen)}.",
     }
-    return Told("broken", did.get(seen.reaction, f"It {_end(seen)}."))
+    return Outcome("broken", did.get(seen.reaction, f"It {_end(seen)}."))
 
 
-def _ends(matter: Matter) -> Told:
+def _ends(matter: Matter) -> Outcome:
     seen = matter.last
-    return Told("held" if seen.obeyed else "broken", f"It {_end(seen)}.")
+    return Outcome("held" if seen.obeyed else "broken", f"It {_end(seen)}.")
 
 
-def _no_exit(matter: Matter) -> Told:
+def _no_exit(matter: Matter) -> Outcome:
     seen = matter.last
-    return Told("broken" if seen.startup == "exited" else "held", course(seen))
+    return Outcome("broken" if seen.startup == "exited" else "held", course(seen))
 
 
-def _no_raise(matter: Matter) -> Told:
+def _no_raise(matter: Matter) -> Outcome:
     """Advice, by whatever specification: none says that one may not raise there."""
     seen = matter.last
     if seen.startup == "raised" and seen.received and not seen.refused:
-        return Told("missed", f"{course(seen)} {_SERVED}")
-    return Told("held" if seen.startup in _ANSWERED else "skip", course(seen))
+        return Outcome("missed", f"{course(seen)} {_SERVED}")
+    return Outcome("held" if seen.startup in _ANSWERED else "skip", course(seen))
 
 
-ASSERTIONS: Mapping[str, Callable[[Matter], Told]] = {
+ASSERTIONS: Mapping[str, Callable[[Matter], Outcome]] = {
     "kept": _kept,
     "answered": _answered,
     "answers too": _answers_too,

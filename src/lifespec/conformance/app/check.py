@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases
+from lifespec.conformance import cases, findings
 from lifespec.conformance.app import assertions, fake_server, isolation, middleware, target
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import DELETED, GONE, Isolation, Pool
@@ -34,17 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lifespec.conformance.cases import Case
+    from lifespec.conformance.findings import Tell
     from lifespec.conformance.language import Role
 
-    Tell = Callable[[str, Sequence[Finding]], bool]
     Say = Callable[[str], object]
 
-__all__ = ["SPARE", "STOPPED", "Bench", "Job", "Tell", "check", "main", "serve"]
+__all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
 AT_ONCE = os.cpu_count() or 1  # processes that work
 MOST = 16  # with those that do little but wait
-STOPPED = "Not run: another case failed before."
 LITTLE = 0.5  # seconds of the processor
 _SPOILED = {
     DELETED: "deletes a temporary folder of the suite: let it leave files alone that are not its",
@@ -105,7 +104,7 @@ def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) ->
 
         def tried(case: Case) -> CaseResult:
             if over.is_set():
-                skipped = assertions.without(case, job.spec, "skip", STOPPED)
+                skipped = findings.without(case, job.spec, "skip", findings.STOPPED)
                 return CaseResult(tuple(skipped))
             began = time.monotonic()
             found = bench.tried(case)
@@ -166,7 +165,7 @@ class Bench:
     def tried(self, case: Case) -> CaseResult:
         """Try a case, again in real time where the virtual clock left a doubt."""
         if reason := app_run.left_out(case, self.usual):
-            return CaseResult(tuple(assertions.without(case, self.job.spec, *reason)))
+            return CaseResult(tuple(findings.without(case, self.job.spec, *reason)))
         if not self.real:
             with nullcontext() if self.blocks else self.places:
                 found = self._apart(case, real=False)
@@ -233,10 +232,10 @@ def _after(case: Case, spec: str, course: Course, entries: Sequence[Entry]) -> I
     phase = "shutdown" if course.starts else "startup"
     said = summary.sentence(course, phase).removeprefix("no, ")
     actual = f"{said[0].upper()}{said[1:]}."
-    for each in assertions.expected(case, spec):
+    for each in findings.expected(case, spec):
         broken = each.phrase == "no exit" and course.startup == "exited"
-        told = assertions.Told("broken" if broken else "skip", actual)
-        yield assertions.finding(case, spec, each, told, sequence(entries))
+        told = findings.Outcome("broken" if broken else "skip", actual)
+        yield findings.finding(case, spec, each, told, sequence(entries))
 
 
 # ---- the process -------------------------------------------------------------------------------

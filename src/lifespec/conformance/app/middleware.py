@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions, fake_server, player
-from lifespec.conformance.app.assertions import Told
 from lifespec.conformance.app.run import LIMIT, CaseResult
+from lifespec.conformance.findings import Outcome
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.rules import known_spec
 from lifespec.conformance.texts import said, shown
@@ -206,17 +206,17 @@ UNLIKE = "lifespan.startup did not reach the application as it was sent."
 UNASKED = "Startup was not answered with complete, so the server did not send lifespan.shutdown."
 
 
-def _compared(expected: Expectation, sides: _Sides) -> Told:
+def _compared(expected: Expectation, sides: _Sides) -> Outcome:
     """Compare one thing at the two sides."""
     if sides.probe.scope is None and expected.phrase != "raises":
         if expected.rule == "startup-sent":
-            return Told("broken", f"It does not pass the lifespan scope on: {_instead(sides)}.")
-        return Told("skip", UNREACHED)
+            return Outcome("broken", f"It does not pass the lifespan scope on: {_instead(sides)}.")
+        return Outcome("skip", UNREACHED)
     phase = expected.rule.partition("-")[0]
     if phase == "shutdown" and sides.seen.startup != "complete":
-        return Told("skip", UNASKED)
+        return Outcome("skip", UNASKED)
     if phase == "shutdown" and _types(sides.received("startup")) != ["lifespan.startup"]:
-        return Told("skip", UNLIKE)
+        return Outcome("skip", UNLIKE)
     return _COMPARISONS[expected.phrase](expected.rule, sides)
 
 
@@ -236,7 +236,7 @@ def _exception(error: BaseException | None) -> str:
     return f"{type(error).__name__}{': ' * bool(text)}{text}"
 
 
-def _scope(rule_id: str, sides: _Sides) -> Told:
+def _scope(rule_id: str, sides: _Sides) -> Outcome:
     """Compare the keys of the scope: one rule has its versions, another one all others."""
     versions = rule_id == "scope-versions"
     wanted = {
@@ -246,38 +246,38 @@ def _scope(rule_id: str, sides: _Sides) -> Told:
     }
     lost = _lost(wanted, sides.probe.scope)
     if not lost:
-        return Told("held", "The application is called with each key of the server's scope.")
+        return Outcome("held", "The application is called with each key of the server's scope.")
     how: How = "broken" if versions or "type" in lost else "unspecified"
-    return Told(how, _changed("the scope", "the application", lost))
+    return Outcome(how, _changed("the scope", "the application", lost))
 
 
-def _state(_: str, sides: _Sides) -> Told:
+def _state(_: str, sides: _Sides) -> Outcome:
     state, live = sides.probe.state, sides.seen.state or {}
     if state is sides.seen.state:
-        return Told("held", "The application has the server's own state.")
+        return Outcome("held", "The application has the server's own state.")
     if state is None:
-        return Told("broken", "The application's scope has no state.")
+        return Outcome("broken", "The application's scope has no state.")
     if all(key in live and live[key] is value for key, value in sides.probe.written.items()):
-        return Told(
+        return Outcome(
             "unspecified",
             "The application has another object as its state, and what it writes there arrives"
             " in the server's.",
         )
-    return Told("broken", "What the application writes into its state is not in the server's.")
+    return Outcome("broken", "What the application writes into its state is not in the server's.")
 
 
-def _request(_: str, sides: _Sides) -> Told:
+def _request(_: str, sides: _Sides) -> Outcome:
     """See whether requests have the values of the lifespan's state."""
     if not sides.probe.requests:
-        return Told("skip", _unrequested(sides.seen.spoken.entries))
+        return Outcome("skip", _unrequested(sides.seen.spoken.entries))
     live = sides.seen.state or {}
     for scope in sides.probe.requests:
         state = scope.get("state")
         if state is None:
-            return Told("broken", "The application was called for a request without a state.")
+            return Outcome("broken", "The application was called for a request without a state.")
         if not all(key in state and state[key] is live[key] for key in live):
-            return Told("broken", "The state of a request does not have the lifespan's values.")
-    return Told("held", "The state of the request has the lifespan's values.")
+            return Outcome("broken", "The state of a request does not have the lifespan's values.")
+    return Outcome("held", "The state of the request has the lifespan's values.")
 
 
 def _unrequested(entries: Sequence[Entry]) -> str:
@@ -294,50 +294,50 @@ def _unrequested(entries: Sequence[Entry]) -> str:
     return f"{UNREQUESTED}: the middleware returned." if request else "There was no request."
 
 
-def _events(rule_id: str, sides: _Sides) -> Told:
+def _events(rule_id: str, sides: _Sides) -> Outcome:
     phase = rule_id.partition("-")[0]
     wanted, found = sides.offered(phase), sides.received(phase)
     if (types := _types(found)) != _types(wanted):
-        return Told("broken", f"The application received {_listed(types)}.")
+        return Outcome("broken", f"The application received {_listed(types)}.")
     if lost := _lost(wanted[0], found[0]):
-        return Told("unspecified", _changed(types[0], "the application", lost))
-    return Told("held", f"The application received {_listed(types)}.")
+        return Outcome("unspecified", _changed(types[0], "the application", lost))
+    return Outcome("held", f"The application received {_listed(types)}.")
 
 
-def _answers(rule_id: str, sides: _Sides) -> Told:
+def _answers(rule_id: str, sides: _Sides) -> Outcome:
     phase = "shutdown" if rule_id.startswith("shutdown") else "startup"
     wanted = sides.sent(phase)
     found = sides.answers(phase) if getattr(sides.seen, phase) in ("complete", "failed") else []
     sent, types = _types(wanted), _types(found)
     if not sent and not types:
-        return Told("skip", UNFINISHED)
+        return Outcome("skip", UNFINISHED)
     if types != sent:
-        return Told(
+        return Outcome(
             "broken", f"The application sent {_listed(sent)}; the server received {_listed(types)}."
         )
     if bool(found[0].get("message")) < bool(wanted[0].get("message")):
-        return Told("broken", f"{sent[0]} reached the server without its message.")
+        return Outcome("broken", f"{sent[0]} reached the server without its message.")
     if lost := _lost(wanted[0], found[0]):
-        return Told("unspecified", _changed(sent[0], "the server", lost))
-    return Told("held", f"The server received {_listed(types)}.")
+        return Outcome("unspecified", _changed(sent[0], "the server", lost))
+    return Outcome("held", f"The server received {_listed(types)}.")
 
 
-def _refusal(_: str, sides: _Sides) -> Told:
+def _refusal(_: str, sides: _Sides) -> Outcome:
     if not sides.probe.finished:
-        return Told("skip", UNFINISHED)
+        return Outcome("skip", UNFINISHED)
     if not sides.probe.refusals:
-        return Told("broken", "The application sent an unknown event, and send did not raise.")
-    return Told("held", f"send raised {sides.probe.refusals[0]}")
+        return Outcome("broken", "The application sent an unknown event, and send did not raise.")
+    return Outcome("held", f"send raised {sides.probe.refusals[0]}")
 
 
-def _end(_: str, sides: _Sides) -> Told:
+def _end(_: str, sides: _Sides) -> Outcome:
     seen, own = sides.seen, sides.probe.error
     if not sides.probe.finished:
-        return Told("skip", UNFINISHED)
+        return Outcome("skip", UNFINISHED)
     did = f"raised {_exception(own)}" if own else "returned"
     if (seen.ended == "returned") if own is None else _holds(seen.error, own):
-        return Told("held", f"The application {did}, and so did the middleware.")
-    return Told("broken", f"The application {did}; the middleware {_gone(seen)}.")
+        return Outcome("held", f"The application {did}, and so did the middleware.")
+    return Outcome("broken", f"The application {did}; the middleware {_gone(seen)}.")
 
 
 def _gone(seen: Seen) -> str:
@@ -352,22 +352,22 @@ def _holds(error: BaseException | None, own: BaseException) -> bool:
     return error is own or any(_holds(each, own) for each in parts)
 
 
-def _rejects(_: str, sides: _Sides) -> Told:
+def _rejects(_: str, sides: _Sides) -> Outcome:
     """See that an unknown scope is refused, by the application or by the middleware."""
     seen = sides.seen
     held = seen.ended == "raised" and not seen.sent
-    return Told("held" if held else "broken", f"It {_gone(seen)}.")
+    return Outcome("held" if held else "broken", f"It {_gone(seen)}.")
 
 
-def _unchanged(_: str, sides: _Sides) -> Told:
+def _unchanged(_: str, sides: _Sides) -> Outcome:
     """Compare the server's own scope; what is in the state is no matter here."""
     now, then = sides.seen.scope, dict(sides.seen.offered)
     if "state" in then:
         then["state"] = sides.seen.state
     keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
     if keys:
-        return Told("broken", f"The server's scope was changed: {', '.join(map(str, keys))}.")
-    return Told("held", "The server's scope is as it was.")
+        return Outcome("broken", f"The server's scope was changed: {', '.join(map(str, keys))}.")
+    return Outcome("held", "The server's scope is as it was.")
 
 
 def _listed(types: Sequence[str]) -> str:
@@ -382,7 +382,7 @@ def _changed(what: str, side: str, keys: Sequence[str]) -> str:
     return f"These keys of {what} did not reach {side} as they were sent: {', '.join(keys)}."
 
 
-_COMPARISONS: Mapping[str, Callable[[str, _Sides], Told]] = {
+_COMPARISONS: Mapping[str, Callable[[str, _Sides], Outcome]] = {
     "same scope": _scope,
     "same state": _state,
     "same events": _events,

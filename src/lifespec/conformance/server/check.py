@@ -12,11 +12,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases
-from lifespec.conformance.app import assertions as app_assertions
-from lifespec.conformance.app.assertions import Told
-from lifespec.conformance.app.check import STOPPED
+from lifespec.conformance import cases, findings
 from lifespec.conformance.cases import Unchecked
+from lifespec.conformance.findings import STOPPED, Outcome
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.server.assertions import AT_ONCE as SHOWN_AT_ONCE
 from lifespec.conformance.server.assertions import PHRASES, misled
@@ -38,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Executor, Future
 
-    from lifespec.conformance.app.check import Tell
     from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.findings import Tell
     from lifespec.conformance.report.model import Finding
     from lifespec.conformance.server.observation import Line, Seen
 
@@ -224,7 +222,7 @@ class _Bench:
         """Play a case, and check it; where it cannot be, say why."""
         if self.over.is_set():
             place.close()
-            return [*app_assertions.without(case, self.spec, "skip", STOPPED)]
+            return [*findings.without(case, self.spec, "skip", STOPPED)]
         began = time.monotonic()
         found = self.tried(case, place)
         self.times[case.name] = time.monotonic() - began
@@ -234,31 +232,31 @@ class _Bench:
         try:
             return self.played(case, place)
         except _NoPlace as reason:
-            return [*app_assertions.without(case, self.spec, "skip", f"Not run: {reason}.")]
+            return [*findings.without(case, self.spec, "skip", f"Not run: {reason}.")]
         except Unchecked as unchecked:
             self.obstacle = f"The case {case.name} could not be played: {unchecked}."
-            return [*app_assertions.without(case, self.spec, "skip", f"Not run: {unchecked}.")]
+            return [*findings.without(case, self.spec, "skip", f"Not run: {unchecked}.")]
         finally:
             place.close()
 
     def played(self, case: Case, place: ExitStack) -> list[Finding]:
-        if not any(app_assertions.expected(case, self.spec)):
+        if not any(findings.expected(case, self.spec)):
             return []
         if case.name in self.job.beside:
             why = self.job.beside[case.name]
-            return [*app_assertions.without(case, self.spec, "skip", why)]
+            return [*findings.without(case, self.spec, "skip", why)]
         seen = None if self.without else self.run_case(case, place)
         place.close()
         self.known.wait()
         if seen is None or self.without:
-            return [*app_assertions.without(case, self.spec, "skip", self.without)]
+            return [*findings.without(case, self.spec, "skip", self.without)]
         return self.findings_of(case, seen)
 
     def findings_of(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         found = [
-            app_assertions.finding(case, self.spec, each, self.told(each, seen), drawn)
-            for each in app_assertions.expected(case, self.spec)
+            findings.finding(case, self.spec, each, self.told(each, seen), drawn)
+            for each in findings.expected(case, self.spec)
         ]
         if (
             self.doubted is not None
@@ -269,23 +267,23 @@ class _Bench:
             self.doubted.append(case)
         return found
 
-    def told(self, expected: Expectation, seen: Seen) -> Told:
+    def told(self, expected: Expectation, seen: Seen) -> Outcome:
         if expected.rule in self.job.beside:
-            return Told("skip", self.job.beside[expected.rule])
+            return Outcome("skip", self.job.beside[expected.rule])
         others = {line.get("type") for line in seen.all("called")} - {"lifespan", *REQUESTS}
         if self.without == WITHOUT and not (others and expected.rule == "scope-type"):
-            return Told("skip", WITHOUT)
+            return Outcome("skip", WITHOUT)
         if expected.phrase not in SHOWN_AT_ONCE and (self.without or misled(seen)):
-            return Told("skip", self.without or MISLED)
+            return Outcome("skip", self.without or MISLED)
         try:
             held, actual = PHRASES[expected.phrase](seen, expected.argument)
             if held:
                 seen.finished()
         except Beside as beside:
-            return Told("skip", str(beside))
+            return Outcome("skip", str(beside))
         except Unspecified as unspecified:
-            return Told("unspecified", str(unspecified))
-        return Told("held" if held else "broken", actual)
+            return Outcome("unspecified", str(unspecified))
+        return Outcome("held" if held else "broken", actual)
 
 
 def _obstacle(seen: Seen, name: str) -> str:
