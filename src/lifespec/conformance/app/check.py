@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, findings
+from lifespec.conformance import cases
 from lifespec.conformance.app import assertions, fake_server, isolation, middleware, target
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import DELETED, GONE, Isolation, Pool
 from lifespec.conformance.app.pipe import Pipe
 from lifespec.conformance.app.run import CaseResult
+from lifespec.conformance.findings import STOPPED, Outcome, expected, finding, without
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import Course, Finding, Report
 from lifespec.conformance.report.notices import Notice
@@ -104,7 +105,7 @@ def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) ->
 
         def tried(case: Case) -> CaseResult:
             if over.is_set():
-                skipped = findings.without(case, job.spec, "skip", findings.STOPPED)
+                skipped = without(case, job.spec, "skip", STOPPED)
                 return CaseResult(tuple(skipped))
             began = time.monotonic()
             found = bench.tried(case)
@@ -165,7 +166,7 @@ class Bench:
     def tried(self, case: Case) -> CaseResult:
         """Try a case, again in real time where the virtual clock left a doubt."""
         if reason := app_run.left_out(case, self.usual):
-            return CaseResult(tuple(findings.without(case, self.job.spec, *reason)))
+            return CaseResult(tuple(without(case, self.job.spec, *reason)))
         if not self.real:
             with nullcontext() if self.blocks else self.places:
                 found = self._apart(case, real=False)
@@ -232,10 +233,10 @@ def _after(case: Case, spec: str, course: Course, entries: Sequence[Entry]) -> I
     phase = "shutdown" if course.starts else "startup"
     said = summary.sentence(course, phase).removeprefix("no, ")
     actual = f"{said[0].upper()}{said[1:]}."
-    for each in findings.expected(case, spec):
+    for each in expected(case, spec):
         broken = each.phrase == "no exit" and course.startup == "exited"
-        told = findings.Outcome("broken" if broken else "skip", actual)
-        yield findings.finding(case, spec, each, told, sequence(entries))
+        told = Outcome("broken" if broken else "skip", actual)
+        yield finding(case, spec, each, told, sequence(entries))
 
 
 # ---- the process -------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases
-from lifespec.conformance.app import assertions, fake_server, player
+from lifespec.conformance import cases, findings
+from lifespec.conformance.app import fake_server, player
 from lifespec.conformance.app.run import LIMIT, CaseResult
 from lifespec.conformance.findings import Outcome
 from lifespec.conformance.report.model import Report
@@ -25,9 +25,9 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from lifespec.conformance.app.assertions import How
     from lifespec.conformance.app.fake_server import Seen
     from lifespec.conformance.cases import Case, Expectation
+    from lifespec.conformance.findings import How
     from lifespec.conformance.report.model import Finding
     from lifespec.testing.trace import Entry
 
@@ -170,8 +170,8 @@ def run_case(
     sides = _played(middleware, case, spec, limit, real=real)
     conversation = sequence(sides.seen.spoken.entries, "server", "middleware")
     found = tuple(
-        assertions.finding(case, spec, expected, _compared(expected, sides), conversation)
-        for expected in assertions.expected(case, spec)
+        findings.finding(case, spec, expected, _compared(expected, sides), conversation)
+        for expected in findings.expected(case, spec)
     )
     return CaseResult(found, doubt=sides.seen.doubt)
 

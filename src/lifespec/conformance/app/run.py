@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance import cases
+from lifespec.conformance import cases, findings
 from lifespec.conformance.app import assertions, fake_server, mounted, player
 from lifespec.conformance.app.noticing import noticed
 from lifespec.conformance.report.model import Report
@@ -15,8 +15,8 @@ from lifespec.testing.trace import Conversation
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from lifespec.conformance.app.assertions import How
     from lifespec.conformance.cases import Case
+    from lifespec.conformance.findings import How
     from lifespec.conformance.report.model import Course, Finding
     from lifespec.conformance.report.notices import Notice
 
@@ -56,7 +56,7 @@ def check(app: Application, spec: str = "asgi 2.0", limit: float = LIMIT) -> Rep
     real = False
     for case in cases_for(spec):
         if reason := left_out(case, usual):
-            found += assertions.without(case, spec, *reason)
+            found += findings.without(case, spec, *reason)
             continue
         tried = run_case(app, case, spec, usual, limit=limit, real=real)
         if tried.doubt:
