@@ -56,6 +56,7 @@ __all__ = [
     "is_check",
     "is_command",
     "is_example",
+    "is_folded",
     "pages",
     "programs",
     "runs",
@@ -116,7 +117,9 @@ class Check(SphinxDirective):
         block["libraries"] = self.arguments[0] if self.arguments else " ".join(prelude.LIBRARIES)
         self.set_source_info(block)
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
-        folds = (nodes.raw("", html, format="html") for html in (begin, "</details>"))
+        folds = (
+            nodes.raw("", html, format="html", classes=["check"]) for html in (begin, "</details>")
+        )
         return [next(folds), block, next(folds)]
 
 
@@ -135,6 +138,11 @@ def blocks(env: BuildEnvironment) -> dict[str, list[runner.Block]]:
 def is_check(node: nodes.Node) -> bool:
     """Whether this node is a check."""
     return isinstance(node, nodes.literal_block) and "check" in node["classes"]
+
+
+def is_folded(node: nodes.Node) -> bool:
+    """Whether this node is a check, or begins or ends one."""
+    return is_check(node) or (isinstance(node, nodes.raw) and "check" in node["classes"])
 
 
 def runs(node: nodes.Node) -> bool:

@@ -11,7 +11,8 @@ All of it is the same on asyncio and on trio, where time is virtual:
     await events_of(app, **options)         the events of that: "lifespan.startup", …
     with expect(StartupFailed, "text"):     the body raises that, with the text in its message
     await sleep(seconds), seconds()         wait; the time since the check began
-    library                                 "asyncio" or "trio"
+    library, Cancelled                      "asyncio" or "trio", and what its cancellation raises
+    asynccontextmanager, suppress           those of contextlib
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from __future__ import annotations
 import ast
 import inspect
 import logging
-from contextlib import AsyncExitStack, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from types import FunctionType, SimpleNamespace
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["LIBRARIES", "CheckFailed", "explained", "prove"]
 
 LIBRARIES = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
+CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
 LONG = 1e6  # seconds, for who hangs
 
 
@@ -52,7 +54,7 @@ class _Prelude:
     """The names of a check on one library."""
 
     def __init__(self, library: str) -> None:
-        self.library, self.sleep = library, import_module(library).sleep
+        self.library, self.module = library, import_module(library)
         self.server = import_module(LIBRARIES[library]).Lifespan
         self.stopping = AsyncExitStack()
         self.began = self._now()
@@ -63,12 +65,15 @@ class _Prelude:
         own = (self.application, self.start, self.outcome_of, self.log_of, self.events_of)
         return public | {
             **{each.__name__: each for each in own},
+            "Cancelled": getattr(self.module, CANCELLED[self.library]),
             "Lifespan": self.server,
+            "asynccontextmanager": asynccontextmanager,
             "expect": expect,
             "failed": Failed,
             "library": self.library,
             "seconds": lambda: round(self._now() - self.began, 6),
-            "sleep": self.sleep,
+            "sleep": self.module.sleep,
+            "suppress": suppress,
             "_holds": _holds,
         }
 
@@ -86,7 +91,7 @@ class _Prelude:
                 if step == "return":
                     return
                 if step == "hang" or isinstance(step, int | float):
-                    await self.sleep(LONG if step == "hang" else step)
+                    await self.module.sleep(LONG if step == "hang" else step)
                 if isinstance(step, Failed):
                     await send({"type": f"lifespan.{name}.failed", "message": step.message})
                     return

@@ -59,7 +59,7 @@ def _example(root: Path, rule: Rule) -> str:
             below = [each.text for each in found[place + 1 : place + 2] if each.kind == "output"]
             return "-----\n".join([block.text, *below])
         named = f"{{rule}}`{rule.rule_id}`" in block.text
-        linked = block.kind == "text" and (linked or named)
+        linked = linked if block.kind == "check" else block.kind == "text" and (linked or named)
     return ""
 
 

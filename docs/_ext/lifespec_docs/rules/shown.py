@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
-from lifespec_docs.examples.directive import is_example
+from lifespec_docs.examples.directive import is_example, is_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ def examples(doctree: nodes.document) -> dict[str, nodes.Element]:
 
 
 def _linked_above(example: nodes.Element) -> Iterator[str]:
-    """Yield the rules to which the paragraphs directly above an example link."""
+    """Yield the rules to which the paragraphs above an example link, which may carry checks."""
     before = example.parent.children[: example.parent.index(example)]
-    for paragraph in reversed(before):
+    for paragraph in reversed([node for node in before if not is_folded(node)]):
         if not isinstance(paragraph, nodes.paragraph):
             break
         for link in paragraph.findall(pending_xref):
