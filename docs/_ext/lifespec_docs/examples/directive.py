@@ -117,9 +117,7 @@ class Check(SphinxDirective):
         block["libraries"] = self.arguments[0] if self.arguments else " ".join(prelude.LIBRARIES)
         self.set_source_info(block)
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
-        folds = (
-            nodes.raw("", html, format="html", classes=["check"]) for html in (begin, "</details>")
-        )
+        folds = (nodes.raw("", html, format="html", check=True) for html in (begin, "</details>"))
         return [next(folds), block, next(folds)]
 
 
@@ -142,7 +140,7 @@ def is_check(node: nodes.Node) -> bool:
 
 def is_folded(node: nodes.Node) -> bool:
     """Whether this node is a check, or begins or ends one."""
-    return is_check(node) or (isinstance(node, nodes.raw) and "check" in node["classes"])
+    return is_check(node) or (isinstance(node, nodes.raw) and "check" in node)
 
 
 def runs(node: nodes.Node) -> bool:
