@@ -136,6 +136,13 @@ def test_without_git_the_new_is_shown(
     assert "  + One of `two`.\n" in capsys.readouterr().out
 
 
+def test_a_definition_is_two_messages(tmp_path: Path) -> None:
+    catalog = tmp_path / "a.po"
+    catalog.write_text('msgid "It waits."\nmsgstr "等。"\n', encoding="utf-8")
+    (proof,) = proofs.read("a", "lifespec\n: It waits.\n\n  ```{check}\n  1\n  ```\n", str(catalog))
+    assert proof.chinese == "\n等。"
+
+
 def test_a_label_ends_with_a_word() -> None:
     (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "")
     assert proof.label == f"{'word ' * 11}word …"

@@ -26,6 +26,7 @@ __all__ = ["PROOFS", "Proof", "Waiting", "approve", "bare", "faults", "proofs", 
 PROOFS = "docs/proofs.json"
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 LONGEST = 60  # characters of a statement, as its label
+DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
 
 
@@ -77,9 +78,10 @@ def _label(statement: str) -> str:
 
 
 def _messages(statement: str) -> list[str]:
-    """Return the messages that a paragraph or a table is in a catalog."""
+    """Return the messages that a paragraph, a definition or a table is in a catalog."""
     tokens = MarkdownIt("commonmark").enable("table").parse(statement)
-    return [" ".join(token.content.split()) for token in tokens if token.type == "inline"]
+    texts = (token.content for token in tokens if token.type == "inline")
+    return [" ".join(part.split()) for text in texts for part in DEFINITION.split(text)]
 
 
 def proofs(root: Path) -> list[Proof]:
