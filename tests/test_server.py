@@ -1588,6 +1588,30 @@ async def test_wait_ended_while_cleaning_up() -> None:
         await starting
 
 
+async def test_wait_ended_waits_as_long_as_the_application_runs() -> None:
+    loop = asyncio.get_running_loop()
+    async with Lifespan(says("receive", STARTED, 100, OSError()), grace=2) as lifespan:
+        await lifespan.wait_ended()
+        assert (loop.time(), lifespan.outcome) == (100, "crashed")
+
+
+async def test_wait_ended_gives_up_an_application_that_ignores_its_cancellation() -> None:
+    """It has the grace to return after its last answer, and once more after it was cancelled."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await send(NOT_STOPPED)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(1000)
+        await asyncio.sleep(1000)
+
+    async with Lifespan(app, grace=2) as lifespan:
+        await lifespan.wait_ended()
+        assert loop.time() == 4
+
+
 @pytest.mark.parametrize("last", [STOPPED, NOT_STOPPED])
 async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
     """A task group around a receive loop ends at once after the final answer."""
