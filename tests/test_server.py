@@ -1589,6 +1589,7 @@ async def test_wait_ended_while_cleaning_up() -> None:
 
 
 async def test_wait_ended_waits_as_long_as_the_application_runs() -> None:
+    """No timeout applies while it serves."""
     loop = asyncio.get_running_loop()
     async with Lifespan(says("receive", STARTED, 100, OSError()), grace=2) as lifespan:
         await lifespan.wait_ended()

@@ -94,6 +94,7 @@ def _in_a_loop(player: _Player, actions: Sequence[Action], *, real: bool) -> See
     limit, seen = player.limit, player.call.seen
     loop = asyncio.new_event_loop() if real else _Clock(player.own)
     loop.set_exception_handler(lambda *_: None)
+    tasks.note_makers(loop, player.own)
     longest = limit * 4 + GRACE * 2 if real else limit + GRACE
     try:
         with _interruptible(), limits.limited(longest), _moved(loop):
