@@ -53,7 +53,8 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         name: given[text.removeprefix("${{ inputs.").removesuffix(" }}")]
         for name, text in step["env"].items()
     }
-    environment = {**os.environ, **environment, "GITHUB_ACTION_PATH": str(FOLDER), "LC_ALL": "C"}
+    environment |= {"GITHUB_ACTION_PATH": str(FOLDER), "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, **environment}
     return subprocess.run(
         ["bash", "-c", step["run"]],
         cwd=folder,
