@@ -27,6 +27,9 @@ assert seconds() == 3
 assert line == "ERROR The application crashed before it answered shutdown: ValueError('no')"
 assert await events_of(application("return")) == ["lifespan.startup"]
 assert library in ("asyncio", "trio")
+""", """\
+assert command("shop", shop="print('ü')\\nraise SystemExit(3)") == (3, "ü\\n")
+assert command("shop", shop=module("1 / 0")) == (0, "")
 """, "assert isinstance(mine, int)\nmine = 'not the page\\'s'"  # fmt: skip
 
 

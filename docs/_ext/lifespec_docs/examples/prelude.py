@@ -13,6 +13,9 @@ All of it is the same on asyncio and on trio, where time is virtual:
     await sleep(seconds), seconds()         wait; the time since the check began
     library, Cancelled                      "asyncio" or "trio", and what its cancellation raises
     asynccontextmanager, suppress           those of contextlib
+    command("lifespec …", shop=module())    the exit status and the output of a command, run beside
+                                            the file shop.py; in a block `{check} asyncio`
+    module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
 """
 
 from __future__ import annotations
@@ -20,14 +23,20 @@ from __future__ import annotations
 import ast
 import inspect
 import logging
+import shlex
+import subprocess
+import sys
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lifespec
 from lifespec.testing import clock, trace
+from lifespec_docs.examples.sandbox import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,9 +77,11 @@ class _Prelude:
             "Cancelled": getattr(self.module, CANCELLED[self.library]),
             "Lifespan": self.server,
             "asynccontextmanager": asynccontextmanager,
+            "command": command,
             "expect": expect,
             "failed": Failed,
             "library": self.library,
+            "module": module,
             "seconds": lambda: round(self._now() - self.began, 6),
             "sleep": self.module.sleep,
             "suppress": suppress,
@@ -146,6 +157,49 @@ class _Kept(logging.Handler):
 async def _stop(lifespan: Any) -> None:
     with suppress(lifespec.ShutdownFailed):
         await lifespan.shutdown()
+
+
+MODULE = """\
+import asyncio
+from contextlib import asynccontextmanager
+from lifespec import with_lifespan
+
+async def requests(scope, receive, send):
+    if scope["type"] != "http":
+        raise ValueError(scope["type"])
+
+@asynccontextmanager
+async def lifespan(app):
+    {startup}
+    yield
+    {shutdown}
+
+app = with_lifespan(requests, lifespan)
+"""
+
+
+def module(startup: str = "pass", shutdown: str = "pass") -> str:
+    """Return the text of a module whose application runs these lines."""
+    return MODULE.format(startup=startup, shutdown=shutdown)
+
+
+def command(line: str, **files: str) -> tuple[int, str]:
+    """Run a module of Python in a folder that has these files; return exit status and output."""
+    with TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(line)],
+            cwd=folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            encoding="utf-8",
+            check=False,
+        )
+    return done.returncode, done.stdout
 
 
 @contextmanager

@@ -39,7 +39,8 @@ def obstacle(block: Block) -> str:
     """Return why a block cannot run in a browser, or ""; a key of OBSTACLES, or "sh"."""
     if block.language in ("perl", "sh"):
         return block.language
-    return "process" if block.kind == "real" else ""
+    apart = block.kind == "real" or (block.kind == "check" and "command(" in block.source)
+    return "process" if apart else ""
 
 
 def number(_app: Sphinx, doctree: nodes.document) -> None:
