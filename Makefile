@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve matrix mutation drift lock clean loglines parity peers
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines parity peers
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -93,6 +93,9 @@ review: .venv/complete  ## show each changed sentence with its example; REV=main
 
 approve: .venv/complete  ## show each rule and each checked statement that waits, in both languages, and ask; RULE=, PAGE=
 	@$(RUN) docs/review.py --approve $(RULE) $(if $(PAGE),--page $(PAGE)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
+
+unproved: .venv/complete  ## list the statements that name something in code and carry no check
+	@$(RUN) docs/review.py --unproved
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
 	@for record in servers adapted drivers amgi pagi; do \

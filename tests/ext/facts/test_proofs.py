@@ -69,7 +69,7 @@ def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
         (20, "| a | `b` | |---|---| | c | d |", "丙", "assert 3\n"),
         (28, "It `waits`. It goes on. (2)", "等。", "assert 4\n"),
     ]
-    assert proofs.bare(root) == {"a": 1}
+    assert list(proofs.bare(root)) == [("a", 24, "A `literal` without.")]
     assert not list(proofs.faults(root))
 
 
@@ -114,6 +114,13 @@ def test_a_check_that_is_gone_waits(root: Path, capsys: pytest.CaptureFixture[st
     assert review.main(["--approve", "--page", "a", "--yes"], root) == 0
     assert "  - One of `two`.\n" in capsys.readouterr().out
     assert not list(proofs.faults(root))
+
+
+def test_statements_without_a_check_are_listed(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert review.main(["--unproved"], root) == 0
+    assert capsys.readouterr().out == "docs/a.md:24: A `literal` without.\n"
 
 
 def test_a_check_below_no_statement_is_a_fault(root: Path) -> None:

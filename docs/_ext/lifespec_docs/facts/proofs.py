@@ -94,20 +94,15 @@ def proofs(root: Path) -> list[Proof]:
     return found
 
 
-def bare(root: Path) -> dict[str, int]:
-    """Count by page the paragraphs and tables that name something in code, without a check."""
-    found: dict[str, int] = {}
+def bare(root: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield page, line and beginning of each statement that names something in code, unproved."""
     for path in sorted((root / "docs").glob("*.md")):
         page = blocks(path.read_text(encoding="utf-8"))
         nexts = [block.kind for block in page[1:]] + [""]
-        count = sum(
-            block.kind in {"text", "table"}
-            and after != "check"
-            and bool(LITERAL.search(block.text))
-            for block, after in zip(page, nexts, strict=True)
-        )
-        found |= {path.stem: count} if count else {}
-    return found
+        for block, after in zip(page, nexts, strict=True):
+            states = block.kind in {"text", "table"} and LITERAL.search(block.text)
+            if states and after != "check":
+                yield path.stem, block.line, _label(block.text)
 
 
 def waiting(root: Path) -> list[Waiting]:

@@ -4,6 +4,7 @@
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
     python docs/review.py --approve [RULE ...]      the same of each, and ask whether it is approved
     python docs/review.py --approve --page PAGE     the statements of a page with their checks
+    python docs/review.py --unproved                statements that name code and carry no check
 
 Without a rule or a page, --approve takes all that wait: rules, and statements with checks.
 Without a terminal nobody can be asked: --yes says that all of it was read.
@@ -144,21 +145,22 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("revision", nargs="?", default="", help="of git")
     parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
     parser.add_argument("--approve", nargs="*", help="show these rules, or all that wait, and ask")
+    parser.add_argument("--unproved", action="store_true", help="list statements without a check")
     parser.add_argument("--page", help="approve the statements of this page")
     parser.add_argument("--yes", action="store_true", help="approve without a question")
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
+    if given.unproved:
+        _say(*(f"docs/{page}.md:{line}: {label}" for page, line, label in proofs.bare(root)))
+        return 0
     known = approval.rules(root)
     rules = [*given.rule, *(given.approve or ())]
     for rule in (rule for rule in rules if rule not in known):
         like = " or ".join(nearest(rule, known))
         sys.stderr.write(f"There is no rule {rule!r}{like and f': did you mean {like}?'}\n")
         return 2
-    for rule in given.rule:
-        _say(*approval.told(root, rule, given.sources))
-        if rule in approval.waiting(root):
-            _say(f"--- not approved as it stands: `make approve RULE={rule}` asks")
     if given.rule:
+        _show_rules(root, given.rule, given.sources)
         return 0
     if given.approve is None:
         try:
@@ -178,6 +180,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     waiting = [*approval.faults(root), *proofs.faults(root)]
     _say(*waiting)
     return int(bool(waiting))
+
+
+def _show_rules(root: Path, rules: Iterable[str], sources: Path | None) -> None:
+    for rule in rules:
+        _say(*approval.told(root, rule, sources))
+        if rule in approval.waiting(root):
+            _say(f"--- not approved as it stands: `make approve RULE={rule}` asks")
 
 
 def _to_approve(
