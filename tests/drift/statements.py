@@ -4,10 +4,10 @@
 
 Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
 taken, by a fixed seed.  A statement is changed in Chinese alone, or both languages say the same
-false thing, so that nothing differs between them: names, typed facts and the approval of rule boxes
-can notice it, and nothing else can.  English alone is not measured: `make translate` takes the old
-Chinese from under it, so that both pages say the same.  No page is built: the build's own functions
-are called.
+false thing, so that nothing differs between them: names, typed facts, the approval of rule boxes
+and that of statements with checks can notice it, and nothing else can.
+English alone is not measured: `make translate` takes the old Chinese from under it, so that both
+pages say the same.  No page is built: the build's own functions are called.
 
 The result goes to docs/matrix/statements.json; --show prints what was not noticed.
 """
@@ -34,6 +34,7 @@ from lifespec.conformance.rules import rules
 from lifespec_docs.facts.blocks import Block, blocks, sentences
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
+from lifespec_docs.facts.proofs import proofs
 from lifespec_docs.facts.recorded import made_with
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.i18n import lint
@@ -251,6 +252,8 @@ def noticed(statement: Statement, own: set[str]) -> str:
     """Return which check notices a statement that both languages make, or ""."""
     if statement.block == "rule":
         return "approval"  # the hash of the box is another one
+    if (statement.file, statement.old) in _proved()[0]:
+        return "proof"  # the statement is no longer the one that was approved with its check
     parts = _rows if statement.block == "table" else _whole
     before, after = (
         {each for part in parts(text) for each in _told(part, own)}
@@ -284,6 +287,21 @@ def _told(text: str, own: set[str]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
+def _proved() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return page and text of the statements with checks, in English and in Chinese."""
+    found = proofs(ROOT)
+    english = {(f"{each.page}.md", text) for each in found for text in _ways(each.statement)}
+    return english, {
+        (f"{each.page}.po", line) for each in found for line in each.chinese.split("\n")
+    }
+
+
+def _ways(text: str) -> tuple[str, str]:
+    """Return a text as a table stands in a `Statement`, and as a paragraph does."""
+    return text, " ".join(text.split())
+
+
+@lru_cache(maxsize=1)
 def _targets() -> dict[str, set[str]]:
     """Return what the roles can name, for which the build fails where there is no such thing."""
     pages = {page.stem for page in (ROOT / "docs").glob("*.md")} | {"api"}
@@ -294,6 +312,8 @@ def in_chinese(english: str, statement: Statement) -> str:
     """Return which check notices that the two languages of an entry differ, or ""."""
     if statement.block == "rule":
         return "approval"
+    if (statement.file, statement.old) in _proved()[1]:
+        return "proof"
     pair = lint.Pair("", 1, english, statement.new)
     told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
     return "comparison" if told else ""

@@ -11,9 +11,6 @@ this file, with the reason why it is no other program.  The result of a run of a
 docs/matrix/mutation.json.  `--again` tries those alone that survived the last such run, and adds
 to its result: tests that were added meanwhile can only have noticed more.
 
-It needs Python 3.12 or newer: tasks of Python 3.11 have no `eager_start`, so that no test there
-could notice a change of the lines that use it.
-
 Exit status: 0 every survivor is listed with its reason, 1 one is not, or one listed is gone.
 """
 
@@ -225,13 +222,6 @@ def write(state: dict[str, Any]) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run it all."""
-    if sys.version_info < (3, 12):
-        python = platform.python_version()
-        print(
-            f"This is Python {python}, whose tasks have no eager_start: some changes of"
-            " server.py could not be noticed. Use 3.12 or newer: make mutation PYTHON=python3.13"
-        )
-        return 1
     copy()
     for module in WARM:
         import_module(module)

@@ -345,3 +345,10 @@ def test_a_check_is_folded_and_fails_where_it_stands(tmp_path: Path) -> None:
     with sample(false, page.replace("x == 1", "x == 2")) as built:
         warning, *_ = built.warnings
     assert "index.md:11: WARNING: What stands above is not so, on asyncio" in warning
+
+
+def test_a_check_on_another_library_is_refused(tmp_path: Path) -> None:
+    """Else it would run on none."""
+    with sample(tmp_path, "It is `1`.\n\n```{check} curio\nassert 1\n```\n") as built:
+        warning = "".join(built.warnings)
+    assert "A check runs on asyncio trio, not on 'curio'." in warning

@@ -1,5 +1,7 @@
 """A check on a page: what it may use, and what it says if its statement is false."""
 
+import sys
+
 import pytest
 
 from lifespec_docs.examples.runner import Block, ExampleFailed, Namespace, run
@@ -81,3 +83,11 @@ def test_a_hang_is_an_error(names: Namespace) -> None:
             ),
             names,
         )
+
+
+def test_a_browser_has_no_trio(names: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check of both runs on asyncio there; one of trio says that it cannot."""
+    monkeypatch.setattr(sys, "platform", "emscripten")
+    run(block("assert library == 'asyncio'"), names)
+    with pytest.raises(ExampleFailed, match="a browser has no trio"):
+        run(block("assert library == 'trio'", "trio"), names)

@@ -42,7 +42,14 @@ It `waits`. It goes on.
 assert 4
 ```
 """
-CHINESE = {"It `waits`. It goes on.": "等。", "One of `two`.": "二。", "c": "丙"}
+CHINESE = {
+    "It `waits`. It goes on.": "等。",
+    "One of `two`.": "二。",
+    "c": "丙",
+    "a": "甲",
+    "`b`": "`b`",
+    "d": "丁",
+}
 PO = "locales/zh_CN/LC_MESSAGES/a.po"
 
 
@@ -64,10 +71,10 @@ def root(tmp_path: Path) -> Path:
 def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
     found = proofs.proofs(root)
     assert [(each.line, each.label, each.chinese.strip(), each.check) for each in found] == [
-        (6, "It `waits`. It goes on.", "等。", "assert 1\n"),
-        (12, "One of `two`.", "二。", "assert 2\n"),
-        (20, "| a | `b` | |---|---| | c | d |", "丙", "assert 3\n"),
-        (28, "It `waits`. It goes on. (2)", "等。", "assert 4\n"),
+        (6, "It `waits`. It goes on.", "等。", "{check}\nassert 1\n"),
+        (12, "One of `two`.", "二。", "{check} asyncio\nassert 2\n"),
+        (20, "| a | `b` | |---|---| | c | d |", "甲\n`b`\n丙\n丁", "{check}\nassert 3\n"),
+        (28, "It `waits`. It goes on. (2)", "等。", "{check}\nassert 4\n"),
     ]
     assert list(proofs.bare(root)) == [("a", 24, "A `literal` without.")]
     assert not list(proofs.faults(root))
@@ -78,7 +85,8 @@ def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
     [
         ("docs/a.md", "It `waits`. It\n", "It `ends`. It\n", "It `ends`. It goes on."),
         ("docs/a.md", "assert 2", "assert 5", "One of `two`."),
-        (PO, "丙", "丁", "| a | `b` | |---|---| | c | d |"),
+        ("docs/a.md", "{check} asyncio", "{check}", "One of `two`."),
+        (PO, "丙", "戊", "| a | `b` | |---|---| | c | d |"),
     ],
 )
 def test_what_changes_alone_waits(
@@ -92,6 +100,8 @@ def test_what_changes_alone_waits(
     """It is shown as it was and as it is, and approved with a yes."""
     text = (root / file).read_text()
     (root / file).write_text(text.replace(old, new, 1))
+    if label not in CHINESE:
+        (root / PO).write_text(f'{(root / PO).read_text()}\nmsgid "{label}"\nmsgstr "止。"\n')
     first, *_ = proofs.faults(root)
     assert f"the statement {label!r} changed, or its Chinese, or its check: `make appr" in first
     assert review.main(["--approve", "--yes"], root) == 0
@@ -141,6 +151,14 @@ def test_without_git_the_new_is_shown(
     (root / proofs.PROOFS).unlink()
     assert review.main(["--approve", "--yes"], root) == 0
     assert "  + One of `two`.\n" in capsys.readouterr().out
+
+
+def test_a_statement_that_no_catalog_has_is_a_fault(root: Path) -> None:
+    """Its Chinese could change unseen."""
+    (root / PO).write_text((root / PO).read_text().replace("One of", "Two of"))
+    (fault,) = proofs.faults(root)
+    assert fault.startswith("docs/a.md:12: 'One of `two`.' has no entry in its catalog: run `make")
+    assert review.main(["--approve", "--yes"], root) == 1
 
 
 def test_a_definition_is_two_messages(tmp_path: Path) -> None:

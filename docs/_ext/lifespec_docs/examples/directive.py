@@ -114,7 +114,10 @@ class Check(SphinxDirective):
             words(self.env)("This statement is checked: show how"),
         )
         block = nodes.literal_block(text, text, language="python", classes=["check"])
-        block["libraries"] = self.arguments[0] if self.arguments else " ".join(prelude.LIBRARIES)
+        both = " ".join(prelude.LIBRARIES)
+        block["libraries"] = self.arguments[0] if self.arguments else both
+        if not {*block["libraries"].split()} <= {*prelude.LIBRARIES}:
+            raise self.error(f"A check runs on {both}, not on {block['libraries']!r}.")
         self.set_source_info(block)
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
         folds = (nodes.raw("", html, format="html", check=True) for html in (begin, "</details>"))

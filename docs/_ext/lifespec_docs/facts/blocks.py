@@ -10,12 +10,13 @@ from markdown_it import MarkdownIt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["RULES", "Block", "blocks", "sentences", "shows"]
+__all__ = ["CHECK", "RULES", "Block", "blocks", "sentences", "shows"]
 
 RULES = {"{rule}", "{behaviour}"}
 EXAMPLES = {"python", "pycon", "perl"}
 OUTPUT = "{output}"
 CHECK = "{check}"
+FENCE = re.compile(r"^:::.*\n?|\n:::\Z", re.MULTILINE)  # of a directive, which is no text
 # A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
 END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[。！？])")
 
@@ -53,8 +54,9 @@ def blocks(page: str) -> list[Block]:
                 section = token.content
             kind = "title" if titled else "text"
             titled = False
-            if first >= table and not re.fullmatch(r"\{[^`]*\}|\([\w-]+\)=", token.content):
-                found.append(Block(kind, first + 1, token.content, section=section))
+            text = FENCE.sub("", token.content)
+            if text and first >= table and not re.fullmatch(r"\{[^`]*\}|\([\w-]+\)=", text):
+                found.append(Block(kind, first + 1, text, section=section))
     return found
 
 

@@ -15,13 +15,24 @@ from typing import TYPE_CHECKING, NamedTuple
 import polib
 from markdown_it import MarkdownIt
 
-from lifespec_docs.facts.blocks import blocks
+from lifespec_docs.facts.blocks import CHECK, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["PROOFS", "Proof", "Waiting", "approve", "bare", "faults", "proofs", "read", "waiting"]
+__all__ = [
+    "PROOFS",
+    "Proof",
+    "Waiting",
+    "approve",
+    "bare",
+    "can_be_seen",
+    "faults",
+    "proofs",
+    "read",
+    "waiting",
+]
 
 PROOFS = "docs/proofs.json"
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
@@ -31,7 +42,11 @@ LITERAL = re.compile(r"`[^`]+`")
 
 
 class Proof(NamedTuple):
-    """A statement with the check that stands below it, and its Chinese; `line` is the check's."""
+    """A statement with the check that stands below it, and its Chinese; `line` is the check's.
+
+    The first line of `check` is that of its fence, with the libraries; `lost` are the messages of
+    the statement that the catalog does not have.
+    """
 
     page: str
     line: int
@@ -39,6 +54,7 @@ class Proof(NamedTuple):
     statement: str
     chinese: str
     check: str
+    lost: tuple[str, ...] = ()
 
     @property
     def hash(self) -> str:
@@ -65,8 +81,11 @@ def read(page: str, text: str, catalog: str) -> Iterator[Proof]:
             label = _label(statement)
             labels[label] = labels.get(label, 0) + 1
             label += f" ({labels[label]})" * (labels[label] > 1)
-            said = "\n".join(chinese.get(each, "") for each in _messages(statement))
-            yield Proof(page, block.line, label, statement, said, block.text)
+            messages = _messages(statement)
+            said = "\n".join(chinese.get(each, "") for each in messages)
+            lost = tuple(each for each in messages if chinese and each not in chinese)
+            check = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
+            yield Proof(page, block.line, label, statement, said, check, lost)
         else:
             statement = block.text if block.kind in {"text", "table"} else ""
 
@@ -118,12 +137,25 @@ def waiting(root: Path) -> list[Waiting]:
     return new + [Waiting(*row, None) for row in rows if row not in now]
 
 
+def can_be_seen(waiting: Waiting) -> bool:
+    """Whether there is a statement in both languages, or none any more."""
+    proof = waiting.proof
+    return proof is None or bool(proof.statement and not proof.lost)
+
+
 def faults(root: Path) -> Iterator[str]:
     """Yield a line for each of them."""
     for page, label, proof in waiting(root):
         place = f"docs/{page}.md:{proof.line}" if proof else PROOFS
         if proof and not proof.statement:
             yield f"{place}: this check has no paragraph and no table directly above it."
+            continue
+        if proof and proof.lost:
+            lost = _label(proof.lost[0])
+            yield (
+                f"{place}: {lost!r} has no entry in its catalog: run `make translate`; if that adds"
+                " none, let it be a paragraph of its own."
+            )
             continue
         what = "changed, or its Chinese, or its check" if proof else "is gone, or its check"
         yield f"{place}: the statement {label!r} {what}: `make approve` shows it, and asks."

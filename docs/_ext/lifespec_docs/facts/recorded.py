@@ -34,7 +34,9 @@ __all__ = ["RECORDS", "RecordError", "changed", "made_with", "main", "named", "r
 ROOT = Path(__file__).resolve().parents[4]
 FOLDER = "docs/matrix"
 CASES, RULES = (f"src/lifespec/conformance/data/{name}.toml" for name in ("cases", "rules"))
-EXAMPLE = re.compile(r"^(`{3,})(?:python|pycon|perl)\b.*?^\1$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(
+    r"^(`{3,})(?:python|pycon|perl|\{check\})(?!\w).*?^\1$", re.MULTILINE | re.DOTALL
+)
 PAGES = "docs/*.md", "docs/*.rst", "locales/zh_CN/LC_MESSAGES/*.po"
 
 

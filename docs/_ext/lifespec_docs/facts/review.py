@@ -197,7 +197,7 @@ def _to_approve(
         question = f"Do all of these say the same, and is {rule!r} right?"
         yield question, approval.told(root, rule, sources), partial(approval.approve, root, [rule])
     for each in proofs.waiting(root) if every or page else ():
-        if page in {None, each.page} and (each.proof is None or each.proof.statement):
+        if page in {None, each.page} and proofs.can_be_seen(each):
             question = "Do both languages say what the check proves?"
             yield question, _proof(root, each), partial(proofs.approve, root, [each])
 
