@@ -28,6 +28,7 @@ import subprocess
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FunctionType, SimpleNamespace
@@ -183,14 +184,19 @@ def module(startup: str = "pass", shutdown: str = "pass") -> str:
 
 
 def command(line: str, **files: str) -> tuple[int, str]:
-    """Run a module of Python in a folder that has these files; return exit status and output."""
+    """Run a module of Python in a folder that has these files; return exit status and output.
+
+    Variables of the environment stand before its name, as in a shell: LANG=C lifespec …
+    """
+    words = shlex.split(line)
+    variables = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
     with TemporaryDirectory() as folder:
         for name, text in files.items():
             Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(line)],
+            [sys.executable, "-m", *words[len(variables) :]],
             cwd=folder,
-            env=environment(),
+            env=environment() | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
