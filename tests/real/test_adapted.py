@@ -9,16 +9,15 @@ import os
 import re
 import runpy
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from loopback import asked, free_port
 
 __all__: list[str] = []
 
@@ -73,23 +72,10 @@ def record(name: str, level: str, sentence: str) -> str:
     return f"(?m)^{begins}{sentence}"
 
 
-def asked(port: int) -> str | None:
-    """Make a request; return the body of the answer, or None if nobody listens."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-            return str(answer.read().decode())
-    except urllib.error.HTTPError as error:
-        return f"{error.code}"
-    except OSError:
-        return None
-
-
 def ran(place: Path, name: str, steps: Sequence[str], options: str = "") -> tuple[str | None, str]:
     """Serve an application until it answers, and stop it; return the answer and the log."""
     (place / "shop.py").write_text(APP.replace("{steps}", "\n        ".join(steps)))
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        port = int(bound.getsockname()[1])
+    port = free_port()
     values = {"{app}": "shop:app", "{workers}": "1"}
     command = [
         values.get(word, word.replace("{port}", str(port)))

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from redis.asyncio import Redis, from_url
 
 from lifespec import lifespan_scope, validator
 from lifespec.testing import trace
+from loopback import free_port
 
 __all__: list[str] = []
 
@@ -24,8 +24,7 @@ LIMIT = 30.0  # seconds; nothing here takes one
 @contextlib.asynccontextmanager
 async def redis_server() -> AsyncIterator[str]:
     """Run a redis-server that keeps nothing, on a free port of the loopback interface."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     options = ["--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     process = await asyncio.create_subprocess_exec(
         "redis-server", *options, stdout=asyncio.subprocess.PIPE

@@ -7,19 +7,18 @@ import os
 import re
 import runpy
 import signal
-import socket
 import subprocess
 import sys
 import time
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from loopback import asked, free_port
 
 __all__: list[str] = []
 
@@ -98,24 +97,6 @@ def runs() -> Iterator[Any]:
                 filled = [word.replace("{app}", f"{program}:app") for word in command]
                 run = Run(folder, filled, expected["served"], expected["shows"])
                 yield pytest.param(run, id=f"{name} {program}", marks=lacks)
-
-
-def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
-
-
-def asked(port: int) -> str | None:
-    """Make a request; return the body of the answer, or None if there is none."""
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-            return str(answer.read().decode())
-    except urllib.error.HTTPError as error:
-        return f"{error.code} {error.read().decode()}"
-    except OSError:
-        return None
 
 
 @pytest.mark.parametrize("run", [*runs()])
