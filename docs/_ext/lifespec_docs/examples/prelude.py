@@ -24,19 +24,16 @@ import ast
 import inspect
 import logging
 import shlex
-import subprocess
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from itertools import takewhile
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import lifespec
 from lifespec.testing import clock, trace
-from lifespec_docs.examples.sandbox import environment
+from lifespec_docs.examples.sandbox import beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,6 +156,13 @@ async def _stop(lifespan: Any) -> None:
         await lifespan.shutdown()
 
 
+COMMAND = """\
+import os, runpy, sys
+os.environ.update({variables})
+sys.argv = {words}
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+PATIENCE = 60.0  # seconds, for a command
 MODULE = """\
 import asyncio
 from contextlib import asynccontextmanager
@@ -183,28 +187,17 @@ def module(startup: str = "pass", shutdown: str = "pass") -> str:
     return MODULE.format(startup=startup, shutdown=shutdown)
 
 
-def command(line: str, **files: str) -> tuple[int, str]:
-    """Run a module of Python in a folder that has these files; return exit status and output.
+def command(line: str, **files: str) -> tuple[int | None, str]:
+    """Run a module of Python beside these files; return exit status and output.
 
     Variables of the environment stand before its name, as in a shell: LANG=C lifespec …
     """
     words = shlex.split(line)
     variables = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
-    with TemporaryDirectory() as folder:
-        for name, text in files.items():
-            Path(folder, f"{name}.py").write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-m", *words[len(variables) :]],
-            cwd=folder,
-            env=environment() | variables,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=60,
-            encoding="utf-8",
-            check=False,
-        )
-    return done.returncode, done.stdout
+    program = COMMAND.format(variables=variables, words=words[len(variables) :])
+    named = [(f"{name}.py", text) for name, text in files.items()]
+    status, printed, complaint = beside(program, PATIENCE, named)
+    return status, printed + complaint
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from lifespec.testing import clock, trace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-__all__ = ["LOUD", "Namespace", "beside", "environment", "patience", "plain"]
+__all__ = ["LOUD", "Namespace", "beside", "patience", "plain"]
 
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
@@ -179,7 +179,7 @@ def beside(
         process = subprocess.Popen(
             [sys.executable, *by, "example.py"],
             cwd=folder,
-            env=environment(),
+            env=_environment(),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -203,7 +203,7 @@ def plain() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key not in LOUD} | {"COLUMNS": WIDTH}
 
 
-def environment() -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """Return ours, but plain, with asserts, and with this very package."""
     paths = [str(Path(server.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     kept = {key: value for key, value in plain().items() if key != "PYTHONOPTIMIZE"}
