@@ -40,6 +40,10 @@ my $app;
 x = 1
 ```
 
+```{check} trio
+assert x == 1
+```
+
 {.real}
 ```sh
 ls
@@ -81,9 +85,11 @@ def test_a_page_tells_its_scripts_what_they_need(tmp_path: Path) -> None:
         assert {number: each["program"] for number, each in deep["obstacles"].items()} == {
             "1": "../_programs/guides/deep-1.py",
             "2": "../_programs/guides/deep-2.pl",
+            "4": "",
         }
         assert "process" in index["obstacles"]["1"]["reason"]
         assert "Perl" in index["obstacles"]["2"]["reason"]
+        assert "trio" in index["obstacles"]["4"]["reason"]
         (script,) = sample.page("guides/deep").select("script[data-live]")
         assert script["src"] == "../../live/run.js"
         assert not sample.page("other").select("script[data-live]")
@@ -97,9 +103,9 @@ def test_each_example_has_its_number(tmp_path: Path) -> None:
     """As a class of its block; what does not run has none."""
     with site(tmp_path) as sample:
         index = sample.page()
-        found = [index.select_one(f".example-{number}") for number in range(6)]
+        found = [index.select_one(f".example-{number}") for number in range(7)]
         texts = [block and block.get_text().strip() for block in found]
-        assert texts == ["print(1)", "import subprocess", "my $app;", "x = 1", None, None]
+        assert texts == ["print(1)", "import subprocess", "my $app;", "x = 1", "assert x == 1", None, None]
 
 
 def test_the_data_has_the_programs_that_can_run(tmp_path: Path) -> None:

@@ -33,4 +33,5 @@ LABELS = {
 OBSTACLES = {
     "process": "This program needs a process, thread or socket, which a browser does not have.",
     "perl": "This program is written in Perl, which does not run in a browser.",
+    "trio": "This program runs on trio, which this page does not load.",
 }

@@ -39,6 +39,8 @@ def obstacle(block: Block) -> str:
     """Return why a block cannot run in a browser, or ""; a key of OBSTACLES, or "sh"."""
     if block.language in ("perl", "sh"):
         return block.language
+    if block.kind == "check" and block.run_by == "trio":
+        return block.run_by
     apart = block.kind == "real" or (block.kind == "check" and "command(" in block.source)
     return "process" if apart else ""
 
@@ -69,7 +71,8 @@ def add_context(
         "obstacles": {
             count: {
                 "reason": translate(OBSTACLES[name]),
-                "program": up + _program(pagename, count, block),
+                # a check is no program: it uses names of the page and of its prelude
+                "program": "" if block.kind == "check" else up + _program(pagename, count, block),
             }
             for count, block in enumerate(blocks)
             if (name := obstacle(block)) in OBSTACLES
@@ -91,7 +94,7 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
         if blocks:
             _write(Path(app.outdir, DATA, f"{docname}.json"), json.dumps(data(app.env, blocks)))
         for count, block in enumerate(blocks):
-            if obstacle(block) in OBSTACLES:
+            if block.kind != "check" and obstacle(block) in OBSTACLES:
                 _write(
                     Path(app.outdir, _program(docname, count, block)), f"{block.source.rstrip()}\n"
                 )

@@ -218,7 +218,8 @@ if (available) {
     if (number in page.obstacles) {
       const {reason, program} = page.obstacles[number];
       const link = element("a", {href: program, download: "", textContent: words.download});
-      const line = element("p", {className: "live-obstacle"}, /[.]$/.test(reason) ? `${reason} ` : reason, link);
+      const parts = program ? [/[.]$/.test(reason) ? `${reason} ` : reason, link] : [reason];
+      const line = element("p", {className: "live-obstacle"}, ...parts);
       (shownBelow(block).at(-1) ?? block).after(line);
     } else {
       examples.push(new Example(block, number));
