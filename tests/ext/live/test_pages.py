@@ -105,7 +105,15 @@ def test_each_example_has_its_number(tmp_path: Path) -> None:
         index = sample.page()
         found = [index.select_one(f".example-{number}") for number in range(7)]
         texts = [block and block.get_text().strip() for block in found]
-        assert texts == ["print(1)", "import subprocess", "my $app;", "x = 1", "assert x == 1", None, None]
+        assert texts == [
+            "print(1)",
+            "import subprocess",
+            "my $app;",
+            "x = 1",
+            "assert x == 1",
+            None,
+            None,
+        ]
 
 
 def test_the_data_has_the_programs_that_can_run(tmp_path: Path) -> None:
