@@ -415,7 +415,8 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
-    proved, bare = len(proofs.proofs(ROOT)), len([*proofs.bare(ROOT)])
+    proved = sum(proof.runs for proof in proofs.proofs(ROOT))
+    bare = len([*proofs.bare(ROOT)])
     _say(f"  checks:   {proved} statements proved; `make unproved` lists {bare} others")
     live = "with" if assets.runtime(ROOT) else "without"
     _say(f"  live:     {live} buttons to run the examples, which `make live` brings")

@@ -103,7 +103,7 @@ def test_what_changes_alone_waits(
     if label not in CHINESE:
         (root / PO).write_text(f'{(root / PO).read_text()}\nmsgid "{label}"\nmsgstr "止。"\n')
     first, *_ = proofs.faults(root)
-    assert f"the statement {label!r} changed, or its Chinese, or its check: `make appr" in first
+    assert f"the statement {label!r} changed, or its Chinese, or its check or a rule" in first
     assert review.main(["--approve", "--yes"], root) == 0
     shown = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  - ") and old.strip() in line for line in shown)
@@ -164,10 +164,33 @@ def test_a_statement_that_no_catalog_has_is_a_fault(root: Path) -> None:
 def test_a_definition_is_two_messages(tmp_path: Path) -> None:
     catalog = tmp_path / "a.po"
     catalog.write_text('msgid "It waits."\nmsgstr "等。"\n', encoding="utf-8")
-    (proof,) = proofs.read("a", "lifespec\n: It waits.\n\n  ```{check}\n  1\n  ```\n", str(catalog))
+    (proof,) = proofs.read(
+        "a", "lifespec\n: It waits.\n\n  ```{check}\n  1\n  ```\n", str(catalog), {}
+    )
     assert proof.chinese == "\n等。"
 
 
 def test_a_label_ends_with_a_word() -> None:
-    (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "")
+    (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "", {})
     assert proof.label == f"{'word ' * 11}word …"
+
+
+def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
+    """A list of links states nothing, and waits for nobody."""
+    page = "# B\n\nThe server waits for it ({rule}`wait`).\n\n- {rule}`wait`\n"
+    (root / "docs" / "b.md").write_text(page)
+    rule = (
+        '[wait]\nrole = "server"\nobservable = "no"\nunseen = "a"\nstage = "startup"\n'
+        'page = "b"\nsays = "The server must wait."\nhint = "Wait."\n'
+        'source = [{ specs = "all", level = "must", section = "A" }]\n'
+    )
+    rules = root / "src/lifespec/conformance/data/rules.toml"
+    rules.write_text(rule)
+    (waits,) = [each for each in proofs.waiting(root) if each.page == "b"]
+    assert waits.proof
+    assert waits.proof.check == "wait: The server must wait.\n"
+    assert not waits.proof.runs
+    assert review.main(["--approve", "--page", "b", "--yes"], root) == 1  # the rule waits
+    assert not [each for each in proofs.waiting(root) if each.page == "b"]
+    rules.write_text(rule.replace("must wait", "must stop"))
+    assert [each.label for each in proofs.waiting(root)] == [waits.label]

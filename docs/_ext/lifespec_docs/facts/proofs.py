@@ -1,8 +1,8 @@
-"""Each statement that carries a check is approved with it, in both languages.
+"""Each statement that carries a check or links to a rule is approved with it, in both languages.
 
-`docs/proofs.json` has the hash of a statement, of its Chinese and of its check, by page and by how
-the statement begins.  If one of the three changes, somebody has to look at all of them:
-`make approve` shows each one as it was and as it is, and asks.
+`docs/proofs.json` has the hash of a statement, of its Chinese, of its check and of the rules that
+it names, by page and by how the statement begins.  If one of them changes, somebody has to look at
+all: `make approve` shows each one as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import polib
 from markdown_it import MarkdownIt
 
+from lifespec_docs.facts import approval
 from lifespec_docs.facts.blocks import CHECK, blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "PROOFS",
@@ -39,13 +42,17 @@ CATALOGS = "locales/zh_CN/LC_MESSAGES"
 LONGEST = 60  # characters of a statement, as its label
 DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
+NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
+ROLE = re.compile(r"\{\w+\}`[^`]*`")
+WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states nothing
 
 
 class Proof(NamedTuple):
-    """A statement with the check that stands below it, and its Chinese; `line` is the check's.
+    """A statement with the check below it, or the rules that it names, and its Chinese.
 
-    The first line of `check` is that of its fence, with the libraries; `lost` are the messages of
-    the statement that the catalog does not have.
+    The first line of `check` is that of its fence, with the libraries, and `line` is that line;
+    each rule follows as its ID and its sentences.  `lost` are the messages of the statement that
+    the catalog does not have.
     """
 
     page: str
@@ -55,6 +62,11 @@ class Proof(NamedTuple):
     chinese: str
     check: str
     lost: tuple[str, ...] = ()
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a check, and not a rule alone."""
+        return self.check.startswith(CHECK)
 
     @property
     def hash(self) -> str:
@@ -71,23 +83,35 @@ class Waiting(NamedTuple):
     proof: Proof | None
 
 
-def read(page: str, text: str, catalog: str) -> Iterator[Proof]:
+def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Iterator[Proof]:
     """Yield the proofs of a page; a check below no statement has an empty one."""
     chinese = {entry.msgid: entry.msgstr for entry in polib.pofile(catalog)} if catalog else {}
     labels: dict[str, int] = {}
+    found = blocks(text)
     statement = ""
-    for block in blocks(text):
+    for block, after in zip(found, [*(each.kind for each in found[1:]), ""], strict=True):
         if block.kind == "check":
+            check = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
+        else:
+            statement = block.text if block.kind in {"text", "table"} else ""
+            check = ""
+        check += _named(statement, rules) if check or after != "check" else ""
+        if check:
             label = _label(statement)
             labels[label] = labels.get(label, 0) + 1
             label += f" ({labels[label]})" * (labels[label] > 1)
             messages = _messages(statement)
             said = "\n".join(chinese.get(each, "") for each in messages)
             lost = tuple(each for each in messages if chinese and each not in chinese)
-            check = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
             yield Proof(page, block.line, label, statement, said, check, lost)
-        else:
-            statement = block.text if block.kind in {"text", "table"} else ""
+
+
+def _named(statement: str, rules: Mapping[str, Rule]) -> str:
+    """Return the rules that a statement links to, each with its sentences."""
+    if not WORDS.search(ROLE.sub("", statement)):
+        return ""
+    named = (rules[each] for each in NAMED.findall(statement) if each in rules)
+    return "".join(f"{each.rule_id}: {' '.join(each.boxes.values())}\n" for each in named)
 
 
 def _label(statement: str) -> str:
@@ -109,7 +133,7 @@ def proofs(root: Path) -> list[Proof]:
     for path in sorted((root / "docs").glob("*.md")):
         catalog = root / CATALOGS / f"{path.stem}.po"
         named = str(catalog) if catalog.exists() else ""
-        found += read(path.stem, path.read_text(encoding="utf-8"), named)
+        found += read(path.stem, path.read_text(encoding="utf-8"), named, approval.rules(root))
     return found
 
 
@@ -157,7 +181,8 @@ def faults(root: Path) -> Iterator[str]:
                 " none, let it be a paragraph of its own."
             )
             continue
-        what = "changed, or its Chinese, or its check" if proof else "is gone, or its check"
+        behind = "check or a rule that it names"
+        what = f"changed, or its Chinese, or its {behind}" if proof else f"is gone, or its {behind}"
         yield f"{place}: the statement {label!r} {what}: `make approve` shows it, and asks."
 
 

@@ -198,7 +198,7 @@ def _to_approve(
         yield question, approval.told(root, rule, sources), partial(approval.approve, root, [rule])
     for each in proofs.waiting(root) if every or page else ():
         if page in {None, each.page} and proofs.can_be_seen(each):
-            question = "Do both languages say what the check proves?"
+            question = "Do both languages say what stands below them?"
             yield question, _proof(root, each), partial(proofs.approve, root, [each])
 
 
@@ -212,7 +212,7 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
         marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
         for text, sign in marked:
             for line in text.splitlines():
-                lines = [line] if name == "check" else wrapped(line, WIDTH - len(sign))
+                lines = [line] if len(line) < WIDTH else wrapped(line, WIDTH - len(sign))
                 yield from (f"{sign}{each}" for each in lines if each)
 
 
@@ -223,7 +223,7 @@ def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | Non
         catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{page}.po")
     except NoRevisionError:
         return None
-    found = list(proofs.read(page, text, catalog))
+    found = list(proofs.read(page, text, catalog, approval.rules(root)))
     like = [each for each in found if each.label == label]
     like += [each for each in found if now and each.check == now.check]
     return like[0] if like else None
