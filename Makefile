@@ -94,7 +94,7 @@ review: .venv/complete  ## show each changed sentence with its example; REV=main
 approve: .venv/complete  ## show each rule and each checked statement that waits, in both languages, and ask; RULE=, PAGE=
 	@$(RUN) docs/review.py --approve $(RULE) $(if $(PAGE),--page $(PAGE)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
 
-unproved: .venv/complete  ## list the statements that name something in code and carry no check
+unproved: .venv/complete  ## list the statements that name something in code and have neither check nor program
 	@$(RUN) docs/review.py --unproved
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes

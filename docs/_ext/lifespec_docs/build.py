@@ -415,9 +415,10 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
-    proved = sum(proof.runs for proof in proofs.proofs(ROOT))
+    held = [proof.runs for proof in proofs.proofs(ROOT)]
     bare = len([*proofs.bare(ROOT)])
-    _say(f"  checks:   {proved} statements proved; `make unproved` lists {bare} others")
+    _say(f"  checks:   {sum(held)} statements proved, {len(held) - sum(held)} approved beside a")
+    _say(f"            program or rule; `make unproved` lists {bare} others")
     live = "with" if assets.runtime(ROOT) else "without"
     _say(f"  live:     {live} buttons to run the examples, which `make live` brings")
     messages = counted(CATALOGS, RULES.parent).items()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.facts import approval, review
+from lifespec_docs.facts import approval, proofs, review
 
 __all__: list[str] = []
 
@@ -90,6 +90,7 @@ def root(tmp_path: Path) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     approval.approve(tmp_path, ["sent", "kept"])
+    proofs.approve(tmp_path, proofs.waiting(tmp_path))
     return tmp_path
 
 

@@ -41,6 +41,17 @@ It `waits`. It goes on.
 ```{check}
 assert 4
 ```
+
+It `prints`:
+
+```python
+print(1)
+```
+```{output}
+1
+```
+
+That was `one`.
 """
 CHINESE = {
     "It `waits`. It goes on.": "等。",
@@ -49,6 +60,8 @@ CHINESE = {
     "a": "甲",
     "`b`": "`b`",
     "d": "丁",
+    "It `prints`:": "打印：",
+    "That was `one`.": "那是一。",
 }
 PO = "locales/zh_CN/LC_MESSAGES/a.po"
 
@@ -70,11 +83,13 @@ def root(tmp_path: Path) -> Path:
 
 def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
     found = proofs.proofs(root)
-    assert [(each.line, each.label, each.chinese.strip(), each.check) for each in found] == [
+    assert [(each.line, each.label, each.chinese.strip(), each.evidence) for each in found] == [
         (6, "It `waits`. It goes on.", "等。", "{check}\nassert 1\n"),
         (12, "One of `two`.", "二。", "{check} asyncio\nassert 2\n"),
         (20, "| a | `b` | |---|---| | c | d |", "甲\n`b`\n丙\n丁", "{check}\nassert 3\n"),
         (28, "It `waits`. It goes on. (2)", "等。", "{check}\nassert 4\n"),
+        (32, "It `prints`:", "打印：", "print(1)\n-----\n1\n"),
+        (41, "That was `one`.", "那是一。", "print(1)\n-----\n1\n"),
     ]
     assert list(proofs.bare(root)) == [("a", 24, "A `literal` without.")]
     assert not list(proofs.faults(root))
@@ -86,6 +101,7 @@ def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
         ("docs/a.md", "It `waits`. It\n", "It `ends`. It\n", "It `ends`. It goes on."),
         ("docs/a.md", "assert 2", "assert 5", "One of `two`."),
         ("docs/a.md", "{check} asyncio", "{check}", "One of `two`."),
+        ("docs/a.md", "\n1\n", "\n2\n", "That was `one`."),
         (PO, "丙", "戊", "| a | `b` | |---|---| | c | d |"),
     ],
 )
@@ -102,8 +118,10 @@ def test_what_changes_alone_waits(
     (root / file).write_text(text.replace(old, new, 1))
     if label not in CHINESE:
         (root / PO).write_text(f'{(root / PO).read_text()}\nmsgid "{label}"\nmsgstr "止。"\n')
-    first, *_ = proofs.faults(root)
-    assert f"the statement {label!r} changed, or its Chinese, or its check or a rule" in first
+    told = list(proofs.faults(root))
+    assert any(
+        f"the statement {label!r} changed, or its Chinese, or the evidence" in each for each in told
+    )
     assert review.main(["--approve", "--yes"], root) == 0
     shown = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  - ") and old.strip() in line for line in shown)
@@ -119,6 +137,8 @@ def test_a_check_that_is_gone_waits(root: Path, capsys: pytest.CaptureFixture[st
         "the statement 'One of `two`.",
         "the statement '| a | `b` | |",
         "the statement 'It `waits`. I",
+        "the statement 'It `prints`:'",
+        "the statement 'That was `one",
     ]
     assert review.main(["--approve", "--page", "b", "--yes"], root) == 1
     assert review.main(["--approve", "--page", "a", "--yes"], root) == 0
@@ -188,7 +208,7 @@ def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
     rules.write_text(rule)
     (waits,) = [each for each in proofs.waiting(root) if each.page == "b"]
     assert waits.proof
-    assert waits.proof.check == "wait: The server must wait.\n"
+    assert waits.proof.evidence == "wait: The server must wait.\n"
     assert not waits.proof.runs
     assert review.main(["--approve", "--page", "b", "--yes"], root) == 1  # the rule waits
     assert not [each for each in proofs.waiting(root) if each.page == "b"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.facts import review
+from lifespec_docs.facts import proofs, review
 
 __all__: list[str] = []
 
@@ -45,8 +45,9 @@ def git(root: Path, *arguments: str) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """Write a project of two pages under git."""
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a project of two pages under git, where no approval is asked."""
+    monkeypatch.setattr(proofs, "faults", lambda _root: iter(()))
     for name, text in {"docs/a.md": PAGE, PO: CATALOG, "docs/gone.md": "# G\n\nGone.\n"}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

@@ -17,6 +17,7 @@ EXAMPLES = {"python", "pycon", "perl"}
 OUTPUT = "{output}"
 CHECK = "{check}"
 FENCE = re.compile(r"^:::.*\n?|\n:::\Z", re.MULTILINE)  # of a directive, which is no text
+NO_TEXT = re.compile(r"\{[^`]*\}|\([\w-]+\)=|(?::[\w-]+:.*\n?)+")  # attributes, target, options
 # A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
 END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[。！？])")
 
@@ -55,7 +56,7 @@ def blocks(page: str) -> list[Block]:
             kind = "title" if titled else "text"
             titled = False
             text = FENCE.sub("", token.content)
-            if text and first >= table and not re.fullmatch(r"\{[^`]*\}|\([\w-]+\)=", text):
+            if text and first >= table and not NO_TEXT.fullmatch(text):
                 found.append(Block(kind, first + 1, text, section=section))
     return found
 

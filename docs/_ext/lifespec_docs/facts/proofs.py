@@ -1,8 +1,9 @@
-"""Each statement that carries a check or links to a rule is approved with it, in both languages.
+"""Each statement with evidence beside it is approved with it, in both languages.
 
-`docs/proofs.json` has the hash of a statement, of its Chinese, of its check and of the rules that
-it names, by page and by how the statement begins.  If one of them changes, somebody has to look at
-all: `make approve` shows each one as it was and as it is, and asks.
+The evidence is the check below the statement; or else the program directly below or above it, with
+its output; and the rules that it links to.  `docs/proofs.json` has the hash of a statement, of its
+Chinese and of its evidence, by page and by how the statement begins.  If one of them changes,
+somebody has to look at all: `make approve` shows each one as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import polib
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lifespec.conformance.rules import Rule
+    from lifespec_docs.facts.blocks import Block
 
 __all__ = [
     "PROOFS",
@@ -48,11 +51,10 @@ WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states
 
 
 class Proof(NamedTuple):
-    """A statement with the check below it, or the rules that it names, and its Chinese.
+    """A statement with its Chinese and its evidence; `line` is that of the check, if there is one.
 
-    The first line of `check` is that of its fence, with the libraries, and `line` is that line;
-    each rule follows as its ID and its sentences.  `lost` are the messages of the statement that
-    the catalog does not have.
+    The evidence of a check begins with its fence, with the libraries; of a rule it is the ID and
+    the sentences.  `lost` are the messages of the statement that the catalog does not have.
     """
 
     page: str
@@ -60,18 +62,18 @@ class Proof(NamedTuple):
     label: str
     statement: str
     chinese: str
-    check: str
+    evidence: str
     lost: tuple[str, ...] = ()
 
     @property
     def runs(self) -> bool:
-        """Whether there is a check, and not a rule alone."""
-        return self.check.startswith(CHECK)
+        """Whether there is a check."""
+        return self.evidence.startswith(CHECK)
 
     @property
     def hash(self) -> str:
         """What is approved."""
-        whole = json.dumps([self.statement, self.chinese, self.check])
+        whole = json.dumps([self.statement, self.chinese, self.evidence])
         return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
@@ -89,21 +91,39 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
     labels: dict[str, int] = {}
     found = blocks(text)
     statement = ""
-    for block, after in zip(found, [*(each.kind for each in found[1:]), ""], strict=True):
+    for place, block in enumerate(found):
         if block.kind == "check":
-            check = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
+            evidence = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
         else:
             statement = block.text if block.kind in {"text", "table"} else ""
-            check = ""
-        check += _named(statement, rules) if check or after != "check" else ""
-        if check:
+            evidence = _program(found, place) if statement else ""
+            if found[place + 1 : place + 2] and found[place + 1].kind == "check":
+                continue
+        evidence += _named(statement, rules)
+        if evidence:
             label = _label(statement)
             labels[label] = labels.get(label, 0) + 1
             label += f" ({labels[label]})" * (labels[label] > 1)
             messages = _messages(statement)
             said = "\n".join(chinese.get(each, "") for each in messages)
             lost = tuple(each for each in messages if chinese and each not in chinese)
-            yield Proof(page, block.line, label, statement, said, check, lost)
+            yield Proof(page, block.line, label, statement, said, evidence, lost)
+
+
+def _program(found: list[Block], place: int) -> str:
+    """Return the program directly below a statement, or else the one above, with its output."""
+    below, above = found[place + 1 :], found[:place]
+    if below and below[0].kind == "example":
+        shown = [below[0], *takewhile(_output, below[1:])]
+    else:
+        outputs = len([*takewhile(_output, reversed(above))])
+        shown = above[-outputs - 1 :]
+        shown = shown if shown and shown[0].kind == "example" else []
+    return "-----\n".join(block.text for block in shown)
+
+
+def _output(block: Block) -> bool:
+    return block.kind == "output"
 
 
 def _named(statement: str, rules: Mapping[str, Rule]) -> str:
@@ -138,13 +158,12 @@ def proofs(root: Path) -> list[Proof]:
 
 
 def bare(root: Path) -> Iterator[tuple[str, int, str]]:
-    """Yield page, line and beginning of each statement that names something in code, unproved."""
+    """Yield page, line and beginning of each statement that names code and has no evidence."""
+    held = {(proof.page, proof.statement) for proof in proofs(root)}
     for path in sorted((root / "docs").glob("*.md")):
-        page = blocks(path.read_text(encoding="utf-8"))
-        nexts = [block.kind for block in page[1:]] + [""]
-        for block, after in zip(page, nexts, strict=True):
+        for block in blocks(path.read_text(encoding="utf-8")):
             states = block.kind in {"text", "table"} and LITERAL.search(block.text)
-            if states and after != "check":
+            if states and (path.stem, block.text) not in held:
                 yield path.stem, block.line, _label(block.text)
 
 
@@ -181,8 +200,8 @@ def faults(root: Path) -> Iterator[str]:
                 " none, let it be a paragraph of its own."
             )
             continue
-        behind = "check or a rule that it names"
-        what = f"changed, or its Chinese, or its {behind}" if proof else f"is gone, or its {behind}"
+        beside = "the evidence beside it"
+        what = f"changed, or its Chinese, or {beside}" if proof else f"is gone, or {beside}"
         yield f"{place}: the statement {label!r} {what}: `make approve` shows it, and asks."
 
 

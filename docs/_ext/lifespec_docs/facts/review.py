@@ -3,10 +3,10 @@
     python docs/review.py [REVISION]                what has changed since a revision of git
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
     python docs/review.py --approve [RULE ...]      the same of each, and ask whether it is approved
-    python docs/review.py --approve --page PAGE     the statements of a page with their checks
-    python docs/review.py --unproved                statements that name code and carry no check
+    python docs/review.py --approve --page PAGE     the statements of a page with their evidence
+    python docs/review.py --unproved                statements that name code, without evidence
 
-Without a rule or a page, --approve takes all that wait: rules, and statements with checks.
+Without a rule or a page, --approve takes all that wait: rules, and statements with evidence.
 Without a terminal nobody can be asked: --yes says that all of it was read.
 
 With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("revision", nargs="?", default="", help="of git")
     parser.add_argument("--rule", nargs="+", default=[], help="show these rules")
     parser.add_argument("--approve", nargs="*", help="show these rules, or all that wait, and ask")
-    parser.add_argument("--unproved", action="store_true", help="list statements without a check")
+    parser.add_argument("--unproved", action="store_true", help="list statements without evidence")
     parser.add_argument("--page", help="approve the statements of this page")
     parser.add_argument("--yes", action="store_true", help="approve without a question")
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
@@ -207,7 +207,7 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
     page, label, now = waiting
     yield f"=== docs/{page}.md{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
     old = _before(root, page, label, now)
-    for name in ("statement", "chinese", "check"):
+    for name in ("statement", "chinese", "evidence"):
         before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
         marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
         for text, sign in marked:
@@ -217,7 +217,7 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
 
 
 def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | None:
-    """Return a proof as HEAD has it: by its label, or else by its check."""
+    """Return a proof as HEAD has it: by its label, or else by its evidence."""
     try:
         text = _git(root, "show", f"HEAD:docs/{page}.md")
         catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{page}.po")
@@ -225,7 +225,7 @@ def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | Non
         return None
     found = list(proofs.read(page, text, catalog, approval.rules(root)))
     like = [each for each in found if each.label == label]
-    like += [each for each in found if now and each.check == now.check]
+    like += [each for each in found if now and each.evidence == now.evidence]
     return like[0] if like else None
 
 
