@@ -46,6 +46,7 @@ WIDTH = 80
 PAGES = "docs/*.md", "README.md"
 CHINESE = "locales/zh_CN/LC_MESSAGES/*.po"
 LINES = 6  # of what a sentence belongs to
+LONGEST = 100  # columns of code; a rule has more in one line
 
 
 class NoRevisionError(LookupError):
@@ -212,7 +213,8 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
         marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
         for text, sign in marked:
             for line in text.splitlines():
-                lines = [line] if len(line) < WIDTH else wrapped(line, WIDTH - len(sign))
+                code = name == "evidence" and len(line) < LONGEST
+                lines = [line] if code else wrapped(line, WIDTH - len(sign))
                 yield from (f"{sign}{each}" for each in lines if each)
 
 
