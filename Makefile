@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines parity peers
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines parity peers frameworks
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -101,6 +101,9 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 	@for record in servers adapted drivers amgi pagi; do \
 		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
 
+frameworks: .venv/complete build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
+
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
 
@@ -159,6 +162,12 @@ build/suites/complete: .ci/suites.txt .venv/complete
 		--require-hashes --requirement build/suites/sources.txt --dest build/suites/sources
 	@for package in build/suites/sources/*.tar.gz; do tar --extract --gzip --file $$package --directory build/suites/sources; done
 	@touch build/suites/complete
+
+build/frameworks/complete: .ci/frameworks.txt .venv/complete
+	@echo "build/frameworks: installing $$(grep -c == .ci/frameworks.txt) packages, once"
+	@rm -rf build/frameworks; mkdir -p build; $(RUN) -m venv build/frameworks
+	@build/frameworks/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/frameworks.txt
+	@touch build/frameworks/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

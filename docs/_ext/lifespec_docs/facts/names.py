@@ -299,7 +299,7 @@ class Names:
             json.loads(_text(path)) for path in (self.root / "docs/matrix").glob("*.json")
         ]
         subjects = [row for each in records for row in each.get("subjects", ())]
-        commands = {word for row in subjects for word in KEBAB.findall(row["command"])}
+        commands = {word for row in subjects for word in KEBAB.findall(row.get("command", ""))}
         return {*rules(), *(case.name for case in cases.load()), *packages, *commands}
 
     @cached_property

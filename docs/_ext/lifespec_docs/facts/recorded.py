@@ -91,6 +91,10 @@ RECORDS = {
         ),
     ),
     "pagi": Made("matrix", ("cases pagi 0.3", *OBSERVING, f"{SUITE}/probe.pl")),
+    "frameworks": Made(
+        "frameworks",
+        ("tests/matrix/drive.py", "docs/programs/frameworks/*.py"),
+    ),
     "loglines": Made("loglines", ("tests/matrix/loglines.py",)),
     "peers": Made(
         "peers",
@@ -270,6 +274,14 @@ def _matrix(found: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{row['name']} has changed in {each['row']!r}, where nothing was found"
 
 
+def _frameworks(found: Mapping[str, Any]) -> Iterator[str]:
+    yield from _twice(row["name"] for row in found["subjects"])
+    asked = {question for row in found["subjects"] for question in row["happened"]}
+    for row in found["subjects"]:
+        for question in sorted(asked - row["happened"].keys()):
+            yield f"{row['name']} was not asked {question!r}"
+
+
 def _loglines(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _twice(row["name"] for row in found["subjects"])
     for row in found["subjects"]:
@@ -346,6 +358,7 @@ VERDICTS = {"pass", "warn", "fail", "info", "skip"}
 IN_ALL = {"all", "normative"}  # rows that count what other rows have
 CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     **dict.fromkeys(("servers", "adapted", "drivers", "amgi", "pagi"), _matrix),
+    "frameworks": _frameworks,
     "loglines": _loglines,
     "peers": _peers,
     "bench": _bench,

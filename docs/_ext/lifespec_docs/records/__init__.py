@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["setup"]
 
 EXTENSIONS = (
-    "bench", "exit_statuses", "logindex", "loglines", "matrix", "scores", "subjects",
+    "bench", "exit_statuses", "frameworks", "logindex", "loglines", "matrix", "scores", "subjects",
     "verification",
 )  # fmt: skip
 

@@ -1,0 +1,307 @@
+"""What applications of frameworks do, from `docs/matrix/frameworks.json` of `make frameworks`.
+
+`{frameworks}` with the name of a group of questions is a table: a row for each application that
+has hooks, or, of `unsupported`, for each that has none.  `{framework}` with the name of a framework
+is its section: the content, then its programs and what happened, question by question.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from docutils import nodes
+from docutils.statemachine import StringList
+
+from lifespec_docs.facts.role import with_literals
+from lifespec_docs.records.markup import element
+from lifespec_docs.records.record import Shows
+from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.theme.folded import folded_node, summary_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from sphinx.application import Sphinx
+    from sphinx.util.typing import ExtensionMetadata
+
+    from lifespec_docs.rules.spec_tables import Cell
+
+    Happened = Mapping[str, Sequence[Sequence[Any]]]
+    Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
+
+__all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
+
+PROGRAMS = "programs/frameworks"
+FAULT = "no cache"  # the text of the exception that a hook raises
+FACT = ["fact"]  # what the record says is no name of the page
+YES, NO = ("Yes",), ("No",)
+HOOKS: Mapping[str, Said] = {"connect": ("starts",), "disconnect": ("cleans up",)}
+
+
+class Run:
+    """What happened when an application was asked a question."""
+
+    def __init__(self, happened: Sequence[Sequence[Any]]) -> None:
+        self.all = [[*each] for each in happened]
+        closes = self.all.index(["loop closes"]) if ["loop closes"] in self.all else len(self.all)
+        self.lived, self.after = self.all[:closes], self.all[closes:]
+
+    def first(self, *start: str) -> list[Any]:
+        """Return the first happening that begins so; [] if there is none."""
+        return next((each for each in self.lived if each[: len(start)] == [*start]), [])
+
+    def answer(self, event: str) -> Said:
+        """Say how it answered an event: what was sent, or raised instead."""
+        for each in self.lived:
+            if each[0] == "sent" and str(each[1]).startswith(f"lifespan.{event}."):
+                return ("`complete`",) if each[1].endswith("complete") else _failed(each[2:])
+        raised = self.first("raised")
+        return ("raises `%s`", raised[1]) if raised else ("no answer",)
+
+    @property
+    def end(self) -> Said:
+        """Say how the call ended."""
+        if raised := self.first("raised"):
+            return "raises `%s`", raised[1]
+        return ("returns",) if self.first("returned") else ("waits",)
+
+    def closed(self, resource: str) -> Said:
+        """Say whether a resource was closed: in time, at the end of the loop, or not at all."""
+        closes = ["disconnect", resource]
+        if closes in self.lived:
+            return YES
+        return ("when the event loop closes",) if closes in self.after else NO
+
+
+def _failed(message: Sequence[str]) -> Said:
+    if not message:
+        return ("`failed` without a message",)
+    if message[0].startswith("Traceback"):
+        return ("`failed` with the traceback",)
+    if FAULT in message[0]:
+        return ("`failed` with the text of the exception",)
+    return "`failed`: `%s`", message[0]
+
+
+def _opened_closed(run: Run) -> Said:
+    """Say whether the database was closed, whose neighbour, the cache, could not be opened."""
+    if ["disconnect", "cache"] in run.lived:
+        return ("Yes, and so is the one that failed",)
+    return run.closed("database")
+
+
+def _awaited(run: Run) -> Said:
+    before = run.lived[: run.lived.index(["sent", "lifespan.startup.complete"])]
+    return YES if ["connect", "cache"] in before else NO
+
+
+def _whether(found: object) -> Said:
+    """Say yes or no; [] is what was not observed."""
+    return (NONE,) if found == [] else YES if found else NO
+
+
+def _tasks(run: Run) -> Said:
+    found = run.first("tasks of hooks")
+    return _whether(found and found[1] == 1)
+
+
+def _context(run: Run) -> Said:
+    found = run.first("context kept")
+    return _whether(found and found[1])
+
+
+def _state(run: Run) -> Said:
+    return _whether(len(run.first("state")) > 1)
+
+
+def _again(run: Run) -> Said:
+    """Say what came of the second startup."""
+    sent = [each for each in run.lived if each[0] == "sent" and ".startup." in each[1]]
+    return _failed(sent[1][2:]) if sent[1][1].endswith("failed") else YES
+
+
+def _without_state(run: Run) -> Said:
+    if not run.first("connect"):
+        return ("`complete`, but no hook runs",)
+    return run.answer("startup")
+
+
+def _request(run: Run) -> Said:
+    if raised := run.first("request raised"):
+        return "raises `%s`", raised[1]
+    return "status %s", str(run.first("request")[1])
+
+
+def _unexpected(run: Run) -> Said:
+    """Say what an event did that comes at the wrong time."""
+    event, then, *_ = run.lived
+    if then[0] == event[0]:  # the next one was sent, as nothing happened
+        return ("ignores it",)
+    if then[0] == "sent":
+        return "sends `%s`", then[1].removeprefix("lifespan.")
+    return HOOKS.get(then[0]) or run.end
+
+
+def _scope(run: Run) -> Said:
+    if sent := run.first("sent"):
+        return "sends `%s`", sent[1]
+    return run.end
+
+
+class Column(NamedTuple):
+    """What a table says of an application: the title, the question, and what follows from it."""
+
+    title: str
+    question: str
+    says: Callable[[Run], Said]
+
+
+GROUPS: dict[str, tuple[Column, ...]] = {
+    "failures": (
+        Column("A hook raises at startup", "startup raises", lambda run: run.answer("startup")),
+        Column("Then the call", "startup raises", lambda run: run.end),
+        Column("Opened resources are closed", "startup raises", _opened_closed),
+        Column("A hook raises at shutdown", "shutdown raises", lambda run: run.answer("shutdown")),
+        Column(
+            "The others are closed", "shutdown raises", lambda run: run.closed("database")
+        ),
+    ),
+    "cancelled": (
+        Column("During startup", "startup is cancelled", _opened_closed),
+        Column("It sends", "startup is cancelled", lambda run: run.answer("startup")),
+        Column("While serving", "serving is cancelled", lambda run: run.closed("database")),
+        Column("During shutdown", "shutdown is cancelled", lambda run: run.closed("database")),
+    ),
+    "hooks": (
+        Column("Startup waits for the hooks", "usual", _awaited),
+        Column("All hooks run in one task", "usual", _tasks),
+        Column("Context variables are kept", "usual", _context),
+        Column("Sets the state", "usual", _state),
+        Column("Starts again after shutdown", "twice", _again),
+    ),
+    "unusual": (
+        Column("Without `state` in the scope", "no state", _without_state),
+        Column("A request without lifespan", "no lifespan", _request),
+        Column("Shutdown comes first", "shutdown first", _unexpected),
+        Column("Another event comes first", "other event first", _unexpected),
+        Column("Another scope type", "other scope", _scope),
+    ),
+    "unsupported": (
+        Column("Called with a lifespan, it", "usual", lambda run: run.answer("startup")),
+        Column("Another scope type", "other scope", _scope),
+    ),
+}  # fmt: skip
+
+
+class OfFrameworks(Shows):
+    """A directive about the record of frameworks."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    shown = "frameworks"
+
+    @cached_property
+    def subjects(self) -> list[Mapping[str, Any]]:
+        """Return the rows of the record."""
+        found: list[Mapping[str, Any]] = self.data["subjects"]
+        return found
+
+    def known(self, what: str, given: Sequence[str]) -> str:
+        """Return the argument, which is one of those given."""
+        if self.arguments[0] not in given:
+            raise self.error(f"There is no {what} {self.arguments[0]!r}, only {', '.join(given)}.")
+        return str(self.arguments[0])
+
+    def sentence(self, words: Said) -> list[nodes.Node]:
+        """Return a sentence in the language of the page."""
+        text = words[0] if words[0] == NONE else self.translate(words[0])
+        text = text % words[1:] if words[1:] else text
+        return [nodes.inline("", "", *with_literals(text), classes=FACT)]
+
+
+class Frameworks(OfFrameworks):
+    """A table: applications by questions."""
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the table."""
+        group = self.known("table", [*GROUPS])
+        columns = GROUPS[group]
+        rows = [
+            [self._named(each), *(self._cell(each["happened"], column) for column in columns)]
+            for each in self.subjects
+            if has_hooks(each["happened"]) == (group != "unsupported")
+        ]
+        titles = [self.translate("Application"), *(self.translate(each.title) for each in columns)]
+        return [table(titles, rows, "frameworks")]
+
+    def _named(self, subject: Mapping[str, Any]) -> Cell:
+        anchor = nodes.make_id(f"framework-{subject['framework']}")
+        return [nodes.reference("", subject["name"], internal=True, refuri=f"#{anchor}")]
+
+    def _cell(self, happened: Happened, column: Column) -> Cell:
+        return self.sentence(column.says(Run(happened[column.question])))
+
+
+def has_hooks(happened: Happened) -> bool:
+    """Tell whether an application opened anything when it was started."""
+    return bool(Run(happened["usual"]).first("connect"))
+
+
+class Framework(OfFrameworks):
+    """The section of a framework: what readers should know, the programs, and what happened."""
+
+    has_content = True
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the section."""
+        name = self.known("framework", [each["framework"] for each in self.subjects])
+        section = nodes.section("", ids=[nodes.make_id(f"framework-{name}")])
+        section += nodes.title("", name, translatable=False)
+        self.state.nested_parse(self.content, self.content_offset, section)
+        for each in self.subjects:
+            if each["framework"] == name:
+                section += self._subject(each)
+        return [section]
+
+    def _subject(self, subject: Mapping[str, Any]) -> list[nodes.Node]:
+        versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
+        head = nodes.paragraph("", "", nodes.strong("", subject["name"]), translatable=False)
+        head += nodes.Text(f" · {versions}")
+        name = f"{subject['program']}.py"
+        program = self._folded(code(name), *self._shown(f"{PROGRAMS}/{name}"))
+        asked = self._folded(said(self.translate("What happened")), self._asked(subject))
+        return [head, program, asked]
+
+    def _shown(self, path: str) -> list[nodes.Node]:
+        """Return a program as a page shows it."""
+        found = nodes.Element()
+        lines = StringList([f"```{{shown}} {path}", "```"], self.env.docname)
+        self.state.nested_parse(lines, 0, found)
+        return [*found.children]
+
+    def _folded(self, title: Cell, *content: nodes.Node) -> folded_node:
+        summary = summary_node("", "", *title, translatable=False, classes=FACT)
+        return folded_node("", summary, *content)
+
+    def _asked(self, subject: Mapping[str, Any]) -> nodes.definition_list:
+        found = nodes.definition_list(classes=["simple"])
+        for question, happened in subject["happened"].items():
+            term = nodes.term("", self.translate(question), translatable=False)
+            lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
+            text = nodes.paragraph("", "", lines, translatable=False)
+            found += nodes.definition_list_item("", term, nodes.definition("", text))
+        return found
+
+
+def _line(happening: Sequence[Any]) -> str:
+    return " ".join(str(each).replace("\n", " … ") for each in happening)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Register `{frameworks}` and `{framework}`."""
+    app.setup_extension("lifespec_docs.records.markup")
+    app.add_directive("frameworks", Frameworks)
+    app.add_directive("framework", Framework)
+    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -1,0 +1,20 @@
+"""FastAPI, with lifespan=."""
+
+import contextlib
+
+from fastapi import FastAPI, Request
+from resources import connection
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: FastAPI):
+    async with connection("database") as database, connection("cache"):
+        yield {"database": database}
+
+
+app = FastAPI(lifespan=lifespan)
+
+
+@app.get("/")
+async def home(request: Request) -> str:
+    return request.state.database

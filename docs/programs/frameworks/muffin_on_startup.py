@@ -1,0 +1,31 @@
+"""Muffin, with on_startup and on_shutdown."""
+
+from muffin import Application
+from resources import connect, disconnect
+
+app = Application()
+
+
+@app.on_startup
+async def open_database():
+    app.database = await connect("database")
+
+
+@app.on_startup
+async def open_cache():
+    await connect("cache")
+
+
+@app.on_shutdown
+async def close_cache():
+    await disconnect("cache")
+
+
+@app.on_shutdown
+async def close_database():
+    await disconnect("database")
+
+
+@app.route("/")
+async def home(request):
+    return app.database

@@ -1,0 +1,146 @@
+"""Observes applications of frameworks in a lifespan, and records it: `make frameworks`.
+
+    python tests/matrix/frameworks.py PYTHON FILE [SUBJECT...]
+
+PYTHON has the frameworks of `.ci/frameworks.txt`.  FILE is where the record is kept; it is written
+after each subject.  Where subjects are named, only they are observed, and the record of the others
+stays, with what it says of the state of the code that it was made with.
+"""
+
+import datetime as dt
+import json
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lifespec_docs.facts.recorded import made_with
+
+__all__ = ["SUBJECTS", "Subject", "main", "observed"]
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "docs" / "programs" / "frameworks"
+DRIVER = Path(__file__).with_name("drive.py")
+LIMIT = 300  # seconds for all questions
+
+
+class Subject(NamedTuple):
+    """The framework, the program, and the packages whose versions count."""
+
+    framework: str
+    program: str
+    packages: Sequence[str]
+
+
+SUBJECTS = {
+    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"]),
+    "FastAPI, lifespan": Subject("FastAPI", "fastapi_lifespan", ["fastapi", "starlette"]),
+    "FastAPI, on_event": Subject("FastAPI", "fastapi_on_event", ["fastapi", "starlette"]),
+    "Litestar, lifespan": Subject("Litestar", "litestar_lifespan", ["litestar"]),
+    "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", ["litestar"]),
+    "Quart, while_serving": Subject("Quart", "quart_while_serving", ["quart"]),
+    "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"]),
+    "Django": Subject("Django", "django_plain", ["django"]),
+    "django-asgi-lifespan": Subject(
+        "Django", "django_with_lifespan", ["django-asgi-lifespan", "django"]
+    ),
+    "Channels": Subject("Django", "channels_router", ["channels", "django"]),
+    "Falcon": Subject("Falcon", "falcon_middleware", ["falcon"]),
+    "BlackSheep, lifespan": Subject("BlackSheep", "blacksheep_lifespan", ["blacksheep"]),
+    "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", ["blacksheep"]),
+    "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"]),
+    "Connexion": Subject("Connexion", "connexion_lifespan", ["connexion", "starlette"]),
+    "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", ["mcp", "starlette"]),
+    "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"]),
+    "NiceGUI, on_startup": Subject("NiceGUI", "nicegui_run_with", ["nicegui", "fastapi"]),
+    "NiceGUI, lifespan": Subject("NiceGUI", "nicegui_lifespan", ["nicegui", "fastapi"]),
+    "python-socketio": Subject(
+        "python-socketio", "socketio_on_startup", ["python-socketio", "python-engineio"]
+    ),
+    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"]),
+    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"]),
+    "Muffin": Subject("Muffin", "muffin_on_startup", ["muffin", "asgi-tools"]),
+    "Muffin, strict": Subject("Muffin", "muffin_strict", ["muffin", "asgi-tools"]),
+    "Microdot": Subject("Microdot", "microdot_functions", ["microdot"]),
+    "Flama": Subject("Flama", "flama_lifespan", ["flama"]),
+    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"]),
+    "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"]),
+    "Responder": Subject("Responder", "responder_lifespan", ["responder", "starlette"]),
+    "rpc.py": Subject("rpc.py", "rpcpy_server", ["rpc-py"]),
+    "a2wsgi": Subject("a2wsgi", "a2wsgi_wsgi", ["a2wsgi"]),
+    "asgiref": Subject("asgiref", "asgiref_wsgi", ["asgiref"]),
+}
+
+
+def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
+    """Ask a Python for the versions of packages."""
+    program = (
+        "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
+    )
+    said = subprocess.check_output([python, "-c", program, *packages], text=True, timeout=60)
+    return dict(zip(packages, said.split(), strict=True))
+
+
+def observed(python: str, program: Path, *questions: str) -> dict[str, list[list[Any]]]:
+    """Ask an application of a Python all questions, or some; return what happened."""
+    command = [python, str(DRIVER), str(program), *questions]
+    run = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=LIMIT, check=False
+    )
+    if run.returncode:
+        raise RuntimeError(f"{program.name}: {run.stderr}")
+    found: dict[str, list[list[Any]]] = json.loads(run.stdout)
+    return found
+
+
+def row(python: str, name: str) -> dict[str, Any]:
+    """Observe a subject; return its row of the record."""
+    subject = SUBJECTS[name]
+    return {
+        "name": name,
+        "framework": subject.framework,
+        "program": subject.program,
+        "versions": versions(python, subject.packages),
+        "happened": observed(python, PROGRAMS / f"{subject.program}.py"),
+    }
+
+
+def written(record: dict[str, Any]) -> str:
+    """Return a record as it is kept: a line for each question."""
+    text = json.dumps(record | {"subjects": []}, indent=1).removesuffix("[]\n}")
+    rows = []
+    for each in record["subjects"]:
+        head = json.dumps(each | {"happened": {}}).removesuffix("{}}")
+        asked = (f"   {json.dumps(q)}: {json.dumps(said)}" for q, said in each["happened"].items())
+        rows.append(f"  {head}{{\n" + ",\n".join(asked) + "\n  }}")
+    return f"{text}[\n" + ",\n".join(rows) + "\n ]\n}\n"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Observe the subjects, one after the other."""
+    python, file, *names = arguments
+    path = Path(file)
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
+    rows = {each["name"]: each for each in before["subjects"]}
+    # where some are left out, the record says of all what is true of those
+    digests = before.get("made_with", {}) if names else made_with("frameworks")
+    for name in names or SUBJECTS:
+        began = time.monotonic()
+        rows[name] = row(str(Path(python).absolute()), name)
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+        record = {
+            "date": dt.datetime.now(dt.UTC).date().isoformat(),
+            "python": f"{platform.python_implementation()} {platform.python_version()}",
+            "system": platform.system(),
+            "made_with": digests,
+            "subjects": [rows[each] for each in SUBJECTS if each in rows],
+        }
+        path.write_text(written(record), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
