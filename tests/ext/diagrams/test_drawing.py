@@ -13,6 +13,7 @@ from lifespec import validate
 from lifespec.testing.trace import Entry
 from lifespec.validate import Step
 from lifespec_docs.diagrams import drawing
+from lifespec_docs.i18n.messages import marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,8 +47,8 @@ TALKS = [COMPLETE, REFUSED, DECLINED, CANCELLED, OPEN, []]
 
 
 def listed(text: str) -> str:
-    """Translate as a catalog of LABELS would that knows no word: with KeyError for others."""
-    return {label: label for label in drawing.LABELS}[text]
+    """Translate as a catalog would that knows no word: with KeyError for what is not marked."""
+    return {word: word for word in marked("diagrams/drawing.py")}[text]
 
 
 def chinese(text: str) -> str:
@@ -243,7 +244,7 @@ def legal(transitions: Any) -> set[str]:
     }
 
 
-def marked(svg: str, name: str) -> list[str]:
+def noted(svg: str, name: str) -> list[str]:
     """Return what is marked so in a drawing."""
     return re.findall(rf'data-{name}="(.*?)"', svg)
 
@@ -251,8 +252,8 @@ def marked(svg: str, name: str) -> list[str]:
 def test_states() -> None:
     """The state diagram has every state and every step that breaks no rule, and no other."""
     svg = drawing.states(validate.TRANSITIONS)
-    assert sorted(marked(svg, "state")) == sorted(validate.STATES)
-    assert sorted(marked(svg, "step")) == sorted(legal(validate.TRANSITIONS))
+    assert sorted(noted(svg, "state")) == sorted(validate.STATES)
+    assert sorted(noted(svg, "step")) == sorted(legal(validate.TRANSITIONS))
 
 
 @pytest.mark.parametrize("gone", validate.STATES)
@@ -264,8 +265,8 @@ def test_state_removed(gone: str) -> None:
         if state != gone
     }
     svg = drawing.states(table)
-    assert gone not in marked(svg, "state")
-    assert sorted(marked(svg, "step")) == sorted(legal(table))
+    assert gone not in noted(svg, "state")
+    assert sorted(noted(svg, "step")) == sorted(legal(table))
     assert ("wherever marked" in svg) == (gone != "gone")
 
 
@@ -288,7 +289,7 @@ def test_description_of_states() -> None:
 def test_breaking_steps() -> None:
     """A step that breaks a rule is not drawn, wherever it leads."""
     table = {"called": {"raise": Step("gone", "some-rule")}, "gone": {}}
-    assert marked(drawing.states(table), "step") == []
+    assert noted(drawing.states(table), "step") == []
 
 
 @pytest.mark.parametrize(
@@ -309,9 +310,3 @@ def test_unknown(table: Any, sentence: str) -> None:
     """A table that the drawing has no room for is refused with a sentence."""
     with pytest.raises(ValueError, match=re.escape(sentence)):
         drawing.states(table)
-
-
-def test_labels() -> None:
-    """Every word of a drawing is in LABELS, once."""
-    assert len(drawing.LABELS) == len(set(drawing.LABELS))
-    assert set(validate.STATES) <= set(drawing.LABELS)

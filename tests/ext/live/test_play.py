@@ -5,8 +5,16 @@ from typing import Any
 import pytest
 
 from lifespec.validate import SPECS, Violation
-from lifespec_docs.live.play import FILE, MOST_ENTRIES, MOST_TEXT, Conduct, in_words, play
-from lifespec_docs.live.play_labels import SAID, WHEN
+from lifespec_docs.live.play import (
+    FILE,
+    MOST_ENTRIES,
+    MOST_TEXT,
+    SAID,
+    WHEN,
+    Conduct,
+    in_words,
+    play,
+)
 
 __all__: list[str] = []
 

@@ -9,9 +9,9 @@ from docutils import nodes
 from published import ROOT
 
 from lifespec_docs.examples.edge_cases import case_node
+from lifespec_docs.i18n.messages import marked
 from lifespec_docs.live import playground
 from lifespec_docs.live.play import Conduct, Result, ran
-from lifespec_docs.live.play_labels import TITLES, TRY
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -182,7 +182,9 @@ def test_programs_to_begin_with_are_ours_and_the_edge_cases(tmp_path: Path) -> N
     with site(tmp_path) as sample:
         found = {start["name"]: start for start in data(sample)["starts"]}
         assert found["lifespan"]["title"] == "Startup and shutdown"
-        assert {start["title"] for start in found.values() if not start["group"]} <= {*TITLES}
+        assert {start["title"] for start in found.values() if not start["group"]} == {
+            *marked("live/starts.toml")
+        }
         assert found["lasts"] == {
             "name": "lasts",
             "title": "The app lasts",
@@ -203,7 +205,7 @@ def test_each_edge_case_leads_to_its_program(tmp_path: Path) -> None:
         assert [link["href"] for link in links] == [
             *("playground.html#start=lasts", "playground.html#start=twice") * 2,
         ]
-        assert {link.get_text() for link in links} == {TRY}
+        assert {link.get_text() for link in links} == {"Try it"}
         assert links[0].find_parent("td") is not None
         assert "playground.html" in str(sample.page().select_one("p"))
         assert "Playground" in [link.get_text() for link in sample.page("other").select("li a")]
@@ -212,7 +214,7 @@ def test_each_edge_case_leads_to_its_program(tmp_path: Path) -> None:
 def test_the_words_are_those_of_the_language(tmp_path: Path) -> None:
     """Of the page, of the link, and of what the validator says."""
     sample = site(tmp_path, language="zh_CN")
-    sample.translate("lifespec", {TRY: "试一试", "while running": "在运行期间", "Run": "运行"})
+    sample.translate("lifespec", {"Try it": "试一试", "while running": "在运行期间", "Run": "运行"})
     with sample:
         found = data(sample)
         assert found["labels"]["run"] == "运行"

@@ -1,8 +1,8 @@
 """Draws what was said as a sequence diagram, and the table of steps as a state diagram.
 
 A drawing is one inline `<svg>` in the colour of the text around it, without ids. Words go
-through `translate`, a function from the English strings in `LABELS` to those of the page's
-language; names of events and classes are shown as they are.
+through `translate`, a function from the English strings to those of the page's language; names
+of events and classes are shown as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance.words import mark as _
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -21,33 +23,34 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["LABELS", "sequence", "states", "steps"]
+__all__ = ["sequence", "states", "steps"]
 
 STEPS = {  # kind: the sentence, and the one with a detail
-    "called": ("The server calls the application with the scope %s.", ""),
-    "received": ("The application receives %s.", ""),
-    "sent": ("The application sends %s.", "The application sends %s: %s"),
-    "refused": ("The server refuses %s.", "The server refuses %s: %s"),
-    "raised": ("The application raises %s.", "The application raises %s: %s"),
-    "returned": ("The application returns.", ""),
-    "cancelled": ("The application ends, because it was cancelled.", ""),
+    "called": (_("The server calls the application with the scope %s."), ""),
+    "received": (_("The application receives %s."), ""),
+    "sent": (_("The application sends %s."), _("The application sends %s: %s")),
+    "refused": (_("The server refuses %s."), _("The server refuses %s: %s")),
+    "raised": (_("The application raises %s."), _("The application raises %s: %s")),
+    "returned": (_("The application returns."), ""),
+    "cancelled": (_("The application ends, because it was cancelled."), ""),
 }
-AT = "At %s s: %s"
-SECONDS, WAY, AND = "%s s", "%s → %s: %s.", ", "
-TALK = "Messages between server and application"
-TABLE = "The phases of a lifespan and the transitions between them"
-BUNDLE, NOTHING, PREFIX = "wherever marked", "send does nothing", "Events without “lifespan.”"
+AT = _("At %s s: %s")
+SECONDS, WAY, AND = _("%s s"), _("%s → %s: %s."), _(", ")
+TALK = _("Messages between server and application")
+TABLE = _("The phases of a lifespan and the transitions between them")
+BUNDLE, NOTHING = _("wherever marked"), _("send does nothing")
+PREFIX = _("Events without “lifespan.”")
 LEFT, MIDDLE, RIGHT = 58, 180, 302
 PLACES: dict[str, tuple[int, int]] = {
-    "called": (MIDDLE, 24),
-    "starting": (MIDDLE, 112),
-    "early": (LEFT, 112),
-    "running": (MIDDLE, 200),
-    "refused": (RIGHT, 200),
-    "failing": (RIGHT, 312),
-    "stopping": (MIDDLE, 312),
-    "stopped": (MIDDLE, 400),
-    "gone": (MIDDLE, 488),
+    _("called"): (MIDDLE, 24),
+    _("starting"): (MIDDLE, 112),
+    _("early"): (LEFT, 112),
+    _("running"): (MIDDLE, 200),
+    _("refused"): (RIGHT, 200),
+    _("failing"): (RIGHT, 312),
+    _("stopping"): (MIDDLE, 312),
+    _("stopped"): (MIDDLE, 400),
+    _("gone"): (MIDDLE, 488),
 }
 WIDE, HIGH = 44, 15  # half of a state's box
 # The way of each step, its last point and direction, and the place of its label.
@@ -76,11 +79,6 @@ WAYS: dict[tuple[str, str], tuple[str, str, str, tuple[int, int, str]]] = {
     ("gone", "gone"): ("M136 483c-32-12-32 22 0 10", "M136 493", "loop", (106, 484, "end")),
 }
 ENDS = ("raise", "return")
-LABELS: tuple[str, ...] = (
-    *("server", "application", "call", "return", "cancelled", SECONDS, AT, TALK, TABLE),
-    *(sentence for pair in STEPS.values() for sentence in pair if sentence),
-    *(*PLACES, BUNDLE, NOTHING, PREFIX, WAY, AND),
-)
 MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 HEADS = {
     "down": "m-3.5-6 3.5 6 3.5-6",
@@ -202,7 +200,7 @@ def _times(entries: Sequence[Entry], translate: Translate) -> Iterator[str]:
 
 
 def _label(entry: Entry, translate: Translate) -> str:
-    words = {"called": "call", "returned": "return", "cancelled": "cancelled"}
+    words = {"called": _("call"), "returned": _("return"), "cancelled": _("cancelled")}
     return translate(words[entry.kind]) if entry.kind in words else entry.type
 
 

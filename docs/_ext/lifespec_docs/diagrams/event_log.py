@@ -13,32 +13,28 @@ if TYPE_CHECKING:
     from lifespec.testing.trace import Entry
     from lifespec_docs.diagrams.drawing import Translate
 
-__all__ = ["LABELS", "event_log"]
-
-TITLE, NUMBERED = "Event log: %s", "Lifespan %s"
-ENTRIES = "%s entries"
-LASTING, SEVERAL = "%s in %s s", "%s lifespans, %s"
-LABELS = (TITLE, ENTRIES, LASTING, SEVERAL, NUMBERED)
+__all__ = ["event_log"]
 
 
 def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str:
     """Return an element that unfolds, or "" if no lifespan was recorded."""
+    heading = translate("Lifespan %s")
     spoken = [entries for entries in conversations if entries]
     if not spoken:
         return ""
     parts = [f"<details class='said'><summary>{_summary(spoken, translate)}</summary>"]
     for number, entries in enumerate(spoken, 1):
         if len(spoken) > 1:
-            parts.append(f"<p class='head'>{escape(translate(NUMBERED) % number)}</p>")
+            parts.append(f"<p class='head'>{escape(heading % number)}</p>")
         steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
         parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
     return "".join(parts) + "</details>"
 
 
 def _summary(conversations: Sequence[list[Entry]], translate: Translate) -> str:
-    said = translate(ENTRIES) % sum(map(len, conversations))
+    said = translate("%s entries") % sum(map(len, conversations))
     if seconds := max(entries[-1].time for entries in conversations):
-        said = translate(LASTING) % (said, f"{seconds:g}")
+        said = translate("%s in %s s") % (said, f"{seconds:g}")
     if len(conversations) > 1:
-        said = translate(SEVERAL) % (len(conversations), said)
-    return escape(translate(TITLE) % said)
+        said = translate("%s lifespans, %s") % (len(conversations), said)
+    return escape(translate("Event log: %s") % said)

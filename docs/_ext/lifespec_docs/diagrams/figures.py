@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import DASHED, FAINT, HEADS, MONO, Drawing
 from lifespec_docs.i18n.messages import words
 
@@ -28,13 +29,13 @@ SMALL = ' font-size="12"'
 BOLD = ' font-weight="600"'
 WIDTH = 376
 LEFT, RIGHT = 66, 310  # of the protocol: where the server stands, and the application
-LIFE = ("startup", "requests", "shutdown")
+LIFE = (_("startup"), _("requests"), _("shutdown"))
 
 
 def protocol(translate: Translate) -> str:
     """Draw the whole of the protocol: a call, two questions, two answers, and requests between."""
     drawing = Drawing(WIDTH, 372)
-    for x, name in ((LEFT, "server"), (RIGHT, "application")):
+    for x, name in ((LEFT, _("server")), (RIGHT, _("application"))):
         _box(drawing, (x - 56, 3), (112, 30), translate(name))
         drawing.line(f"M{x} 33V372", FAINT)
     _arrow(drawing, 68, translate("call"), SMALL)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import Drawing
 from lifespec_docs.i18n.messages import words
 
@@ -16,23 +17,22 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-__all__ = ["LABELS", "Timeline", "drawn", "setup"]
+__all__ = ["Timeline", "drawn", "setup"]
 
-TITLE = "How a server ends, in the order of time"
+TITLE = _("How a server ends, in the order of time")
 SIGNAL, OFFERED, ANSWERED, EXIT = 96, 190, 290, 340  # when, in pixels
 MARKS = (  # where, what, and whether it is an event of the protocol, which has one name
-    (SIGNAL, "the signal", False),
+    (SIGNAL, _("the signal"), False),
     (OFFERED, "lifespan.shutdown", True),
     (ANSWERED, "lifespan.shutdown.complete", True),
 )
 LANES = (  # what a bar tells, where it ends, and where its last part begins
-    ("New connections: accepted until the signal", SIGNAL, None),
-    ("Idle connections: closed at once", SIGNAL, None),
-    ("Open requests: answered, or cancelled at a timeout", OFFERED, SIGNAL),
-    ("The application: cleans up when the last is closed", ANSWERED, OFFERED),
-    ("The process: ends when shutdown is answered", EXIT, ANSWERED),
+    (_("New connections: accepted until the signal"), SIGNAL, None),
+    (_("Idle connections: closed at once"), SIGNAL, None),
+    (_("Open requests: answered, or cancelled at a timeout"), OFFERED, SIGNAL),
+    (_("The application: cleans up when the last is closed"), ANSWERED, OFFERED),
+    (_("The process: ends when shutdown is answered"), EXIT, ANSWERED),
 )
-LABELS = (TITLE, *(text for _, text, named in MARKS if not named), *(lane[0] for lane in LANES))
 WIDTH, LINE, LANE, BAR = 352, 19, 46, 13
 MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 PALE, DARK = (f' fill="currentColor" fill-opacity="{opacity}"' for opacity in (0.1, 0.35))

@@ -91,7 +91,7 @@ class CasesByRuleDirective(SphinxDirective):
         _domain(self.env).note_place("cases", rule_id, anchor)
         lines = []
         for role, names in roles.items():
-            line = nodes.paragraph("", f"{translate('%s: %s') % (translate(role), '')}")
+            line = nodes.paragraph("", translate("%s: %s") % (translate(role), ""))
             for number, name in enumerate(names):
                 line += nodes.Text(translate(", ") if number else "")
                 line += _link(self.env, "case", name)

@@ -109,10 +109,8 @@ class Check(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the lines, folded; they run as an example does."""
-        text, title = (
-            "\n".join(self.content),
-            words(self.env)("This statement is checked: show how"),
-        )
+        translate, text = words(self.env), "\n".join(self.content)
+        title = translate("This statement is checked: show how")
         block = nodes.literal_block(text, text, language="python", classes=["check"])
         both = " ".join(prelude.LIBRARIES)
         block["libraries"] = self.arguments[0] if self.arguments else both

@@ -13,6 +13,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import words
 
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "setup"]
 
 DECISIONS = {
-    "What happens": 27,
-    "Outcome": 16,
-    "What Lifespan does": 32,
-    "Log": 12,
-    "Decided by": 13,
+    _("What happens"): 27,
+    _("Outcome"): 16,
+    _("What Lifespan does"): 32,
+    _("Log"): 12,
+    _("Decided by"): 13,
 }
-SERVED = {"yes": "served", "no": "not served"}
+SERVED = {"yes": _("served"), "no": _("not served")}
 NOTHING = "\N{EN DASH}"
 
 Facts = dict[str, list[str]]
@@ -70,10 +71,10 @@ class CaseOverview(SphinxPostTransform):
         return self._table(rows)
 
     def _decision(self, case: case_node) -> Iterator[Sequence[nodes.Node]]:
-        facts, (_, *does, foot) = case["facts"], case.children
+        facts, (_title, *does, foot) = case["facts"], case.children
         sources = foot.findall(nodes.inline)
         yield [nodes.paragraph("", "", _link(case))]
-        yield [*self._ends(facts), *(self._small("raises %s", name) for name in facts["raises"])]
+        yield [*self._ends(facts), *(self._small(_("raises %s"), name) for name in facts["raises"])]
         links = (part for link in foot.findall(pending_xref) for part in (link, nodes.Text(" ")))
         rules = nodes.paragraph("", "", *(part.deepcopy() for part in links), classes=["small"])
         yield [*(each.deepcopy() for each in does), rules]
@@ -95,8 +96,8 @@ class CaseOverview(SphinxPostTransform):
     def _log(self, level: str, traceback: str) -> nodes.paragraph:
         found = nodes.paragraph("", "", nodes.literal("", level))
         if traceback:
-            text = f" {self.translate('with traceback')}"
-            found += nodes.inline("", text, classes=["small"])
+            text = self.translate("with traceback")
+            found += nodes.inline("", f" {text}", classes=["small"])
         return found
 
     def _table(self, rows: Iterable[nodes.row]) -> nodes.table:

@@ -120,7 +120,7 @@ def shown(value: Value, translate: Callable[[str], str]) -> str:
     words = [f"`{word}`" if value.code else word for word in value.words]
     text = translate(", ").join(words)
     if value.seconds:
-        return translate("%s second" if text == "1" else "%s seconds") % text
+        return (translate("%s second") if text == "1" else translate("%s seconds")) % text
     return text
 
 

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lifespec.conformance.words import mark as _
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -142,7 +144,7 @@ RECORDS = {
 }
 
 
-WHOLE = {"examples": "the programs of the pages", "pages": "the text of the pages"}
+WHOLE = {"examples": _("the programs of the pages"), "pages": _("the text of the pages")}
 
 
 class RecordError(ValueError):

@@ -18,6 +18,7 @@ from lifespec import Lifespan, cli, server
 from lifespec.conformance import cli as check
 from lifespec.conformance.app.assertions import concluded
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.words import mark as _
 from lifespec.testing import run
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
@@ -36,60 +37,66 @@ if TYPE_CHECKING:
 __all__ = ["Outcomes", "Statuses", "raised", "setup"]
 
 PHASES = {
-    "waiting": "%s before it answered startup",
-    "running": "%s after startup and before it answered shutdown",
-    "stopping": "%s after startup and before it answered shutdown",
+    "waiting": _("%s before it answered startup"),
+    "running": _("%s after startup and before it answered shutdown"),
+    "stopping": _("%s after startup and before it answered shutdown"),
 }
 HAPPENED = {
-    "returned": "returned",
-    "raised": "raised",
-    "expired": "did not answer within the timeout",
-    "cancelled": "was cancelled with the server",
+    "returned": _("returned"),
+    "raised": _("raised"),
+    "expired": _("did not answer within the timeout"),
+    "cancelled": _("was cancelled with the server"),
 }
 GOOD, LATE = Course("complete", "complete"), Course("raised", received=True)
 # what a check found, in the order of the table: a verdict, and how an application goes
 STATUSES = (
-    ("Every MUST was kept, or another command was carried out", Verdict.PASS, None),
-    ("The application starts and stops, and every MUST was kept", Verdict.PASS, GOOD),
-    ("A SHOULD was missed", Verdict.WARN, GOOD),
-    ("The framework of the application misses a SHOULD", Verdict.INFO, GOOD),
+    (_("Every MUST was kept, or another command was carried out"), Verdict.PASS, None),
+    (_("The application starts and stops, and every MUST was kept"), Verdict.PASS, GOOD),
+    (_("A SHOULD was missed"), Verdict.WARN, GOOD),
+    (_("The framework of the application misses a SHOULD"), Verdict.INFO, GOOD),
     (
-        "The application returns or raises when it is called: it does not support lifespan",
+        _("The application returns or raises when it is called: it does not support lifespan"),
         Verdict.SKIP,
         Course("returned"),
     ),
     (
-        "The application raises after it has received lifespan.startup, and is served all the same",
+        _(
+            "The application raises after it has received lifespan.startup,"
+            " and is served all the same"
+        ),
         Verdict.WARN,
         LATE,
     ),
     (
-        "The application returns after startup, before it receives lifespan.shutdown",
+        _("The application returns after startup, before it receives lifespan.shutdown"),
         Verdict.PASS,
         Course("complete", "returned early"),
     ),
-    ("A MUST was broken", Verdict.FAIL, GOOD),
+    (_("A MUST was broken"), Verdict.FAIL, GOOD),
     (
-        "The application does not stop: it hangs, crashes, ends its process, or its clean-up fails",
+        _(
+            "The application does not stop: it hangs, crashes, ends its process,"
+            " or its clean-up fails"
+        ),
         Verdict.PASS,
         Course("complete", "hung"),
     ),
     (
-        "The application does not start: its startup fails, hangs, or ends its process",
+        _("The application does not start: its startup fails, hangs, or ends its process"),
         Verdict.PASS,
         Course("failed"),
     ),
-    ("No lifespan took place, because the server does not support it", Verdict.SKIP, None),
+    (_("No lifespan took place, because the server does not support it"), Verdict.SKIP, None),
     (
-        "The command could not be carried out. A sentence on standard error says why",
+        _("The command could not be carried out. A sentence on standard error says why"),
         Verdict.SKIP,
         None,
     ),
 )
 SIGNALLED = {
-    "SIGHUP": "Interrupted by SIGHUP",
-    "SIGINT": "Interrupted by Ctrl-C",
-    "SIGTERM": "Interrupted by SIGTERM",
+    "SIGHUP": _("Interrupted by SIGHUP"),
+    "SIGINT": _("Interrupted by Ctrl-C"),
+    "SIGTERM": _("Interrupted by SIGTERM"),
 }
 
 
@@ -108,7 +115,7 @@ class Outcomes(SphinxDirective):
             ]
             for outcome in typing.get_args(server.Outcome)
         )
-        titles = "Outcome", "The application", "Raised", "Raised under strict"
+        titles = _("Outcome"), _("The application"), _("Raised"), _("Raised under strict")
         return [table([translate(title) for title in titles], rows)]
 
 
@@ -116,7 +123,7 @@ def _decided(outcome: str, translate: Translate) -> Cell:
     """Say by which transitions an outcome is decided."""
     events, happened = [], dict[str, list[str]]()
     for phase, row in server.TABLE.items():
-        for what, (_, decided, _, _) in row.items():
+        for what, (_to, decided, *_log) in row.items():
             if decided == outcome and what in HAPPENED:
                 happened.setdefault(HAPPENED[what], []).append(PHASES[phase])
             elif decided == outcome:
@@ -223,7 +230,7 @@ class Statuses(SphinxDirective):
             [said(translate(text)), *(code(str(status)) for status in statuses)]
             for text, *statuses in _statuses()
         )
-        titles = "Result", "Exit status", "Strict"
+        titles = _("Result"), _("Exit status"), _("Strict")
         return [table([translate(title) for title in titles], rows)]
 
 

@@ -1,10 +1,13 @@
 """The words that our own directives and templates put on a page, in the page's language.
 
 Their catalog is `locales/<language>/LC_MESSAGES/lifespec.po`; `messages()` is what belongs in it.
+A word stands where it is used, as the string of `translate("…")`, or of `_("…")` in what is
+translated later. Babel collects them; it does not read what stands in braces of an f-string.
 """
 
 from __future__ import annotations
 
+import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,21 +17,19 @@ from babel.messages.extract import extract_from_dir
 
 from lifespec.conformance import cases, language, rules
 from lifespec.conformance.words import translator
-from lifespec_docs.diagrams import drawing, event_log
 from lifespec_docs.i18n.catalogs import Message
-from lifespec_docs.live.labels import LABELS, OBSTACLES
-from lifespec_docs.live.play_labels import PLAY, SAID, TITLES, WHEN
-from lifespec_docs.rules import steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import BinaryIO
 
     from sphinx.environment import BuildEnvironment
 
 __all__ = [
     "CATALOG",
-    "MESSAGES",
-    "UnlistedWordError",
+    "UnmarkedWordError",
+    "in_data",
+    "marked",
     "messages",
     "package_messages",
     "sentences",
@@ -37,285 +38,56 @@ __all__ = [
 
 CATALOG = "lifespec"
 
-MESSAGES = (
-    "lifespec's choice",
-    "Not specified by %s",
-    "Not specified by any of the five specifications",
-    "Source: %s",
-    "In all five specifications: %s",
-    "Not in %s",
-    "%s, which follow %s",
-    "the main specification of %s",
-    "Property",
-    "Rule",
-    "Reported as",
-    "Checked by",
-    "cannot be observed",
-    "What happens",
-    "Outcome",
-    "What Lifespan does",
-    "Log",
-    "Decided by",
-    "served",
-    "not served",
-    "raises %s",
-    "with traceback",
-    "%s, adopted",
-    "Not run here, for want of %s. The output was recorded.",
-    "This statement is checked: show how",
-    "waiting for a translation",
-    "Download the programs of this page as one file, in which each wait takes its time.",
-    "This page in another language",
-    "Key",
-    "Value",
-    "In the scope",
-    "always",
-    "optional",
-    "versions under",
-    "Event",
-    "Sent by",
-    "Other keys",
-    "%s, by default %s",
-    "Example",
-    "%s second",
-    "%s seconds",
-    "What is measured",
-    "Time",
-    "Memory",
-    "Ratio",
-    "Time of each as a multiple of the first",
-    "floor",
-    "inline",
-    "%s at once",
-    "%s at once, with garbage collection",
-    "%s applications",
-    "without validator",
-    "with validator",
-    "%s bytes",
-    "Measured on %s: %s; %s.",
-    "File",
-    "Mutants",
-    "Tried",
-    "Noticed",
-    "Noticed in English",
-    "Noticed in Chinese",
-    "Equivalent",
-    "Survived",
-    "(tables)",
-    "Measured with %s.",
-    "Measured before the last change of %s.",
-    " (before the last change of %s)",
-    "the programs of the pages",
-    "the text of the pages",
-    "Page",
-    "Examples",
-    "Can run in a browser",
-    "Same output in English",
-    "Same output in Chinese",
-    "The application",
-    "Raised",
-    "Raised under strict",
-    "sent",
-    " or ",
-    "%s before it answered startup",
-    "%s after startup and before it answered shutdown",
-    "returned",
-    "raised",
-    "did not answer within the timeout",
-    "was cancelled with the server",
-    "Result",
-    "Exit status",
-    "Strict",
-    "Every MUST was kept, or another command was carried out",
-    "The application starts and stops, and every MUST was kept",
-    "A SHOULD was missed",
-    "The framework of the application misses a SHOULD",
-    "The application returns or raises when it is called: it does not support lifespan",
-    "The application raises after it has received lifespan.startup, and is served all the same",
-    "The application returns after startup, before it receives lifespan.shutdown",
-    "A MUST was broken",
-    "The application does not stop: it hangs, crashes, ends its process, or its clean-up fails",
-    "The application does not start: its startup fails, hangs, or ends its process",
-    "No lifespan took place, because the server does not support it",
-    "The command could not be carried out. A sentence on standard error says why",
-    "Interrupted by SIGHUP",
-    "Interrupted by Ctrl-C",
-    "Interrupted by SIGTERM",
-    "Kind",
-    "In Chinese alone",
-    "In both languages",
-    "All",
-    "In rule boxes",
-    "Outside rule boxes",
-    "A default",
-    "Before and after",
-    "A negation",
-    "The name of something else",
-    "A name that does not exist",
-    "A number",
-    "A level",
-    "Server and application",
-    "An outcome",
-    "An exit status",
-    "Actions",
-    "Applications",
-    "With behaviour of their own",
-    "Points to stop at, at most",
-    "Runs",
-    "Differences",
-    "Implementation",
-    "As specified",
-    "Not specified",
-    "Differs",
-    "Does not end",
-    "Case",
-    "Test suite",
-    "Passed",
-    "Failed",
-    "Skipped",
-    "%s, its own code",
-    "%s with server.py",
-    "not yet measured",
-    "Server",
-    "Startup failed",
-    "Startup failed, two workers",
-    "Shutdown failed",
-    "Shutdown failed, two workers",
-    "No failure",
-    "signal %s",
-    "still running",
-    "Serves requests",
-    "Sends shutdown",
-    "Ends",
-    "With two workers",
-    "Option",
-    "Waits by default",
-    "Then cancels the request",
-    "Then sends shutdown",
-    "until they end",
-    "%s s",
-    "no line",
-    "Yes",
-    "No",
-    "Only differences",
-    "Only FAIL, WARN and INFO",
-    "Only what has changed",
-    "%s of %s rows",
-    "Rows",
-    "Part of a lifespan",
-    "Show all",
-    "Test client or adapter",
-    "before: %s",
-    "Compared with the record of %s",
-    "the verdicts are the same",
-    "Cases",
-    "Results of servers",
-    "Since",
-    "Workaround",
-    "Issue",
-    "run on %s",
-    "Application",
-    "Called with a lifespan, it",
-    "A hook raises at startup",
-    "Then the call",
-    "Opened resources are closed",
-    "A hook raises at shutdown",
-    "The others are closed",
-    "During startup",
-    "It sends",
-    "While serving",
-    "During shutdown",
-    "Startup waits for the hooks",
-    "All hooks run in one task",
-    "Context variables are kept",
-    "Sets the state",
-    "Starts again after shutdown",
-    "Without `state` in the scope",
-    "A request without lifespan",
-    "Shutdown comes first",
-    "Another event comes first",
-    "Another scope type",
-    "`complete`",
-    "`complete`, but no hook runs",
-    "`failed` with the traceback",
-    "`failed` with the text of the exception",
-    "`failed` without a message",
-    "`failed`: `%s`",
-    "raises `%s`",
-    "sends `%s`",
-    "status %s",
-    "returns",
-    "waits",
-    "starts",
-    "cleans up",
-    "ignores it",
-    "no answer",
-    "when the event loop closes",
-    "Yes, and so is the one that failed",
-    "What happened",
-    "usual",
-    "startup raises",
-    "shutdown raises",
-    "startup is cancelled",
-    "shutdown is cancelled",
-    "serving is cancelled",
-    "no state",
-    "no lifespan",
-    "twice",
-    "shutdown first",
-    "other event first",
-    "other scope",
-    "The protocol",
-    "The application is called, asked to start, serves, and is asked to stop.",
-    "requests",
-    "each with a copy of the state",
-    "Who has a lifespan",
-    "Each event loop that serves has one, in a process or in a thread of its own.",
-    "parent process",
-    "serves nothing: no startup",
-    "worker process %s",
-    "one process, two threads",
-    "thread %s",
-    "event loop",
-    "startup",
-    "shutdown",
-    "How a server ends, in the order of time",
-    "the signal",
-    "New connections: accepted until the signal",
-    "Idle connections: closed at once",
-    "Open requests: answered, or cancelled at a timeout",
-    "The application: cleans up when the last is closed",
-    "The process: ends when shutdown is answered",
-    "Type words, an error message or a log line. Or start here:",
-    "Nothing was found. Start here:",
-    "Pages found: %s.",
-    "None of them has all words of the query.",
-    "Not on this page: %s",
-    "Log line or exception",
-    "From",
-    "Explained in",
-    "Next and previous page",
-    "Copy",
-    "Copied",
-    "Version %s",
-    "Built on %s",
-    "Licence %s",
-    "Source code",
-    "Edit this page",
-    "The whole specification in one file, as plain text",
-)
+FOLDER = Path(__file__).parents[1]
+TEMPLATES = FOLDER.parents[1] / "_templates"
+KEYWORDS = {"_": None, "translate": None}
+METHODS = [("**.py", "python"), ("**.toml", f"{__name__}:in_data")]
+SHOWN = frozenset({"says", "title"})  # the keys of our data that have words
 
 
-class UnlistedWordError(LookupError):
-    """A page asks for a word that is not in MESSAGES: no catalog could hold it."""
+class UnmarkedWordError(LookupError):
+    """A page asks for a word that nothing marks: no catalog could hold it."""
 
 
 @lru_cache(maxsize=1)
 def messages() -> tuple[str, ...]:
-    """All English strings of the catalog, in order, each once."""
-    found = (*MESSAGES, *event_log.LABELS, *drawing.LABELS, *LABELS.values(), *OBSTACLES.values())
-    playground = (*PLAY.values(), *TITLES, *SAID.values(), *WHEN)
-    return tuple(dict.fromkeys((*found, *playground, *steps.texts())))
+    """All English strings of the catalog, in order, each once; the package has its own."""
+    of_package = {each.text for found in package_messages().values() for each in found}
+    found = (text for texts in _by_file().values() for text in texts)
+    return tuple(text for text in dict.fromkeys(found) if text not in of_package)
+
+
+def marked(*files: str) -> tuple[str, ...]:
+    """Return the words that some of our modules mark."""
+    return tuple(text for file in files for text in _by_file()[file])
+
+
+@lru_cache(maxsize=1)
+def _by_file() -> dict[str, list[str]]:
+    """Return the words of each file of ours; a template asks for them by `word(...)`."""
+    ours = extract_from_dir(FOLDER, METHODS, keywords=KEYWORDS)
+    templates = [("**.html", "jinja2.ext:babel_extract")]
+    found: dict[str, list[str]] = {}
+    for file, _line, text, *_ in (
+        *ours, *extract_from_dir(TEMPLATES, templates, keywords={"word": None}),
+    ):  # fmt: skip
+        found.setdefault(file, []).append(str(text))
+    return found
+
+
+def in_data(
+    file: BinaryIO,
+    _keywords: object,
+    _tags: object,
+    options: object,  # noqa: ARG001
+) -> Iterator[tuple[int, None, str, list[str]]]:
+    """Yield the words of a file of data, as an extractor of Babel."""
+    rows = tomllib.load(file)
+    listed = [row for each in rows.values() for row in (each if isinstance(each, list) else [each])]
+    for row in filter(lambda row: isinstance(row, dict), listed):
+        for said in (row[key] for key in SHOWN & row.keys()):
+            for text in filter(None, said.values() if isinstance(said, dict) else [said]):
+                yield 1, None, text, []
 
 
 @lru_cache(maxsize=1)
@@ -370,7 +142,7 @@ def words(env: BuildEnvironment) -> Callable[[str], str]:
 
     def translate(message: str) -> str:
         if message not in known:
-            raise UnlistedWordError(f"{message!r} is not listed in MESSAGES of i18n.messages.")
+            raise UnmarkedWordError(f"{message!r} is not marked: write _({message!r}).")
         return known[message] or message
 
     return translate

@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import extract_messages
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n import catalogs
 from lifespec_docs.i18n.messages import words
 
@@ -23,23 +24,21 @@ if TYPE_CHECKING:
 
 __all__ = ["WaitingNotes", "setup"]
 
-NOTE = "waiting for a translation"
-
 
 class WaitingNotes(SphinxPostTransform):
     """Adds the notes; a comment of a code block gets none, since it is part of a program."""
 
     default_priority = 200  # after the links, of which some take the text of a title
 
-    def run(self, **_: object) -> None:
+    def run(self, **_kwargs: object) -> None:
         """Add a note to each text whose entry waits."""
         waiting = self._waiting()
         if not waiting:
             return
-        translate = words(self.env)
+        note = words(self.env)(_("waiting for a translation"))
         for node, text in list(extract_messages(self.document)):
             if text in waiting and isinstance(node, (nodes.paragraph, nodes.title, nodes.term)):
-                node.append(nodes.inline("", f" [{translate(NOTE)}]", classes=["waiting"]))
+                node.append(nodes.inline("", f" [{note}]", classes=["waiting"]))
 
     def _waiting(self) -> set[str]:
         """Return the messages of the page that wait; most catalogs need not be parsed."""

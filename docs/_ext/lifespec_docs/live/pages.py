@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from docutils import nodes
 
-from lifespec_docs.diagrams import drawing, event_log
+from lifespec.conformance.words import mark as _
 from lifespec_docs.examples import directive
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
-from lifespec_docs.live.labels import LABELS, OBSTACLES
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,10 +27,44 @@ if TYPE_CHECKING:
 
     from lifespec_docs.examples.runner import Block
 
-__all__ = ["BLOCKING", "obstacle", "setup"]
+__all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "obstacle", "setup"]
 
+DIAGRAMS = "diagrams/drawing.py", "diagrams/event_log.py"  # whose words an event log has
 DATA = "_live"  # in the folder of a language
 NUMBER = "example-%d"
+# What run.js shows, by the name it has there.
+LABELS = {
+    "run": _("Run"),
+    "edit": _("Edit"),
+    "reset": _("Reset"),
+    "about": _("Runs in your browser. The first run loads Python, about %s MB."),
+    "loading": _("Loading Python: %s of %s MB"),
+    "starting": _("Starting Python …"),
+    "running": _("Running …"),
+    "same": _("The output is the same as on this page."),
+    "different": _("The output is not the same as on this page."),
+    "edited": _("Your program ran."),
+    "silent": _("The program printed nothing."),
+    "limit": _("The program was ended after %s s."),
+    "failed": _("The program could not be run: %s"),
+    "blocked": _(
+        "A program that lasts this long blocks the event loop, for example with time.sleep."
+    ),
+    "advice": _("Code that blocks the event loop"),
+    "unloaded": _("The files of Python could not be loaded. Is this browser offline?"),
+    "before": _("An example above raised %s:"),
+    "errors": _("Standard error in your browser"),
+    "defines": _("The program printed nothing: it defines names for the examples below."),
+    "program": _("Program, to be edited"),
+    "output": _("Output in your browser"),
+    "download": _("Download the program"),
+}
+# Why an example cannot run in a browser.
+OBSTACLES = {
+    "process": _("This program needs a process, thread or socket, which a browser does not have."),
+    "perl": _("This program is written in Perl, which does not run in a browser."),
+    "trio": _("This program runs on trio, which this page does not load."),
+}
 BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
 
 
@@ -108,12 +141,13 @@ def _write(path: Path, text: str) -> None:
 def data(env: BuildEnvironment, blocks: list[Block]) -> dict[str, Any]:
     """Return the examples of a page that can run in a browser, by number, and words for logs."""
     translate = words(env)
-    labels = (*event_log.LABELS, *drawing.LABELS)
     return {
         "blocks": {
             number: asdict(block) for number, block in enumerate(blocks) if not obstacle(block)
         },
-        "words": {label: translate(label) for label in labels if translate(label) != label},
+        "words": {
+            label: translate(label) for label in marked(*DIAGRAMS) if translate(label) != label
+        },
     }
 
 

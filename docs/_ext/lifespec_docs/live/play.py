@@ -18,13 +18,13 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance.words import mark as _
 from lifespec.server import Lifespan
 from lifespec.testing import clock, trace
 from lifespec.validate import SPECS, lifespan_scope, validator
 from lifespec_docs.diagrams.event_log import event_log
 from lifespec_docs.examples.sandbox import Namespace
 from lifespec_docs.live.blocks import MOST_TEXT, told
-from lifespec_docs.live.play_labels import SAID, WHEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,13 +33,32 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["FILE", "Conduct", "Result", "in_words", "play", "ran"]
+__all__ = ["FILE", "SAID", "WHEN", "Conduct", "Result", "in_words", "play", "ran"]
 
 FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
 AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
 SHARED = {"asyncio", "builtins", "contextlib", "lifespec", "logging"}  # what programs may replace
 MOST_ENTRIES = 60  # of the message sequences
+# What the validator says that an application did, and the sentence with the moment in it.
+SAID = {
+    "sent %s, which %s does not have,": _(
+        "The application sent {what} {when}. {spec} does not have this event."
+    ),
+    "sent %s": _("The application sent {what} {when}."),
+    "put the key %s into the state": _("The application put the key {what} into the state {when}."),
+    "raised %s": _("The application raised {what} {when}."),
+    "returned": _("The application returned {when}."),
+}
+WHEN = (
+    _("before startup was received"),
+    _("while starting"),
+    _("while running"),
+    _("while shutting down"),
+    _("after lifespan.startup.failed"),
+    _("after shutdown was answered"),
+    _("after the end of the call"),
+)
 
 
 @dataclass(frozen=True)
@@ -307,7 +326,7 @@ class _Server:
 
     async def _work(self) -> None:
         """Do what the server does between startup and shutdown."""
-        for _ in range(self.conduct.requests):
+        for _request in range(self.conduct.requests):
             self.console.add("request", await self._answer())
         await asyncio.sleep(self.conduct.serve)
         if self.conduct.fails:

@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from docutils import nodes
 from sphinx import addnodes
 
+from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
-from lifespec_docs.diagrams import drawing, event_log
 from lifespec_docs.examples import directive
 from lifespec_docs.examples.edge_cases import case_node
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
-from lifespec_docs.live.pages import BLOCKING
-from lifespec_docs.live.play_labels import PLAY, SAID, TRY, WHEN
+from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
 from lifespec_docs.rules.domain import RuleDomain, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
@@ -39,6 +38,70 @@ __all__ = ["Start", "conduct", "program", "setup"]
 PAGE = "playground"
 DATA = "_playground.json"  # in the folder of a language
 STARTS = Path(__file__).with_name("starts.toml")
+# What play.js shows, by the name it has there.
+PLAY = {
+    "starts": _("Starting program"),
+    "own": _("Your program"),
+    "programs": _("Programs"),
+    "run": _("Run"),
+    "key": _("Ctrl-Enter. The first run loads Python, about %s MB."),
+    "loading": LABELS["loading"],
+    "starting": LABELS["starting"],
+    "running": LABELS["running"],
+    "limit": LABELS["limit"],
+    "failed": LABELS["failed"],
+    "blocked": LABELS["blocked"],
+    "advice": LABELS["advice"],
+    "unloaded": LABELS["unloaded"],
+    "ran": LABELS["edited"],
+    "copy": _("Copy link"),
+    "copied": _("The link was copied. It holds the program and what the server does."),
+    "link": _("Copy the link from the address bar: it holds the program and what the server does."),
+    "broken": _(
+        "The address holds no program that can be read. Here is the first starting program."
+    ),
+    "application": _("Application"),
+    "server": _("Server"),
+    "editor": _("Program in Python, to be edited. Press Escape and then Tab to leave it."),
+    "leave": _("Tab indents. Press Escape and then Tab to leave the editor."),
+    "spec": _("Specification"),
+    "state": _("Provide state"),
+    "strict": _("Refuse to serve if lifespan is not supported (strict)"),
+    "startup_timeout": _("Startup timeout"),
+    "shutdown_timeout": _("Shutdown timeout"),
+    "grace": _("Grace period"),
+    "none": _("none"),
+    "seconds": _("seconds"),
+    "requests": _("Requests after startup"),
+    "serve": _("Serve for"),
+    "cancel": _("Cancel the server after"),
+    "moments": _("Counted from its start. For several cancellations: 1 2"),
+    "fails": _("The server raises OSError while it serves"),
+    "defaults": _("Reset the server"),
+    "clock": _("Times are virtual: a timeout of an hour takes no time."),
+    "result": _("Result"),
+    "hint": _("Press Run. The program runs in your browser, and is sent nowhere."),
+    "outcome": _("Outcome: %s"),
+    "pending": _("none yet"),
+    "served": _("served"),
+    "unserved": _("not served"),
+    "raises": _("raises %s"),
+    "waits": _("The server waits without end. No timer is pending, and every task waits:"),
+    "failure": _("The program raised an exception."),
+    "noapp": _("The program defines no app, and ran no lifespan."),
+    "sequence": _("Message sequence"),
+    "shortened": _("Only the first events are shown."),
+    "validator": _("Validator"),
+    "conforms": _("The validator found nothing to report."),
+    "unanswered": _("not answered yet"),
+    "violation": _("violation"),
+    "warning": _("warning"),
+    "console": _("Log and output"),
+    "silent": _("Nothing was logged or printed."),
+    "unavailable": _(
+        "This browser lacks what the playground needs: WebAssembly and module workers."
+    ),
+}
 SPEC_TITLE = "lifespan %s (ASGI)"
 SERVING = ("serve", "interrupt")  # the functions with which edge cases serve their application
 
@@ -154,7 +217,7 @@ def finish(app: Sphinx, document: nodes.document, docname: str) -> None:
         cast("nodes.Element", node.parent).remove(node)
     if live and PAGE in app.env.found_docs:
         names = {start.name for start in _cases(app.env).get(docname, ())}
-        page, text = app.builder.get_relative_uri(docname, PAGE), words(app.env)(TRY)
+        page, text = app.builder.get_relative_uri(docname, PAGE), words(app.env)(_("Try it"))
         for place, name in [*_places(document, names)]:
             place.append(_link(page, name, text))
 
@@ -182,10 +245,10 @@ def starts(env: BuildEnvironment) -> list[Start]:
     """Return the programs to begin with: ours, then the edge cases of all pages."""
     translate = words(env)
     ours = tomllib.loads(STARTS.read_text(encoding="utf-8"))
-    found = [
-        Start(name, translate(row["title"]), row["program"], row.get("server", {}))
-        for name, row in ours.items()
-    ]
+    found = []
+    for name, row in ours.items():
+        title = row["title"]
+        found.append(Start(name, translate(title), row["program"], row.get("server", {})))
     return found + [start for name in sorted(_cases(env)) for start in _cases(env)[name]]
 
 
@@ -202,7 +265,7 @@ def data(app: Sphinx) -> dict[str, Any]:
     """Return what play.js reads."""
     translate = words(app.env)
     domain = cast("RuleDomain", app.env.domains[RuleDomain.name])
-    shown: Sequence[str] = (*event_log.LABELS, *drawing.LABELS, *SAID.values(), *WHEN)
+    shown = marked(*DIAGRAMS, "live/play.py")
     return {
         "blocking": BLOCKING,
         "size": app.config.live_size,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from docutils.parsers.rst import directives
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import Drawing
 from lifespec_docs.records.record import Shows
 
@@ -60,11 +61,24 @@ class MeasuredWhen(OfBench):
         return [nodes.paragraph("", text, translatable=False)]  # its words are
 
 
+# what is no package, by its name in the record
+ROWS = {
+    "floor": _("floor"),
+    "inline": _("inline"),
+    "%s at once": _("%s at once"),
+    "%s at once, with garbage collection": _("%s at once, with garbage collection"),
+    "%s applications": _("%s applications"),
+    "without validator": _("without validator"),
+    "with validator": _("with validator"),
+}
+
+
 def _label(row: Row, translate: Translate) -> str:
     """Name a row: a package by its name and version, all else in the page's language."""
     if row.get("version") or row["name"].startswith("import ") or row["name"].endswith("()"):
         return f"{row['name']} {row.get('version', '')}".rstrip()
-    label = translate(row["name"])
+    word = ROWS[row["name"]]
+    label = translate(word)
     return label % f"{row['count']:,}" if "count" in row else label
 
 
@@ -89,7 +103,7 @@ def chart(rows: list[Row], translate: Translate) -> str:
 
 
 def _table(rows: list[Row], translate: Translate) -> nodes.table:
-    titles = ["What is measured", "Time", "Ratio"] + ["Memory"] * ("bytes" in rows[0])
+    titles = [_("What is measured"), _("Time"), _("Ratio")] + [_("Memory")] * ("bytes" in rows[0])
     group = nodes.tgroup(cols=len(titles))
     group += [nodes.colspec(colwidth=width) for width in (40, 20, 20, 20)[: len(titles)]]
     group += nodes.thead("", _cells(translate(title) for title in titles))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from docutils.parsers.rst import directives
 
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import LATER, OfRecord
 from lifespec_docs.rules.spec_tables import NONE, said, table
 
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["ExitStatuses", "setup"]
 
 STARTUP = {  # head: the case, and the rule whose sentence says how the process ended
-    "Startup failed": ("failed-with-message", "startup-failed-exits"),
-    "Startup failed, two workers": ("two-workers-failed", "startup-failed-exits"),
+    _("Startup failed"): ("failed-with-message", "startup-failed-exits"),
+    _("Startup failed, two workers"): ("two-workers-failed", "startup-failed-exits"),
 }
 SHUTDOWN = {
-    "Shutdown failed": ("shutdown-failed-with-message", "shutdown-failed-ends"),
-    "Shutdown failed, two workers": ("two-workers-shutdown-failed", "shutdown-failed-ends"),
-    "No failure": ("well-behaved", "shutdown-sent"),
+    _("Shutdown failed"): ("shutdown-failed-with-message", "shutdown-failed-ends"),
+    _("Shutdown failed, two workers"): ("two-workers-shutdown-failed", "shutdown-failed-ends"),
+    _("No failure"): ("well-behaved", "shutdown-sent"),
 }
 ENDED = re.compile(r"ended (?:with status (\d+)|by signal (\d+))")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from docutils import nodes
 from docutils.statemachine import StringList
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.markup import element
 from lifespec_docs.records.record import Shows
@@ -36,8 +37,8 @@ __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 PROGRAMS = "programs/frameworks"
 FAULT = "no cache"  # the text of the exception that a hook raises
 FACT = ["fact"]  # what the record says is no name of the page
-YES, NO = ("Yes",), ("No",)
-HOOKS: Mapping[str, Said] = {"connect": ("starts",), "disconnect": ("cleans up",)}
+YES, NO = (_("Yes"),), (_("No"),)
+HOOKS: Mapping[str, Said] = {"connect": (_("starts"),), "disconnect": (_("cleans up"),)}
 
 
 class Run:
@@ -56,39 +57,39 @@ class Run:
         """Say how it answered an event: what was sent, or raised instead."""
         for each in self.lived:
             if each[0] == "sent" and str(each[1]).startswith(f"lifespan.{event}."):
-                return ("`complete`",) if each[1].endswith("complete") else _failed(each[2:])
+                return (_("`complete`"),) if each[1].endswith("complete") else _failed(each[2:])
         raised = self.first("raised")
-        return ("raises `%s`", raised[1]) if raised else ("no answer",)
+        return (_("raises `%s`"), raised[1]) if raised else (_("no answer"),)
 
     @property
     def end(self) -> Said:
         """Say how the call ended."""
         if raised := self.first("raised"):
-            return "raises `%s`", raised[1]
-        return ("returns",) if self.first("returned") else ("waits",)
+            return _("raises `%s`"), raised[1]
+        return (_("returns"),) if self.first("returned") else (_("waits"),)
 
     def closed(self, resource: str) -> Said:
         """Say whether a resource was closed: in time, at the end of the loop, or not at all."""
         closes = ["disconnect", resource]
         if closes in self.lived:
             return YES
-        return ("when the event loop closes",) if closes in self.after else NO
+        return (_("when the event loop closes"),) if closes in self.after else NO
 
 
 def _failed(message: Sequence[str]) -> Said:
     if not message:
-        return ("`failed` without a message",)
+        return (_("`failed` without a message"),)
     if message[0].startswith("Traceback"):
-        return ("`failed` with the traceback",)
+        return (_("`failed` with the traceback"),)
     if FAULT in message[0]:
-        return ("`failed` with the text of the exception",)
-    return "`failed`: `%s`", message[0]
+        return (_("`failed` with the text of the exception"),)
+    return _("`failed`: `%s`"), message[0]
 
 
 def _opened_closed(run: Run) -> Said:
     """Say whether the database was closed, whose neighbour, the cache, could not be opened."""
     if ["disconnect", "cache"] in run.lived:
-        return ("Yes, and so is the one that failed",)
+        return (_("Yes, and so is the one that failed"),)
     return run.closed("database")
 
 
@@ -124,29 +125,45 @@ def _again(run: Run) -> Said:
 
 def _without_state(run: Run) -> Said:
     if not run.first("connect"):
-        return ("`complete`, but no hook runs",)
+        return (_("`complete`, but no hook runs"),)
     return run.answer("startup")
 
 
 def _request(run: Run) -> Said:
     if raised := run.first("request raised"):
-        return "raises `%s`", raised[1]
-    return "status %s", str(run.first("request")[1])
+        return _("raises `%s`"), raised[1]
+    return _("status %s"), str(run.first("request")[1])
 
 
 def _unexpected(run: Run) -> Said:
     """Say what an event did that comes at the wrong time."""
-    event, then, *_ = run.lived
+    event, then, *_later = run.lived
     if then[0] == event[0]:  # the next one was sent, as nothing happened
-        return ("ignores it",)
+        return (_("ignores it"),)
     if then[0] == "sent":
-        return "sends `%s`", then[1].removeprefix("lifespan.")
+        return _("sends `%s`"), then[1].removeprefix("lifespan.")
     return HOOKS.get(then[0]) or run.end
 
 
 def _scope(run: Run) -> Said:
     if sent := run.first("sent"):
-        return "sends `%s`", sent[1]
+        return _("sends `%s`"), sent[1]
+    return run.end
+
+
+def _startup(run: Run) -> Said:
+    return run.answer("startup")
+
+
+def _shutdown(run: Run) -> Said:
+    return run.answer("shutdown")
+
+
+def _closed(run: Run) -> Said:
+    return run.closed("database")
+
+
+def _end(run: Run) -> Said:
     return run.end
 
 
@@ -160,39 +177,37 @@ class Column(NamedTuple):
 
 GROUPS: dict[str, tuple[Column, ...]] = {
     "failures": (
-        Column("A hook raises at startup", "startup raises", lambda run: run.answer("startup")),
-        Column("Then the call", "startup raises", lambda run: run.end),
-        Column("Opened resources are closed", "startup raises", _opened_closed),
-        Column("A hook raises at shutdown", "shutdown raises", lambda run: run.answer("shutdown")),
-        Column(
-            "The others are closed", "shutdown raises", lambda run: run.closed("database")
-        ),
+        Column(_("A hook raises at startup"), _("startup raises"), _startup),
+        Column(_("Then the call"), _("startup raises"), _end),
+        Column(_("Opened resources are closed"), _("startup raises"), _opened_closed),
+        Column(_("A hook raises at shutdown"), _("shutdown raises"), _shutdown),
+        Column(_("The others are closed"), _("shutdown raises"), _closed),
     ),
     "cancelled": (
-        Column("During startup", "startup is cancelled", _opened_closed),
-        Column("It sends", "startup is cancelled", lambda run: run.answer("startup")),
-        Column("While serving", "serving is cancelled", lambda run: run.closed("database")),
-        Column("During shutdown", "shutdown is cancelled", lambda run: run.closed("database")),
+        Column(_("During startup"), _("startup is cancelled"), _opened_closed),
+        Column(_("It sends"), _("startup is cancelled"), _startup),
+        Column(_("While serving"), _("serving is cancelled"), _closed),
+        Column(_("During shutdown"), _("shutdown is cancelled"), _closed),
     ),
     "hooks": (
-        Column("Startup waits for the hooks", "usual", _awaited),
-        Column("All hooks run in one task", "usual", _tasks),
-        Column("Context variables are kept", "usual", _context),
-        Column("Sets the state", "usual", _state),
-        Column("Starts again after shutdown", "twice", _again),
+        Column(_("Startup waits for the hooks"), _("usual"), _awaited),
+        Column(_("All hooks run in one task"), _("usual"), _tasks),
+        Column(_("Context variables are kept"), _("usual"), _context),
+        Column(_("Sets the state"), _("usual"), _state),
+        Column(_("Starts again after shutdown"), _("twice"), _again),
     ),
     "unusual": (
-        Column("Without `state` in the scope", "no state", _without_state),
-        Column("A request without lifespan", "no lifespan", _request),
-        Column("Shutdown comes first", "shutdown first", _unexpected),
-        Column("Another event comes first", "other event first", _unexpected),
-        Column("Another scope type", "other scope", _scope),
+        Column(_("Without `state` in the scope"), _("no state"), _without_state),
+        Column(_("A request without lifespan"), _("no lifespan"), _request),
+        Column(_("Shutdown comes first"), _("shutdown first"), _unexpected),
+        Column(_("Another event comes first"), _("other event first"), _unexpected),
+        Column(_("Another scope type"), _("other scope"), _scope),
     ),
     "unsupported": (
-        Column("Called with a lifespan, it", "usual", lambda run: run.answer("startup")),
-        Column("Another scope type", "other scope", _scope),
+        Column(_("Called with a lifespan, it"), _("usual"), _startup),
+        Column(_("Another scope type"), _("other scope"), _scope),
     ),
-}  # fmt: skip
+}
 
 
 class OfFrameworks(Shows):

@@ -21,6 +21,7 @@ from sphinx import addnodes
 
 import lifespec
 import lifespec.testing
+from lifespec.conformance.words import mark as _
 from lifespec.server import TABLE
 from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import code, said, table
@@ -86,7 +87,7 @@ class LogIndex(Shows):
         for missing in (each for each in (*programs, *EXCEPTIONS, *MESSAGES) if each not in named):
             raise self.error(f"No section explains {missing!r}.")
         translate = self.translate
-        titles = map(translate, ("Log line or exception", "From", "Explained in"))
+        titles = map(translate, (_("Log line or exception"), _("From"), _("Explained in")))
         comma = translate(", ")
         drawn = table(titles, (self._cells(row, comma) for row in rows.values()), "log-index")
         body = next(drawn.findall(nodes.tbody))

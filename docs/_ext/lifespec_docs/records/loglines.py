@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from docutils.parsers.rst import directives
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import code, said, table
 
@@ -38,7 +39,7 @@ RECORD = "loglines"
 
 
 def _whether(key: str) -> Callable[[Run, Translate], str]:
-    return lambda run, translate: translate("Yes" if run[key] else "No")
+    return lambda run, translate: translate("Yes") if run[key] else translate("No")
 
 
 def _status(run: Run, _: Translate) -> str:
@@ -55,13 +56,13 @@ def _exit(run: Run, translate: Translate) -> str:
 
 
 FACTS = {  # the title, what a run says, and whether it is the one with two workers
-    "served": ("Serves requests", _whether("served"), False),
-    "shutdown": ("Sends shutdown", _whether("shutdown"), False),
-    "ended": ("Ends", _whether("ended"), False),
-    "exit": ("Exit status", _exit, False),
-    "exit-of-two": ("With two workers", _exit, True),
-    "status": ("Exit status", _status, False),
-    "status-of-two": ("With two workers", _status, True),
+    "served": (_("Serves requests"), _whether("served"), False),
+    "shutdown": (_("Sends shutdown"), _whether("shutdown"), False),
+    "ended": (_("Ends"), _whether("ended"), False),
+    "exit": (_("Exit status"), _exit, False),
+    "exit-of-two": (_("With two workers"), _exit, True),
+    "status": (_("Exit status"), _status, False),
+    "status-of-two": (_("With two workers"), _status, True),
 }
 
 
@@ -78,7 +79,7 @@ class LogLines(Shows):
         facts = self.options.get("facts", "").split()
         self._known("fact", facts, FACTS)
         rows = [row for each in subjects for row in self._rows(each, program, facts)]
-        titles = ["Server", "Log", *(FACTS[fact][0] for fact in facts)]
+        titles = [_("Server"), _("Log"), *(FACTS[fact][0] for fact in facts)]
         return [table(map(self.translate, titles), rows, "loglines")]
 
     def _known(self, what: str, given: Sequence[str], known: Mapping[str, Any]) -> None:
@@ -100,7 +101,7 @@ class LogLines(Shows):
 
     def _told(self, runs: Run, by: str, facts: Sequence[str]) -> list[str]:
         found = []
-        for _, word, of_two in (FACTS[fact] for fact in facts):
+        for _title, word, of_two in (FACTS[fact] for fact in facts):
             run = runs.get(TWO) if of_two else runs[by]
             found.append(word(run, self.translate) if run else NONE)
         return found
@@ -114,8 +115,8 @@ class OpenRequests(Shows):
     def draw(self) -> list[nodes.Node]:
         """Return the table."""
         titles = (
-            *("Server", "Option", "Waits by default", "Then cancels the request"),
-            "Then sends shutdown",
+            *(_("Server"), _("Option"), _("Waits by default"), _("Then cancels the request")),
+            _("Then sends shutdown"),
         )
         rows = [self._row(subject) for subject in self.data["subjects"]]
         return [table(map(self.translate, titles), rows, "waits")]

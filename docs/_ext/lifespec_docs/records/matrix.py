@@ -14,6 +14,7 @@ from docutils.parsers.rst import directives
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import STAGES
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element, markup_node, unseen
 from lifespec_docs.records.record import SIGNS, TITLES, OfRecord, verdict_class, word_of
 
@@ -30,10 +31,10 @@ __all__ = ["Matrix", "RecordedWhen", "setup"]
 SCRIPT = "matrix.js"
 CHANGED = "*"
 VIEWS = {  # what the form shows, by its value in the address
-    "": "All",
-    "differences": "Only differences",
-    "faults": "Only FAIL, WARN and INFO",
-    "changes": "Only what has changed",
+    "": _("All"),
+    "differences": _("Only differences"),
+    "faults": _("Only FAIL, WARN and INFO"),
+    "changes": _("Only what has changed"),
 }
 
 
@@ -68,7 +69,7 @@ class Matrix(OfRecord):
                 yield stage, here
 
     def _head(self) -> markup_node:
-        first = self.translate("Case" if self.silent else "Rule")
+        first = self.translate("Case") if self.silent else self.translate("Rule")
         heads = (
             element("th", element("a", each.name, href=f"#{each.key}"), scope="col",
                     data_key=each.key)
@@ -127,14 +128,14 @@ class Matrix(OfRecord):
 
     def _controls(self, stages: Iterable[str]) -> markup_node:
         """Return the form; its values are those of the address, in every language."""
-        subjects = {"": "All"} | {each.key: each.name for each in self.record.subjects}
-        groups = {"": "All"} | {stage: STAGES[stage] for stage in stages if stage}
+        subjects = {"": _("All")} | {each.key: each.name for each in self.record.subjects}
+        groups = {"": _("All")} | {stage: STAGES[stage] for stage in stages if stage}
         counted = element("output", data_text=self.translate("%s of %s rows"))
         return element(
             "form",
             self._choice(self.record.title, "subject", subjects),
-            self._choice("Part of a lifespan", "part", groups),
-            self._choice("Rows", "rows", VIEWS),
+            self._choice(_("Part of a lifespan"), "part", groups),
+            self._choice(_("Rows"), "rows", VIEWS),
             element("button", self.translate("Show all"), type="reset"),
             counted,
             classes=["matrix-controls"], hidden="", data_for=self.record.name,

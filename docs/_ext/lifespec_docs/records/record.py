@@ -21,6 +21,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec.conformance import cases
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import rules
+from lifespec.conformance.words import mark as _
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
@@ -49,9 +50,9 @@ __all__ = [
     "word_of",
 ]
 
-LATER = "not yet measured"  # a record may be older than a case
+LATER = _("not yet measured")  # a record may be older than a case
 SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
-TITLES = {"drivers": "Test client or adapter"}  # of a record whose subjects are no servers
+TITLES = {"drivers": _("Test client or adapter")}  # of a record whose subjects are no servers
 FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
 
 
@@ -126,7 +127,7 @@ class Record:
 
     def __init__(self, name: str, data: dict[str, Any]) -> None:
         self.name, self.data = name, data
-        self.title = TITLES.get(name, "Server")  # what a subject is
+        self.title = TITLES.get(name, _("Server"))  # what a subject is
 
     @cached_property
     def subjects(self) -> list[Subject]:

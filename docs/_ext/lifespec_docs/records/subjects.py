@@ -19,6 +19,7 @@ from sphinx.addnodes import pending_xref
 
 from lifespec.conformance.observed import translated
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import (
     FAULTS,
     LATER,
@@ -117,7 +118,8 @@ class Findings(OfRecord):
         head = self._paragraph(sign_and_word(verdict, self.translate), nodes.Text(" "))
         head += self.link("rule", rule)
         if found[0].silent:
-            head += nodes.Text(f" · {self.translate('not specified')}")
+            unspecified = self.translate("not specified")
+            head += nodes.Text(f" · {unspecified}")
         lines = (nodes.list_item("", self._seen(each)) for each in found)
         return nodes.list_item("", head, nodes.bullet_list("", *lines, bullet="-"))
 
@@ -193,11 +195,11 @@ class Subjects(Findings):
         yield from self._parsed(note["text"])
         rows: list[tuple[str, Sequence[nodes.Node]]] = []
         if "since" in note:
-            rows.append(("Since", self._parsed(note["since"])))
+            rows.append((_("Since"), self._parsed(note["since"])))
         if "workaround" in note:
-            rows.append(("Workaround", [*self._parsed(note["workaround"]), self._program(note)]))
+            rows.append((_("Workaround"), [*self._parsed(note["workaround"]), self._program(note)]))
         if "issues" in note:
-            rows.append(("Issue", [self._paragraph(*self._listed(map(_issue, note["issues"])))]))
+            rows.append((_("Issue"), [self._paragraph(*self._listed(map(_issue, note["issues"])))]))
         if rows:
             items = (self._noted(self.translate(word), content) for word, content in rows)
             yield nodes.definition_list("", *items, classes=["simple", "note-rows"])

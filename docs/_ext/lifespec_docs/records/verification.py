@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
 
@@ -63,14 +64,16 @@ def _table(titles: list[str], rows: list[list[Cell]], translate: Translate) -> n
 
 def _by_tests(found: Record, translate: Translate) -> nodes.table:
     columns = "mutants", "noticed", "equivalent", "survived"
-    rows = []
+    rows, tabular = [], translate("(tables)")
     for part, counts in found["parts"].items():
-        name, _, tables = part.partition(" ")
+        name, _space, tables = part.partition(" ")
         label = code(f"{name}.py")
         if tables:
-            label = [*label, nodes.Text(f" {translate('(tables)')}")]
+            label = [*label, nodes.Text(f" {tabular}")]
         rows.append([label, *_numbers(counts, *columns)])
-    return _table(["File", "Mutants", "Noticed", "Equivalent", "Survived"], rows, translate)
+    return _table(
+        [_("File"), _("Mutants"), _("Noticed"), _("Equivalent"), _("Survived")], rows, translate
+    )
 
 
 def _by_examples(found: Record, translate: Translate) -> nodes.table:
@@ -78,7 +81,7 @@ def _by_examples(found: Record, translate: Translate) -> nodes.table:
         [code(f"{name}.py"), *_numbers(row, "mutants", "tried", "en", "zh")]
         for name, row in found["code"].items()
     ]
-    titles = ["File", "Mutants", "Tried", "Noticed in English", "Noticed in Chinese"]
+    titles = [_("File"), _("Mutants"), _("Tried"), _("Noticed in English"), _("Noticed in Chinese")]
     return _table(titles, rows, translate)
 
 
@@ -89,7 +92,7 @@ def _statements(found: Record, translate: Translate) -> nodes.table:
     for kind, title in STATEMENTS.items():
         cells = [_share(column.get(kind)) for column in columns]
         rows.append([said(translate(title)), *cells])
-    titles = ["Kind", "In Chinese alone", "In both languages"]
+    titles = [_("Kind"), _("In Chinese alone"), _("In both languages")]
     return _table(titles, rows, translate)
 
 
@@ -106,8 +109,8 @@ def _share(row: Record | None) -> Cell:
 def _ours(found: Record, translate: Translate) -> nodes.table:
     columns = "applications", "told apart", "stop points of one", "runs", "differences"
     rows = [[said(size), *_numbers(counts, *columns)] for size, counts in found["server"].items()]
-    titles = ["Actions", "Applications", "With behaviour of their own"]
-    more = ["Points to stop at, at most", "Runs", "Differences"]
+    titles = [_("Actions"), _("Applications"), _("With behaviour of their own")]
+    more = [_("Points to stop at, at most"), _("Runs"), _("Differences")]
     return _table([*titles, *more], rows, translate)
 
 
@@ -118,7 +121,13 @@ def _others(found: Record, translate: Translate) -> nodes.table:
         [said(f"{name} {row['version']}".rstrip()), *_numbers(row[size], *verdicts)]
         for name, row in found["drivers"].items()
     ]
-    titles = ["Implementation", "As specified", "Not specified", "Differs", "Does not end"]
+    titles = [
+        _("Implementation"),
+        _("As specified"),
+        _("Not specified"),
+        _("Differs"),
+        _("Does not end"),
+    ]
     return _table(titles, rows, translate)
 
 
@@ -127,12 +136,17 @@ def _suites(found: Record, translate: Translate) -> nodes.table:
     rows = []
     for suite in found["suites"]:
         name = f"{suite['server']} {suite['version']}"
-        for when, text in (("own", "%s, its own code"), ("adapted", "%s with server.py")):
+        for when, text in (("own", _("%s, its own code")), ("adapted", _("%s with server.py"))):
             rows.append([said(translate(text) % name), *_numbers(suite[when], *columns)])
-    return _table(["Test suite", "Passed", "Failed", "Skipped"], rows, translate)
+    return _table([_("Test suite"), _("Passed"), _("Failed"), _("Skipped")], rows, translate)
 
 
-PARITY = ("Examples", "Can run in a browser", "Same output in English", "Same output in Chinese")
+PARITY = (
+    _("Examples"),
+    _("Can run in a browser"),
+    _("Same output in English"),
+    _("Same output in Chinese"),
+)
 COUNTED = ("examples", "virtual", "en", "zh")
 
 
@@ -144,7 +158,7 @@ def _in_all(found: Record, translate: Translate) -> nodes.table:
 
 def _by_page(found: Record, translate: Translate) -> nodes.table:
     rows = [[_page(name), *_numbers(row, *COUNTED)] for name, row in found["pages"].items()]
-    return _table(["Page", *PARITY], rows, translate)
+    return _table([_("Page"), *PARITY], rows, translate)
 
 
 def _page(name: str) -> Cell:
@@ -163,19 +177,19 @@ def _when(found: Record, translate: Translate) -> nodes.paragraph:
 
 TOOLS = ("mutmut", "Pyodide")
 STATEMENTS = {
-    "all": "All",
-    "normative": "In rule boxes",
-    "outside": "Outside rule boxes",
-    "default": "A default",
-    "order": "Before and after",
-    "negation": "A negation",
-    "name": "The name of something else",
-    "invented name": "A name that does not exist",
-    "number": "A number",
-    "level": "A level",
-    "role": "Server and application",
-    "outcome": "An outcome",
-    "status": "An exit status",
+    "all": _("All"),
+    "normative": _("In rule boxes"),
+    "outside": _("Outside rule boxes"),
+    "default": _("A default"),
+    "order": _("Before and after"),
+    "negation": _("A negation"),
+    "name": _("The name of something else"),
+    "invented name": _("A name that does not exist"),
+    "number": _("A number"),
+    "level": _("A level"),
+    "role": _("Server and application"),
+    "outcome": _("An outcome"),
+    "status": _("An exit status"),
 }
 PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},

@@ -21,6 +21,7 @@ from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import rules
 from lifespec.conformance.rules import heading
+from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules import citations, shown
 
@@ -50,7 +51,10 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-LINKS = {"cases": "Cases", "servers": "Results of servers"}  # of a box, to what is told elsewhere
+LINKS = {
+    "cases": _("Cases"),
+    "servers": _("Results of servers"),
+}  # of a box, to what is told elsewhere
 
 
 class rule_node(nodes.General, nodes.Element):
@@ -196,7 +200,7 @@ class RuleDomain(Domain):
         """Forget the rules of a page."""
         for rule_id in [rule_id for rule_id, home in self.rules.items() if home == docname]:
             del self.rules[rule_id]
-        for place in [place for place, (home, _) in self.places.items() if home == docname]:
+        for place in [place for place, (home, _where) in self.places.items() if home == docname]:
             del self.places[place]
 
     def merge_domaindata(

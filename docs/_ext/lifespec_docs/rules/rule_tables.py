@@ -12,6 +12,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec import validate
 from lifespec.conformance import cases
 from lifespec.conformance.rules import level_lines
+from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules.domain import RuleDomain, inlines
@@ -53,7 +54,7 @@ class RulesDirective(SphinxDirective):
         """Return the table."""
         self.translate = words(self.env)
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
-        titles = map(self.translate, ("Rule", "Reported as", "Usual cause and fix"))
+        titles = map(self.translate, (_("Rule"), _("Reported as"), _("Usual cause and fix")))
         head = _row([[nodes.paragraph("", title)] for title in titles])
         rows = (
             _row([self._duty(rule), list(self._reported(rule)), list(self._hints(rule))])

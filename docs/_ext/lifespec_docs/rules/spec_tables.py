@@ -18,6 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance.rules import names
+from lifespec.conformance.words import mark as _
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.i18n.messages import words
 
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 NONE = "\N{EN DASH}"
 # The rows of the comparison; what has a space is a word of ours, what has none a key.
 HEADS = (
-    "type", "versions under", "version", "spec_version", "is_worker", "worker_num", "state",
+    "type", _("versions under"), "version", "spec_version", "is_worker", "worker_num", "state",
     "*.failed",
 )  # fmt: skip
 
@@ -104,7 +105,9 @@ class Keys(OfSpecs):
             ]
             for path, values in _keys(specs).items()
         )
-        return [table([translate(title) for title in ("Key", "Value", "In the scope")], rows)]
+        return [
+            table([translate(title) for title in (_("Key"), _("Value"), _("In the scope"))], rows)
+        ]
 
 
 class Events(OfSpecs):
@@ -125,7 +128,7 @@ class Events(OfSpecs):
             for type_, event in EVENTS.items()
             if failures or not type_.endswith(".failed")
         )
-        titles = ("Event", "Sent by", "Other keys")
+        titles = (_("Event"), _("Sent by"), _("Other keys"))
         return [table([translate(title) for title in titles], rows)]
 
 
@@ -226,7 +229,7 @@ def _subscript(path: Iterable[str]) -> str:
 def _presence(key: str, spec: str) -> str:
     row = SPECS[spec]
     needed = key == "type" or (key in row.versions and key not in row.optional)
-    return "always" if needed else "optional"
+    return _("always") if needed else _("optional")
 
 
 def _shape(spec: Spec) -> Spec:
@@ -238,7 +241,7 @@ def _facts(column: tuple[str, ...], translate: Translate) -> Iterator[tuple[str,
     """Yield what a column of the comparison says in each of its rows."""
     row = SPECS[column[0]]
     if row.envelope:
-        yield "versions under", code(row.envelope)
+        yield _("versions under"), code(row.envelope)
     for path, values in _keys(column).items():
         cell = _listed(values, translate)
         presence = _presence(path[-1], column[0])

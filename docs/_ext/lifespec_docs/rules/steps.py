@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-__all__ = ["Step", "steps", "texts"]
+__all__ = ["Step", "steps"]
 
 
 class Step(NamedTuple):
@@ -33,8 +33,3 @@ def steps() -> tuple[Step, ...]:
     return tuple(
         Step(row["says"], tuple(row.get("rules", ())), row.get("answer", False)) for row in rows
     )
-
-
-def texts() -> Iterator[str]:
-    """Yield what a catalog has to translate."""
-    yield from (text for step in steps() for text in step.texts.values() if text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
 from lifespec_docs.rules.spec_tables import OfSpecs
@@ -55,7 +56,7 @@ class Walkthrough(OfSpecs):
         levels: dict[str, list[nodes.Node]] = {}
         for rule in (book[rule_id] for rule_id in step.rules):
             if spec in rule.specs:
-                level = rule.level(spec) or "not specified"
+                level = rule.level(spec) or _("not specified")
                 link = link_to_rule(self.env.docname, rule, "rule", nodes.literal("", rule.rule_id))
                 levels.setdefault(level, []).extend((nodes.Text(self.translate(", ")), link))
         foot = nodes.inline("", classes=["walkthrough-rules", "no-search"])

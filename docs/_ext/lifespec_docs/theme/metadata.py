@@ -101,8 +101,9 @@ class Metadata:
         root = app.config.root_doc
         trees = app.env.get_doctree(root).findall(addnodes.toctree)
         listed = [(tree.get("caption") or "", tree["includefiles"]) for tree in trees]
+        translate = words(app.env)
         told = {
-            "specification": words(app.env)("The whole specification in one file, as plain text"),
+            "specification": translate("The whole specification in one file, as plain text"),
             "sections": [
                 {
                     "caption": caption,
