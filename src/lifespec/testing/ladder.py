@@ -17,7 +17,7 @@ _INNER, _LINES = 56, 5
 def sequence(
     entries: Sequence[Entry], server: str = "server", application: str = "application"
 ) -> str:
-    """Draw a message sequence as a diagram of ASCII characters, 72 columns wide."""
+    """Draw a message sequence as a diagram of ASCII characters, 73 columns wide."""
     head = f"{'':9}{server}{application:>{_INNER + 8 - len(server)}}"
     timed = any(entry.time for entry in entries)
     last = len(entries) - 1

@@ -91,7 +91,7 @@ def test_a_proof_has_both_languages_and_the_check(root: Path) -> None:
         (32, "It `prints`:", "打印：", "print(1)\n-----\n1\n"),
         (41, "That was `one`.", "那是一。", "print(1)\n-----\n1\n"),
     ]
-    assert list(proofs.bare(root)) == [("a", 24, "A `literal` without.")]
+    assert list(proofs.bare(root)) == [("docs/a.md", 24, "A `literal` without.")]
     assert not list(proofs.faults(root))
 
 
@@ -214,3 +214,53 @@ def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
     assert not [each for each in proofs.waiting(root) if each.page == "b"]
     rules.write_text(rule.replace("must wait", "must stop"))
     assert [each.label for each in proofs.waiting(root)] == [waits.label]
+
+
+def test_a_check_below_a_list_proves_each_item(root: Path) -> None:
+    """One that is indented proves its own item alone."""
+    page = "# B\n\n- One `a`.\n- Two `b`.\n\n  ```{check}\n  1\n  ```\n- Three.\n\n"
+    (root / "docs" / "b.md").write_text(f"{page}```{{check}}\n2\n```\n")
+    found = [(each.label, each.evidence) for each in proofs.proofs(root) if each.page == "b"]
+    assert found == [
+        ("One `a`.", "{check}\n2\n"),
+        ("Two `b`.", "{check}\n1\n"),
+        ("Two `b`. (2)", "{check}\n2\n"),
+        ("Three.", "{check}\n2\n"),
+    ]
+
+
+API = """\
+API
+===
+
+.. autofunction:: lifespec.lifespan_scope
+
+.. autoclass:: lifespec.Lifespan
+
+   .. check:: asyncio
+
+      if 1:
+
+          assert 2
+
+   .. automethod:: startup
+
+      .. check::
+
+         assert 3
+"""
+
+
+def test_a_docstring_is_proved_by_the_check_below_its_entry(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "docs" / "api.rst").write_text(API)
+    one, two = (each for each in proofs.proofs(root) if each.page == "api")
+    assert (one.line, one.label) == (8, "lifespec.Lifespan")
+    assert one.evidence == "{check} asyncio\nif 1:\n\n    assert 2\n"
+    assert two.statement.startswith("Send startup and return self")
+    assert (two.label, two.evidence) == ("lifespec.Lifespan.startup", "{check}\nassert 3\n")
+    fault, _ = proofs.faults(root)
+    assert fault.startswith("docs/api.rst:8: the statement 'lifespec.Lifespan' changed")
+    assert review.main(["--unproved"], root) == 0
+    assert "docs/api.rst:4: Return a new lifespan scope" in capsys.readouterr().out

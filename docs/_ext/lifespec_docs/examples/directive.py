@@ -17,9 +17,10 @@ settings need not, which are not run.
 
 What a block prints stands in an `{output}` block directly below it and is compared exactly.
 
-A `{check}` block proves the statement directly above it: a few lines of Python that raise if it is
-false, with the names of the page's programs and those of `prelude`. They run on asyncio and on
-trio; `{check} asyncio` is for what holds there alone. A page shows a ✓ that unfolds them.
+A `{check}` block proves the statement or the list directly above it: a few lines of Python that
+raise if it is false, with the names of the page's programs and those of `prelude`. They run on
+asyncio and on trio; `{check} asyncio` is for what holds there alone. A page shows a ✓ that unfolds
+them.
 """
 
 from __future__ import annotations

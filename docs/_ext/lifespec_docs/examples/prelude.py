@@ -11,6 +11,7 @@ All of it is the same on asyncio and on trio, where time is virtual:
     await events_of(app, **options)         the events of that: "lifespan.startup", …
     with expect(StartupFailed, "text"):     the body raises that, with the text in its message
     await sleep(seconds), seconds()         wait; the time since the check began
+    aside(function, *arguments)             its result, from a thread where no event loop runs
     library, Cancelled                      "asyncio" or "trio", and what its cancellation raises
     asynccontextmanager, suppress           those of contextlib
     command("lifespec …", shop=module())    the exit status and the output of a command, run beside
@@ -25,6 +26,7 @@ import inspect
 import logging
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from itertools import takewhile
@@ -36,7 +38,7 @@ from lifespec.testing import clock, trace
 from lifespec_docs.examples.sandbox import beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import CodeType
 
 __all__ = ["LIBRARIES", "CheckFailed", "explained", "prove"]
@@ -73,6 +75,7 @@ class _Prelude:
             **{each.__name__: each for each in own},
             "Cancelled": getattr(self.module, CANCELLED[self.library]),
             "Lifespan": self.server,
+            "aside": aside,
             "asynccontextmanager": asynccontextmanager,
             "command": command,
             "expect": expect,
@@ -198,6 +201,12 @@ def command(line: str, **files: str) -> tuple[int | None, str]:
     named = [(f"{name}.py", text) for name, text in files.items()]
     status, printed, complaint = beside(program, PATIENCE, named)
     return status, printed + complaint
+
+
+def aside(function: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    """Call a function in a thread of its own, where no event loop runs."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *arguments, **options).result(PATIENCE)
 
 
 @contextmanager

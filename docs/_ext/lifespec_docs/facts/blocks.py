@@ -16,6 +16,7 @@ RULES = {"{rule}", "{behaviour}"}
 EXAMPLES = {"python", "pycon", "perl"}
 OUTPUT = "{output}"
 CHECK = "{check}"
+LISTS = {"bullet_list_open", "ordered_list_open"}
 FENCE = re.compile(r"^:::.*\n?|\n:::\Z", re.MULTILINE)  # of a directive, which is no text
 NO_TEXT = re.compile(r"\{[^`]*\}|\([\w-]+\)=|(?::[\w-]+:.*\n?)+")  # attributes, target, options
 # A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
@@ -26,7 +27,8 @@ class Block(NamedTuple):
     """A block of a page.
 
     `kind` is "text", "title", "table", "example", "output", "check", "rule", "code" or "drawn".
-    `line` is its first line, `about` the rule or the directive, `section` the titles above it.
+    `line` is its first line, `about` the rule or the directive, `section` the titles above it, and
+    `items` the first line of the list that it stands in, or 0.
     """
 
     kind: str
@@ -34,14 +36,19 @@ class Block(NamedTuple):
     text: str
     about: str = ""
     section: str = ""
+    items: int = 0
 
 
 def blocks(page: str) -> list[Block]:
     """Return the blocks of a page, in order."""
     found: list[Block] = []
-    section, titled, table = "", False, 0
+    section, titled, table, items = "", False, 0, 0
     for token in MarkdownIt("commonmark").enable("table").parse(page):
         first, last = token.map or (0, 0)
+        if token.type in LISTS and not token.level:
+            items = first + 1
+        if not token.level and token.type not in LISTS:
+            items = 0
         if token.type == "heading_open":
             titled = True
         elif token.type == "table_open":
@@ -49,7 +56,8 @@ def blocks(page: str) -> list[Block]:
             text = "\n".join(page.splitlines()[first:last])
             found.append(Block("table", first + 1, text, section=section))
         elif token.type == "fence":
-            found.append(_fence(token.info.strip(), token.content, first + 1, section))
+            fence = _fence(token.info.strip(), token.content, first + 1, section)
+            found.append(fence._replace(items=items))
         elif token.type == "inline":
             if titled:
                 section = token.content
@@ -57,7 +65,7 @@ def blocks(page: str) -> list[Block]:
             titled = False
             text = FENCE.sub("", token.content)
             if text and first >= table and not NO_TEXT.fullmatch(text):
-                found.append(Block(kind, first + 1, text, section=section))
+                found.append(Block(kind, first + 1, text, section=section, items=items))
     return found
 
 

@@ -1,9 +1,10 @@
 """Each statement with evidence beside it is approved with it, in both languages.
 
-The evidence is the check below the statement; or else the program directly below or above it, with
-its output; and the rules that it links to.  `docs/proofs.json` has the hash of a statement, of its
-Chinese and of its evidence, by page and by how the statement begins.  If one of them changes,
-somebody has to look at all: `make approve` shows each one as it was and as it is, and asks.
+The evidence is the check below the statement, or below the list that it stands in; or else the
+program directly below or above it, with its output; and the rules that it links to.  A docstring is
+a statement of api.rst.  `docs/proofs.json` has the hash of a statement, of its Chinese and of its
+evidence, by page and by how the statement begins.  If one of them changes, somebody has to look at
+all: `make approve` shows each one as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from markdown_it import MarkdownIt
 from lifespec.conformance.rules import RuleError
 from lifespec_docs.facts import approval
 from lifespec_docs.facts.blocks import CHECK, blocks
+from lifespec_docs.facts.entries import entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,18 +38,22 @@ __all__ = [
     "bare",
     "can_be_seen",
     "faults",
+    "place_of",
     "proofs",
     "read",
     "waiting",
 ]
 
 PROOFS = "docs/proofs.json"
+API = "api"  # the page of docstrings
+STATES = {"text", "table"}
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 LONGEST = 60  # characters of a statement, as its label
 DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
 NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
+LINK = re.compile(r"\{(doc|ref|term|rule)\}`[^`]*`")  # names no code
 WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states nothing
 
 
@@ -89,26 +95,54 @@ class Waiting(NamedTuple):
 def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Iterator[Proof]:
     """Yield the proofs of a page; a check below no statement has an empty one."""
     chinese = {entry.msgid: entry.msgstr for entry in polib.pofile(catalog)} if catalog else {}
+    chinese = {" ".join(english.split()): said for english, said in chinese.items()}
     labels: dict[str, int] = {}
-    found = blocks(text)
-    statement = ""
-    for place, block in enumerate(found):
-        if block.kind == "check":
-            evidence = f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
-        else:
-            statement = block.text if block.kind in {"text", "table"} else ""
-            evidence = _program(found, place) if statement else ""
-            if found[place + 1 : place + 2] and found[place + 1].kind == "check":
-                continue
-        evidence += _named(statement, rules)
-        if evidence:
-            label = _label(statement)
+    for place, line, evidence, found in _evidence(text, page):
+        statement = found[place].text if place >= 0 else ""
+        whole = evidence + _named(statement, rules)
+        if whole:
+            label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1
             label += f" ({labels[label]})" * (labels[label] > 1)
             messages = _messages(statement)
             said = "\n".join(chinese.get(each, "") for each in messages)
             lost = tuple(each for each in messages if chinese and each not in chinese)
-            yield Proof(page, block.line, label, statement, said, evidence, lost)
+            yield Proof(page, line, label, statement, said, whole, lost)
+
+
+def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, list[Block]]]:
+    """Yield the place of each statement or -1, the line of its evidence, that, and all blocks."""
+    found = _blocks(page, text)
+    checks: dict[int, list[Block]] = {}
+    for place, block in enumerate(found):
+        if block.kind == "check":
+            for each in _above(found, place):
+                checks.setdefault(each, []).append(block)
+    for place in (-1, *range(len(found))):
+        for check in checks.get(place, ()):
+            evidence = f"{CHECK} {check.about.removeprefix(CHECK)}".rstrip() + f"\n{check.text}"
+            yield place, check.line, evidence, found
+        if place >= 0 and place not in checks and found[place].kind in STATES:
+            yield place, found[place].line, _program(found, place), found
+
+
+def _above(found: list[Block], place: int) -> list[int]:
+    """Return the places of what a check proves: what is directly above it, or the list above it."""
+    above = place - 1
+    while above >= 0 and found[above].kind == "check":
+        above -= 1
+    if above < 0 or found[above].kind not in STATES:
+        return [-1]
+    items = found[above].items
+    if not items or items == found[place].items:
+        return [above]
+    return [
+        each for each, block in enumerate(found) if block.items == items and block.kind in STATES
+    ]
+
+
+def _blocks(page: str, text: str) -> list[Block]:
+    return list(entries(text)) if page == API else blocks(text)
 
 
 def _program(found: list[Block], place: int) -> str:
@@ -151,21 +185,31 @@ def _messages(statement: str) -> list[str]:
 def proofs(root: Path) -> list[Proof]:
     """Return the proofs of all pages."""
     found: list[Proof] = []
-    for path in sorted((root / "docs").glob("*.md")):
+    for path in _pages(root):
         catalog = root / CATALOGS / f"{path.stem}.po"
         named = str(catalog) if catalog.exists() else ""
         found += read(path.stem, path.read_text(encoding="utf-8"), named, approval.rules(root))
     return found
 
 
+def _pages(root: Path) -> list[Path]:
+    docs = root / "docs"
+    return sorted([*docs.glob("*.md"), *docs.glob(f"{API}.rst")])
+
+
+def place_of(page: str) -> str:
+    """Return the file of a page."""
+    return f"docs/{page}.{'rst' if page == API else 'md'}"
+
+
 def bare(root: Path) -> Iterator[tuple[str, int, str]]:
-    """Yield page, line and beginning of each statement that names code and has no evidence."""
+    """Yield file, line and beginning of each statement that names code and has no evidence."""
     held = {(proof.page, proof.statement) for proof in proofs(root)}
-    for path in sorted((root / "docs").glob("*.md")):
-        for block in blocks(path.read_text(encoding="utf-8")):
-            states = block.kind in {"text", "table"} and LITERAL.search(block.text)
-            if states and (path.stem, block.text) not in held:
-                yield path.stem, block.line, _label(block.text)
+    for path in _pages(root):
+        for block in _blocks(path.stem, path.read_text(encoding="utf-8")):
+            names = path.stem == API or LITERAL.search(LINK.sub("", block.text))
+            if block.kind in STATES and names and (path.stem, block.text) not in held:
+                yield place_of(path.stem), block.line, _label(block.text)
 
 
 def waiting(root: Path) -> list[Waiting]:
@@ -194,7 +238,7 @@ def faults(root: Path) -> Iterator[str]:
     except RuleError:  # the build of the pages says where
         return
     for page, label, proof in found:
-        place = f"docs/{page}.md:{proof.line}" if proof else PROOFS
+        place = f"{place_of(page)}:{proof.line}" if proof else PROOFS
         if proof and not proof.statement:
             yield f"{place}: this check has no paragraph and no table directly above it."
             continue

@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
     if given.unproved:
-        _say(*(f"docs/{page}.md:{line}: {label}" for page, line, label in proofs.bare(root)))
+        _say(*(f"{page}:{line}: {label}" for page, line, label in proofs.bare(root)))
         return 0
     known = approval.rules(root)
     rules = [*given.rule, *(given.approve or ())]
@@ -206,7 +206,7 @@ def _to_approve(
 def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
     """Show a statement, its Chinese and its check, as they were approved and as they are."""
     page, label, now = waiting
-    yield f"=== docs/{page}.md{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
+    yield f"=== {proofs.place_of(page)}{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
     old = _before(root, page, label, now)
     for name in ("statement", "chinese", "evidence"):
         before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
@@ -221,7 +221,7 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
 def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | None:
     """Return a proof as HEAD has it: by its label, or else by its evidence."""
     try:
-        text = _git(root, "show", f"HEAD:docs/{page}.md")
+        text = _git(root, "show", f"HEAD:{proofs.place_of(page)}")
         catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{page}.po")
     except NoRevisionError:
         return None

@@ -7,6 +7,7 @@ is fetched at the first run. Without the runtime a page is as if this extension 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ OBSTACLES = {
     "trio": _("This program runs on trio, which this page does not load."),
 }
 BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
+APART = re.compile(r"\b(aside|command)\(")  # what a check calls outside of the event loop
 
 
 def obstacle(block: Block) -> str:
@@ -74,7 +76,7 @@ def obstacle(block: Block) -> str:
         return block.language
     if block.kind == "check" and block.run_by == "trio":
         return block.run_by
-    apart = block.kind == "real" or (block.kind == "check" and "command(" in block.source)
+    apart = block.kind == "real" or (block.kind == "check" and APART.search(block.source))
     return "process" if apart else ""
 
 
