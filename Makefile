@@ -34,7 +34,7 @@ style: .venv/complete
 	@echo "check: style"
 	@$(RUN) -m ruff check --quiet src docs tests
 	@$(RUN) -m ruff format --quiet --diff src docs tests
-	@.venv/bin/lint-imports --no-cache --no-logo
+	@PYTHONPATH=docs/_ext .venv/bin/lint-imports --no-cache --no-logo
 
 types: .venv/complete
 	@echo "check: types, of all together and of each file to copy alone"

@@ -14,7 +14,7 @@ from published import ROOT, published
 from lifespec.conformance.rules import rules
 from lifespec.server import TABLE, StateMachine
 from lifespec_docs.examples import runner
-from lifespec_docs.examples.edge_cases import deciders, facts_of
+from lifespec_docs.rules.edge_cases import deciders, facts_of
 
 __all__: list[str] = []
 

@@ -38,10 +38,13 @@ COMPILED = Path(__file__).parents[2] / "build" / "templates"
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
-def named(extension: str) -> str:
-    """Return the full name of an extension: ours are named by folder and module."""
-    ours = extension.partition(".")[0] in lifespec_docs.FOLDERS
-    return f"{lifespec_docs.__name__}.{extension}" if ours else extension
+def named(extension: str) -> list[str]:
+    """Return the full names of an extension: ours are named by folder, or by folder and module."""
+    folder, _, module = extension.partition(".")
+    if folder not in lifespec_docs.FOLDERS:
+        return [extension]
+    names = [module] if module else lifespec_docs.FOLDERS[folder]
+    return [f"{lifespec_docs.__name__}.{folder}.{name}" for name in names]
 
 
 class SampleSite:
@@ -67,7 +70,7 @@ class SampleSite:
             page.write_text(text)
         self.builder = builder
         self.configuration = {
-            "extensions": ["myst_parser", *map(named, extensions)],
+            "extensions": ["myst_parser", *(name for each in extensions for name in named(each))],
             "html_theme": "basic",
             "html_use_index": False,
             "locale_dirs": ["../locales"],

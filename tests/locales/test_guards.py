@@ -22,7 +22,8 @@ from lifespec.conformance import cases
 from lifespec.validate import EVENTS
 from lifespec_docs import translate
 from lifespec_docs.examples import runner
-from lifespec_docs.i18n import doctrees, extraction, messages
+from lifespec_docs.i18n import extraction, messages
+from lifespec_docs.lint import doctrees
 
 __all__: list[str] = []
 

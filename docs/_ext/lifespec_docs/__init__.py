@@ -10,13 +10,29 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-FOLDERS = (
-    "i18n", "examples", "facts", "rules", "records", "diagrams", "live", "theme", "search",
-)  # fmt: skip
+FOLDERS = {  # and what each has for Sphinx
+    "i18n": ("comments", "glossary", "waiting"),
+    "examples": ("directive", "included", "folded"),
+    "facts": ("checks", "role", "tables"),
+    "rules": (
+        "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
+        "case_lists", "edge_cases", "edge_case_tables",
+    ),
+    "records": (
+        "bench", "exit_statuses", "frameworks", "logindex", "loglines", "matrix", "scores",
+        "subjects", "verification",
+    ),
+    "diagrams": ("figures", "timeline"),
+    "live": ("pages", "playground"),
+    "theme": ("lean", "metadata", "navigation", "options", "plain_text"),
+    "search": ("index",),
+}  # fmt: skip
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the extensions of every folder, and what follows a build."""
-    for name in (*FOLDERS, "increment"):
-        app.setup_extension(f"{__name__}.{name}")
+    for folder, names in FOLDERS.items():
+        for name in names:
+            app.setup_extension(f"{__name__}.{folder}.{name}")
+    app.setup_extension(f"{__name__}.increment")
     return {"version": "1", "parallel_read_safe": False}

@@ -39,9 +39,10 @@ import polib
 from lifespec_docs import increment, site_root, translate
 from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.facts import approval, proofs
-from lifespec_docs.i18n import catalogs, doctrees, extraction
+from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
+from lifespec_docs.lint import doctrees
 from lifespec_docs.live import assets
 
 if TYPE_CHECKING:

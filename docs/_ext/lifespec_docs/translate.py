@@ -15,14 +15,10 @@ from typing import TYPE_CHECKING
 from sphinx.errors import SphinxError
 
 from lifespec_docs.facts import approval
-from lifespec_docs.i18n import (
-    catalogs,
-    doctrees,
-    extraction,
-    lint,
-)
+from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
 from lifespec_docs.i18n.extraction import PACKAGE
+from lifespec_docs.lint import doctrees, translations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,8 +54,8 @@ def _page_faults(root: Path, pages: Templates) -> Iterator[Fault]:
             continue
         found = [*catalogs.duties(catalog, name), *catalogs.differences(catalog, template, name)]
         yield from found or _form_faults(root, name, template, catalog)
-        for pair in lint.pairs(catalog, template, name):
-            yield from lint.faults(pair, pages.extensions)
+        for pair in translations.pairs(catalog, template, name):
+            yield from translations.faults(pair, pages.extensions)
 
 
 def waiting(root: Path) -> list[Fault]:

@@ -7,7 +7,7 @@ import pytest
 
 from lifespec_docs.facts import role
 from lifespec_docs.facts.known import facts
-from lifespec_docs.i18n.lint import Pair, sentences
+from lifespec_docs.lint.translations import Pair, sentences
 from sample_site import SampleSite
 
 __all__: list[str] = []

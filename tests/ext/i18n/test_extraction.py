@@ -128,7 +128,7 @@ def test_pages_are_read_afresh_and_no_example_runs(tmp_path: Path) -> None:
     docs.mkdir()
     (docs / "rules.toml").write_text(RULES)
     (docs / "conf.py").write_text(
-        f"extensions = ['myst_parser', *{list(map(named, EXTENSIONS))}]\n"
+        f"extensions = ['myst_parser', *{[name for each in EXTENSIONS for name in named(each)]}]\n"
         "rules_file = 'rules.toml'\nlanguage = 'zh_CN'\n"
     )
     page = "# A page\n\n```python\n1 / 0  # x y\n```\n"

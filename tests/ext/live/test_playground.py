@@ -8,10 +8,10 @@ import pytest
 from docutils import nodes
 from published import ROOT
 
-from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import marked
 from lifespec_docs.live import playground
 from lifespec_docs.live.play import Conduct, Result, ran
+from lifespec_docs.rules.edge_cases import case_node
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -141,7 +141,7 @@ TEMPLATE = """\
 {{ toctree() }}
 {{ body }}
 """
-EXTENSIONS = ("examples.directive", "examples.edge_cases", "examples.edge_case_tables",
+EXTENSIONS = ("examples.directive", "rules.edge_cases", "rules.edge_case_tables",
               "rules.domain", "live")  # fmt: skip
 
 

@@ -102,7 +102,7 @@ ROWS = [
 
 def tried(folder: Path, page: str) -> SampleSite:
     """Make a page that shows a record."""
-    extensions = "records.frameworks", "examples.included", "theme.folded"
+    extensions = "records.frameworks", "examples.included", "examples.folded"
     sample = SampleSite(folder, {"index": f"# A\n\n{page}\n"}, *extensions)
     (sample.docs / "matrix").mkdir()
     (sample.docs / "matrix" / "frameworks.json").write_text(json.dumps({"subjects": ROWS}))

@@ -13,7 +13,7 @@ __all__: list[str] = []
 EXTENSIONS = (
     "rules.domain",
     "examples.directive",
-    "examples.case_lists",
+    "rules.case_lists",
     "records.matrix",
     "records.subjects",
 )

@@ -6,7 +6,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from lifespec_docs.examples.edge_cases import case_node
+from lifespec_docs.rules.edge_cases import case_node
 from lifespec_docs.search.entries import Entry, Page, page_of, sentences
 from sample_site import SampleSite
 
@@ -89,7 +89,7 @@ A second answer is refused.
 
 def page(folder: Path) -> Page:
     """Read a page with all of it."""
-    extensions = ("examples.directive", "rules.domain", "theme.folded", "search")
+    extensions = ("examples.directive", "rules.domain", "examples.folded", "search")
     syntax = ["attrs_block", "colon_fence"]
     pages = {"index": PAGE, "other": OTHER}
     with SampleSite(folder, pages, *extensions, myst_enable_extensions=syntax) as sample:

@@ -28,7 +28,7 @@ Its text.
 """,
     "two": "# Two\n\nText.\n",
 }
-EXTENSIONS = ("examples.directive", "rules.domain", "theme.folded", "theme.plain_text")
+EXTENSIONS = ("examples.directive", "rules.domain", "examples.folded", "theme.plain_text")
 
 
 def test_the_pages_are_written_in_order(tmp_path: Path) -> None:

@@ -26,8 +26,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.words import mark as _
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -144,9 +142,6 @@ RECORDS = {
 }
 
 
-WHOLE = {"examples": _("the programs of the pages"), "pages": _("the text of the pages")}
-
-
 class RecordError(ValueError):
     """A record cannot be read, or contradicts itself; the text is a sentence."""
 
@@ -186,10 +181,11 @@ def changed(root: Path, name: str) -> list[str]:
 
 def named(parts: Iterable[str], translate: Callable[[str], str]) -> str:
     """Name what a record was made with, for readers: files without folders, as literals."""
-    words = (
-        translate(WHOLE[part]) if part in WHOLE else f"`{part.rpartition('/')[2]}`"
-        for part in parts
-    )
+    whole = {
+        "examples": translate("the programs of the pages"),
+        "pages": translate("the text of the pages"),
+    }
+    words = (whole.get(part) or f"`{part.rpartition('/')[2]}`" for part in parts)
     return translate(", ").join(words)
 
 

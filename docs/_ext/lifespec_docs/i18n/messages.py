@@ -51,10 +51,12 @@ class UnmarkedWordError(LookupError):
 
 @lru_cache(maxsize=1)
 def messages() -> tuple[str, ...]:
-    """All English strings of the catalog, in order, each once; the package has its own."""
+    """All English strings of the catalog, which does not change when code moves.
+
+    What the package says too is in a catalog of its own.
+    """
     of_package = {each.text for found in package_messages().values() for each in found}
-    found = (text for texts in _by_file().values() for text in texts)
-    return tuple(text for text in dict.fromkeys(found) if text not in of_package)
+    return tuple(sorted({text for texts in _by_file().values() for text in texts} - of_package))
 
 
 def marked(*files: str) -> tuple[str, ...]:

@@ -20,11 +20,11 @@ from sphinx import addnodes
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
-from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
 from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
 from lifespec_docs.rules.domain import RuleDomain, text_of
+from lifespec_docs.rules.edge_cases import case_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,11 @@ from docutils import nodes
 from docutils.statemachine import StringList
 
 from lifespec.conformance.words import mark as _
+from lifespec_docs.examples.folded import folded_node, summary_node
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.markup import element
 from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
-from lifespec_docs.theme.folded import folded_node, summary_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
-from lifespec_docs.examples.edge_cases import case_node
+from lifespec_docs.examples.folded import summary_node
 from lifespec_docs.rules.domain import rule_node
-from lifespec_docs.theme.folded import summary_node
+from lifespec_docs.rules.edge_cases import case_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ PAGE = "# A\n\n:::{folded} How to *read*\nOne box.\n\n- A list.\n:::\n"
 
 def test_a_note_shows_its_title_alone_at_first(tmp_path: Path) -> None:
     """Title and content are markup."""
-    with SampleSite(tmp_path, {"index": PAGE}, "theme.folded") as built:
+    with SampleSite(tmp_path, {"index": PAGE}, "examples.folded") as built:
         note = built.page().find("details")
         assert not note.has_attr("open")
         assert note["class"] == ["folded"]
@@ -25,7 +25,7 @@ def test_a_note_shows_its_title_alone_at_first(tmp_path: Path) -> None:
 
 def test_a_note_is_translated(tmp_path: Path) -> None:
     """The title is a message of the page's catalog, as the content is."""
-    built = SampleSite(tmp_path, {"index": PAGE}, "theme.folded", language="zh_CN")
+    built = SampleSite(tmp_path, {"index": PAGE}, "examples.folded", language="zh_CN")
     built.translate("index", {"How to *read*": "怎样*读*", "One box.": "一个框。"})
     with built:
         note = built.page().find("details")

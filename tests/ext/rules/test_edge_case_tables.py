@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bs4 import Tag
 
-from lifespec_docs.examples.edge_case_tables import NOTHING
+from lifespec_docs.rules.edge_case_tables import NOTHING
 from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
@@ -42,8 +42,8 @@ def sample(folder: Path, *page: str, language: str = "en") -> SampleSite:
     extensions = (
         "examples.directive",
         "rules.domain",
-        "examples.edge_cases",
-        "examples.edge_case_tables",
+        "rules.edge_cases",
+        "rules.edge_case_tables",
     )
     drawn = RULES.replace('"index"', '"rules"')
     return SampleSite(folder, pages, *extensions, rules=drawn, language=language)

@@ -11,9 +11,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec_docs.i18n import comments, lint_chinese, lint_rules
+from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
-from lifespec_docs.i18n.markup import parse
+from lifespec_docs.lint import rules
+from lifespec_docs.lint.chinese import faults as wrongly_set
+from lifespec_docs.lint.chinese import is_chinese
+from lifespec_docs.lint.markup import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     import polib
 
     from lifespec_docs.i18n.catalogs import Template
-    from lifespec_docs.i18n.markup import Parts
+    from lifespec_docs.lint.markup import Parts
 
 __all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 
@@ -81,9 +84,9 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
     yield from _markup(english, chinese)
     yield from _numbers(english.prose, chinese.prose)
     if pair.kind.startswith("rule "):
-        yield from lint_rules.faults(english.prose, chinese.prose, pair.kind.removeprefix("rule "))
-    yield from lint_chinese.faults(chinese.prose)
-    if _has_words(english.prose) and not lint_chinese.is_chinese(chinese.prose):
+        yield from rules.faults(english.prose, chinese.prose, pair.kind.removeprefix("rule "))
+    yield from wrongly_set(chinese.prose)
+    if _has_words(english.prose) and not is_chinese(chinese.prose):
         yield "this has no Chinese word: translate it."
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import sample_site
 from lifespec.conformance.rules import Rule, Source
-from lifespec_docs.examples import edge_cases
+from lifespec_docs.rules import edge_cases
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -27,7 +27,7 @@ def decision(text: str = "It leaves.\n\nThe body goes on.", options: str = ":lif
 def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return a page of cases, and one with the rules."""
     pages = {"index": f"# A\n{page}", "rules": f"# B\n{RULES}"}
-    extensions = "examples.directive", "rules.domain", "examples.edge_cases"
+    extensions = "examples.directive", "rules.domain", "rules.edge_cases"
     rules = sample_site.RULES.replace('"index"', '"rules"')
     return SampleSite(folder, pages, *extensions, rules=rules, **options)
 

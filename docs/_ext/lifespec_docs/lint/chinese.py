@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from lifespec_docs.i18n.markup import CODE
+from lifespec_docs.lint.markup import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

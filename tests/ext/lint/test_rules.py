@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifespec_docs.i18n import lint_rules
+from lifespec_docs.lint import rules
 
 __all__: list[str] = []
 
@@ -10,8 +10,7 @@ __all__: list[str] = []
 def told(english: str, chinese: str) -> list[str]:
     """Give what is said of the translation of a rule."""
     return [
-        each.removeprefix("in the rule runs ")
-        for each in lint_rules.faults(english, chinese, "runs")
+        each.removeprefix("in the rule runs ") for each in rules.faults(english, chinese, "runs")
     ]
 
 
@@ -123,6 +122,6 @@ def test_what_says_something_else_is_a_fault(english: str, chinese: str, sentenc
 def test_who_owes_a_duty(text: str, owed: list[str]) -> None:
     """The role that is named last before it, in its own sentence."""
     chinese = not text.isascii() and "’" not in text
-    found = list(lint_rules.debtors(text, chinese=chinese))
+    found = list(rules.debtors(text, chinese=chinese))
     assert found[: len(owed)] == owed
     assert set(found) == set(owed)

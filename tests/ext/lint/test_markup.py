@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from lifespec_docs.i18n.markup import CODE, UNKNOWN, parse
+from lifespec_docs.lint.markup import CODE, UNKNOWN, parse
 
 __all__: list[str] = []
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lifespec_docs.i18n import lint_chinese
-from lifespec_docs.i18n.markup import CODE, UNKNOWN
+from lifespec_docs.lint import chinese
+from lifespec_docs.lint.markup import CODE, UNKNOWN
 
 __all__: list[str] = []
 
@@ -24,7 +24,7 @@ __all__: list[str] = []
 )
 def test_good_chinese_has_no_faults(prose: str) -> None:
     """Full-width marks, spaces around Latin text and code, none beside a mark."""
-    assert list(lint_chinese.faults(prose)) == []
+    assert list(chinese.faults(prose)) == []
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_good_chinese_has_no_faults(prose: str) -> None:
 )
 def test_each_fault_is_named_with_its_place(prose: str, sentence: str) -> None:
     """One sentence says what is there, and what to write."""
-    assert list(lint_chinese.faults(prose)) == [sentence]
+    assert list(chinese.faults(prose)) == [sentence]
 
 
 def test_three_dots_are_a_fault() -> None:
     """Chinese has two marks of three."""
-    assert "three dots stand in Chinese: write …… (in “启动...”)." in lint_chinese.faults("启动...")
+    assert "three dots stand in Chinese: write …… (in “启动...”)." in chinese.faults("启动...")
 
 
 def test_chinese_is_what_has_a_chinese_character() -> None:
     """A mark alone is none."""
-    assert lint_chinese.is_chinese("a 中")
-    assert not lint_chinese.is_chinese("a，")
+    assert chinese.is_chinese("a 中")
+    assert not chinese.is_chinese("a，")

@@ -14,8 +14,8 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.examples.edge_cases import case_node
 from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.edge_cases import case_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

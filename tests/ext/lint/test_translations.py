@@ -4,7 +4,7 @@ import polib
 import pytest
 
 from lifespec_docs.i18n.catalogs import Fault, Message, Template
-from lifespec_docs.i18n.lint import Pair, faults, pairs, sentences
+from lifespec_docs.lint.translations import Pair, faults, pairs, sentences
 
 __all__: list[str] = []
 

@@ -55,7 +55,7 @@ says = "It is another."
 script = []
 expect = {}
 """
-EXTENSIONS = "examples.directive", "rules.domain", "examples.case_lists"
+EXTENSIONS = "examples.directive", "rules.domain", "rules.case_lists"
 
 
 @pytest.fixture(autouse=True)

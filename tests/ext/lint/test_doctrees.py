@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from docutils import nodes, utils
 
-from lifespec_docs.i18n import comments, doctrees
+from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
+from lifespec_docs.lint import doctrees
 from sample_site import SampleSite
 
 __all__: list[str] = []

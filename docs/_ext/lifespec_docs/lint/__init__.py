@@ -1,0 +1,1 @@
+"""What is compared between the two languages, text by text and page by page."""
