@@ -53,7 +53,7 @@ def test_blocks() -> None:
         Block("text", 3, "(target)=\nOne. Two, e.g. this.", section="Startup"),
         Block("rule", 6, "It must be sent.\n", "sent", "Startup"),
         Block("title", 10, "Example", section="Example"),
-        Block("text", 12, "an item", section="Example"),
+        Block("text", 12, "an item", section="Example", items=12),
         Block("example", 15, "print(1)\n", "python", "Example"),
         Block("output", 18, "1\n", "{output}", "Example"),
         Block("title", 22, "Table", section="Table"),
