@@ -332,9 +332,9 @@ def test_all_can_be_shown(
 
 
 def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
-    """The report is written as JSON, as JUnit XML and as SARIF, besides."""
+    """The report is written as JSON, JUnit XML, SARIF and Markdown, besides."""
     found("warn")
-    files = ("--json", "a.json", "--junit", "a.xml", "--sarif", "a.sarif")
+    files = ("--json", "a.json", "--junit", "a.xml", "--sarif", "a.sarif", "--markdown", "a.md")
     status, out, _ = ended("check", "app", "shop:live", *files, "--strict")
     assert (status, "WARN 1" in out) == (1, True)
     written = json.loads(Path("a.json").read_text("utf-8"))
@@ -349,6 +349,7 @@ def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., 
     )
     suite = ET.fromstring(Path("a.xml").read_bytes())
     assert suite.attrib["failures"] == "1"
+    assert Path("a.md").read_text("utf-8").startswith("### `shop:live`, checked against")
 
 
 def test_a_rule_can_be_left_out(

@@ -301,7 +301,7 @@ def test_sarif_of_what_could_not_be_checked() -> None:
 
 def test_sarif_without_an_installed_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no version then."""
-    monkeypatch.setattr(formats, "_installed", lambda *_: None)
+    monkeypatch.setattr(formats, "installed", lambda *_: None)
     driver = json.loads(formats.as_sarif(checked(finding("fail")), Path()))["runs"][0]["tool"]
     assert "version" not in driver["driver"]
 

@@ -25,6 +25,7 @@ from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, refuse_the_same, writing
 from lifespec.conformance.report import formats
+from lifespec.conformance.report.markdown import as_markdown
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import known_rule, known_spec
 from lifespec.conformance.server import brokers, clients
@@ -287,6 +288,9 @@ def _add_outputs(
     parser.add_argument(
         "--sarif", metavar="FILE", type=_path, help="write the report to FILE as SARIF 2.1.0"
     )
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=_path, help="write the report to FILE as Markdown"
+    )
 
 
 def _take_table(parser: argparse.ArgumentParser, *, has_spec: bool) -> None:
@@ -346,11 +350,11 @@ def _publish(
     """Check a subject, print the report, write its files, and return the exit status."""
     words = i18n.wording(arguments.language or explain.language(os.environ))
     ignored = arguments.usual_ignore if arguments.ignore is None else arguments.ignore
-    paths = arguments.json, arguments.junit, arguments.sarif
+    paths = arguments.json, arguments.junit, arguments.sarif, arguments.markdown
     refuse_the_same(paths)
     leftovers.remove_abandoned()
     with ExitStack() as stack:
-        json, junit, sarif = (stack.enter_context(Target(path)) for path in paths)
+        json, junit, sarif, markdown = (stack.enter_context(Target(path)) for path in paths)
         began, clock = datetime.now(UTC), time.monotonic()
         with _interruptible(), leftovers.adopting(), _progress(title, count) as advance:
 
@@ -369,6 +373,7 @@ def _publish(
         json.write(formats.as_json(checked))
         junit.write(formats.as_junit(checked))
         sarif.write(formats.as_sarif(checked, Path.cwd()))
+        markdown.write(as_markdown(checked))
     return found.status(strict=arguments.strict)
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.report.model import Course, Finding, Report
 
-__all__ = ["Checked", "as_json", "as_junit", "as_sarif"]
+__all__ = ["Checked", "as_json", "as_junit", "as_sarif", "installed"]
 
 FORMAT = 1  # of the JSON; a consumer can rely on each key as long as it is the same
 _NOT = {"starts": "The application does not start", "stops": "The application does not stop"}
@@ -69,7 +69,7 @@ def as_json(checked: Checked) -> str:
     counts = report.counts()
     whole = {
         "format": FORMAT,
-        "tool": {"name": "lifespec", "version": _installed("lifespec")},
+        "tool": {"name": "lifespec", "version": installed("lifespec")},
         "subject": subject,
         "spec": report.spec,
         "strict": checked.strict,
@@ -101,13 +101,14 @@ def _version(report: Report) -> str | None:
     if report.role == "server":
         with suppress(ValueError):
             words = shlex.split(report.subject)
-            return _installed(words[2] if words[1:2] == ["-m"] else Path(words[0]).name)
+            return installed(words[2] if words[1:2] == ["-m"] else Path(words[0]).name)
         return None
     package = report.subject.partition(":")[0].partition(".")[0]
-    return _installed(*metadata.packages_distributions().get(package, [package]))
+    return installed(*metadata.packages_distributions().get(package, [package]))
 
 
-def _installed(*names: str) -> str | None:
+def installed(*names: str) -> str | None:
+    """Return the version of the first of these distributions that is installed."""
     for name in names:
         with suppress(metadata.PackageNotFoundError, ValueError):
             return metadata.version(name)
@@ -218,7 +219,7 @@ def as_sarif(checked: Checked, folder: Path) -> str:
     if report.unchecked:
         notification = {"level": "error", "message": {"text": _utf8(report.unchecked)}}
         invocation["toolExecutionNotifications"] = [notification]
-    version = _installed("lifespec")
+    version = installed("lifespec")
     driver = {"name": "lifespec", "rules": described} | ({"version": version} if version else {})
     run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.report.model import Finding, Report
     from lifespec.conformance.report.notices import Notice
 
-__all__ = ["rows", "sentence", "theirs", "told_of"]
+__all__ = ["of_rules", "rows", "sentence", "theirs", "told_of"]
 
 PASSES = {
     _("passes lifespan on"): (
@@ -36,7 +36,34 @@ PASSES = {
     _("passes state on"): ("state-untouched", "state-shallow-copy"),
 }
 NO_COURSE = Course("")  # of middleware
+_KEEPS = {  # whether only some rules were checked, whether one was missed
+    (False, False): _("It keeps every MUST and SHOULD of %s."),
+    (False, True): _("It keeps every MUST of %s. Missed SHOULD rules: %s."),
+    (True, False): _("It keeps the rules that were checked: %s."),
+    (True, True): _(
+        "It keeps every MUST of the rules that were checked: %s. Missed SHOULD rules: %s."
+    ),
+}
 MOST = 3  # hints; the others are further down
+
+
+def of_rules(report: Report, wording: Wording) -> str:
+    """Return the sentence on the rules with which a report begins."""
+    word, title = wording.word, wording.title(report.spec)
+    worst = [found[0] for found in report.by_rule().values()]
+    broken = sum(each.verdict == Verdict.FAIL for each in worst)
+    if broken:
+        return word("Broken MUST rules of %s: %s.", title, str(broken))
+    if report.course and report.course.supports and not report.course.starts:
+        return word("checked in part: its startup has to succeed first")
+    if report.unchecked:
+        return word("It could not be checked: %s", wording.seen(report.unchecked))
+    if not report.supported:
+        return word("The application does not support lifespan.")
+    some = report.partial or report.left_out
+    what = str(sum(each.verdict != Verdict.SKIP for each in worst)) if some else title
+    missed = sum(each.verdict == Verdict.WARN for each in worst)
+    return word(_KEEPS[bool(some), bool(missed)], *[what, str(missed)][: 1 + bool(missed)])
 
 
 def rows(report: Report, verdict: str, wording: Wording) -> dict[str, str]:

@@ -81,14 +81,6 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-_KEEPS = {  # whether only some rules were checked, whether one was missed
-    (False, False): _("It keeps every MUST and SHOULD of %s."),
-    (False, True): _("It keeps every MUST of %s. Missed SHOULD rules: %s."),
-    (True, False): _("It keeps the rules that were checked: %s."),
-    (True, True): _(
-        "It keeps every MUST of the rules that were checked: %s. Missed SHOULD rules: %s."
-    ),
-}
 _FOUND = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)
 
 
@@ -142,11 +134,16 @@ class _Told:
         self.console.print(named, soft_wrap=True)
         numbers = word(", ").join(f"{each.word} {counts[each]}" for each in Verdict if counts[each])
         counted = numbers if listed else word("%s (--verbose lists them)", numbers)
-        told = f"{self.verdict(report, title)}\n{counted}"
+        told = f"{summary.of_rules(report, self.wording)}\n{counted}"
         if rows := summary.rows(report, told, self.wording):
             self.grid(rows)
         else:
-            lines = [self.verdict(report, title), numbers, report.note, self.left_out(report)]
+            lines = [
+                summary.of_rules(report, self.wording),
+                numbers,
+                report.note,
+                self.left_out(report),
+            ]
             for line in filter(None, lines):
                 self.console.print(self.text("\n".join(wrapped(line, self.console.width))))
         self.console.print()
@@ -159,23 +156,6 @@ class _Told:
         """Return how many cases were left out, which, and how to run them, or ""."""
         names = self.wording.word(", ").join(report.left_out)
         return self.wording.word(LEFT_OUT, str(len(report.left_out)), names) if names else ""
-
-    def verdict(self, report: Report, title: str) -> str:
-        """Return the sentence with which a report begins."""
-        word, worst = self.wording.word, [found[0] for found in report.by_rule().values()]
-        broken = sum(each.verdict == Verdict.FAIL for each in worst)
-        if broken:
-            return word("Broken MUST rules of %s: %s.", title, str(broken))
-        if report.course and report.course.supports and not report.course.starts:
-            return word("checked in part: its startup has to succeed first")
-        if report.unchecked:
-            return word("It could not be checked: %s", self.wording.seen(report.unchecked))
-        if not report.supported:
-            return word("The application does not support lifespan.")
-        some = report.partial or report.left_out
-        what = str(sum(each.verdict != Verdict.SKIP for each in worst)) if some else title
-        missed = sum(each.verdict == Verdict.WARN for each in worst)
-        return word(_KEEPS[bool(some), bool(missed)], *[what, str(missed)][: 1 + bool(missed)])
 
     def table(self, report: Report) -> None:
         word = self.wording.word
