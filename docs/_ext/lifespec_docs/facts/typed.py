@@ -15,11 +15,12 @@ from lifespec_docs.facts.known import TIMEOUTS, facts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Typed", "typed"]
+__all__ = ["SPELLED", "Typed", "typed"]
 
 SPELLED = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
 )  # fmt: skip
 AMOUNT = rf"(?P<n>\d+(?:\.\d+)?|{'|'.join(SPELLED[1:])})"
 SENTENCES = re.compile(r"(?<=[.;:])\s+")

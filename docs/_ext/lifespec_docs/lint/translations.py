@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from lifespec_docs.facts.typed import SPELLED
 from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
 from lifespec_docs.lint import rules
@@ -29,12 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 
 NUMBER = re.compile(r"\d+(?:\.\d+)*")
-NAMES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-    "twenty",
-)  # fmt: skip
-SPELLED = {name: str(n) for n, name in enumerate(NAMES)} | {
+FIGURES = {name: str(n) for n, name in enumerate(SPELLED)} | {
     "first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3",
 }  # fmt: skip
 PROPER_NAMES = {
@@ -109,7 +105,7 @@ def _numbers(english: str, chinese: str) -> Iterator[str]:
     """Compare figures; Chinese may write a figure where English spells the number."""
     ours, theirs = Counter(NUMBER.findall(english)), Counter(NUMBER.findall(chinese))
     words = re.findall(r"[a-z]+", english.lower())
-    spelled = Counter(SPELLED[word] for word in words if word in SPELLED)
+    spelled = Counter(FIGURES[word] for word in words if word in FIGURES)
     for number in (ours - theirs).elements():
         yield f"the Chinese lacks the number {number} of the English: write it in figures."
     for number in (theirs - ours - spelled).elements():
