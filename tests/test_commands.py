@@ -20,9 +20,15 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-NAMES = "peers", "matrix", "matrix-pytest-amgi", "suites", "mutation", "release"
+NAMES = (
+    *("peers", "matrix", "matrix-pytest-amgi", "suites", "mutation", "release"),
+    *("frameworks",),
+)
 OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}
-APART = {"matrix-pytest-amgi": {"amgi-common", "amgi-types"}}  # what a lock is there for
+APART = {  # what a lock is there for, or has for a framework
+    "matrix-pytest-amgi": {"amgi-common", "amgi-types"},
+    "frameworks": {"docutils", "soupsieve"},
+}
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
