@@ -44,26 +44,28 @@ class Question(NamedTuple):
     cancel: bool = False
     type: str = "lifespan"
     state: bool = True
-    request: bool = False
+    request: str = ""  # the path
     times: int = 1
 
 
 CLOSES = ["loop closes"]
 STARTED = ("lifespan.startup",)
 QUESTIONS = {
-    "usual": Question(request=True),
+    "usual": Question(request="/"),
     "startup raises": Question(STARTED, ("connect", "cache", "raises")),
     "shutdown raises": Question(fault=("disconnect", "cache", "raises")),
     "startup is cancelled": Question(STARTED, ("connect", "cache", "hangs"), cancel=True),
     "shutdown is cancelled": Question(fault=("disconnect", "cache", "hangs"), cancel=True),
     "serving is cancelled": Question(STARTED, cancel=True),
-    "no state": Question(state=False, request=True),
-    "no lifespan": Question((), request=True),
+    "no state": Question(state=False, request="/"),
+    "no lifespan": Question((), request="/"),
     "twice": Question(times=2),
     "shutdown first": Question(("lifespan.shutdown",)),
     "other event first": Question(("lifespan.other", "lifespan.startup", "lifespan.shutdown")),
     "other scope": Question((), type="other"),
+    "mounted": Question(request="/inner/"),
 }
+ASKED = [name for name in QUESTIONS if name != "mounted"]  # of every program}
 
 
 class Run:
@@ -164,8 +166,8 @@ class Run:
             "http_version": "1.1",
             "method": "GET",
             "scheme": "http",
-            "path": "/",
-            "raw_path": b"/",
+            "path": self.question.request,
+            "raw_path": self.question.request.encode(),
             "query_string": b"",
             "root_path": "",
             "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
@@ -277,7 +279,7 @@ def observed(program: Path, names: Sequence[str] = ()) -> dict[str, list[Happeni
     """Ask the questions, or those that are named; return what happened, by question."""
     stage = Stage()
     app = loaded(program.absolute(), stage)
-    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or QUESTIONS}
+    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or ASKED}
 
 
 def main(arguments: Sequence[str]) -> int:

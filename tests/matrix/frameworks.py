@@ -28,20 +28,33 @@ LIMIT = 300  # seconds for all questions
 
 
 class Subject(NamedTuple):
-    """The framework, the program, and the packages whose versions count."""
+    """The framework, the program, and the packages whose versions count.
+
+    A variant is another program of the framework: with a mounted application, or with both kinds
+    of hooks.
+    """
 
     framework: str
     program: str
     packages: Sequence[str]
+    variants: Sequence[str] = ()
+
+    def variant(self, kind: str) -> str:
+        """Return the program of a variant."""
+        return f"{self.program.partition('_')[0]}_{kind}"
+
+
+VARIANTS = {"mounted": "mounted", "combined": "usual"}  # by kind, the question
+BOTH = [*VARIANTS]
 
 
 SUBJECTS = {
-    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"]),
-    "FastAPI, lifespan": Subject("FastAPI", "fastapi_lifespan", ["fastapi", "starlette"]),
+    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"], ["mounted"]),
+    "FastAPI, lifespan": Subject("FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], BOTH),
     "FastAPI, on_event": Subject("FastAPI", "fastapi_on_event", ["fastapi", "starlette"]),
-    "Litestar, lifespan": Subject("Litestar", "litestar_lifespan", ["litestar"]),
+    "Litestar, lifespan": Subject("Litestar", "litestar_lifespan", ["litestar"], BOTH),
     "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", ["litestar"]),
-    "Quart, while_serving": Subject("Quart", "quart_while_serving", ["quart"]),
+    "Quart, while_serving": Subject("Quart", "quart_while_serving", ["quart"], ["combined"]),
     "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"]),
     "Django": Subject("Django", "django_plain", ["django"]),
     "django-asgi-lifespan": Subject(
@@ -49,26 +62,29 @@ SUBJECTS = {
     ),
     "Channels": Subject("Django", "channels_router", ["channels", "django"]),
     "Falcon": Subject("Falcon", "falcon_middleware", ["falcon"]),
-    "BlackSheep, lifespan": Subject("BlackSheep", "blacksheep_lifespan", ["blacksheep"]),
+    "BlackSheep, lifespan": Subject("BlackSheep", "blacksheep_lifespan", ["blacksheep"], BOTH),
     "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", ["blacksheep"]),
     "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"]),
     "Connexion": Subject("Connexion", "connexion_lifespan", ["connexion", "starlette"]),
     "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", ["mcp", "starlette"]),
-    "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"]),
+    "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"], ["mounted"]),
     "NiceGUI, on_startup": Subject("NiceGUI", "nicegui_run_with", ["nicegui", "fastapi"]),
     "NiceGUI, lifespan": Subject("NiceGUI", "nicegui_lifespan", ["nicegui", "fastapi"]),
     "python-socketio": Subject(
-        "python-socketio", "socketio_on_startup", ["python-socketio", "python-engineio"]
+        "python-socketio",
+        "socketio_on_startup",
+        ["python-socketio", "python-engineio"],
+        ["mounted"],
     ),
-    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"]),
-    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"]),
+    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"], BOTH),
+    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"], ["mounted"]),
     "Muffin": Subject("Muffin", "muffin_on_startup", ["muffin", "asgi-tools"]),
     "Muffin, strict": Subject("Muffin", "muffin_strict", ["muffin", "asgi-tools"]),
     "Microdot": Subject("Microdot", "microdot_functions", ["microdot"]),
     "Flama": Subject("Flama", "flama_lifespan", ["flama"]),
-    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"]),
-    "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"]),
-    "Responder": Subject("Responder", "responder_lifespan", ["responder", "starlette"]),
+    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"], ["mounted"]),
+    "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"], BOTH),
+    "Responder": Subject("Responder", "responder_lifespan", ["responder", "starlette"], BOTH),
     "rpc.py": Subject("rpc.py", "rpcpy_server", ["rpc-py"]),
     "a2wsgi": Subject("a2wsgi", "a2wsgi_wsgi", ["a2wsgi"]),
     "asgiref": Subject("asgiref", "asgiref_wsgi", ["asgiref"]),
@@ -105,7 +121,17 @@ def row(python: str, name: str) -> dict[str, Any]:
         "program": subject.program,
         "versions": versions(python, subject.packages),
         "happened": observed(python, PROGRAMS / f"{subject.program}.py"),
+        "variants": {
+            kind: variant(python, subject.variant(kind), VARIANTS[kind])
+            for kind in subject.variants
+        },
     }
+
+
+def variant(python: str, program: str, question: str) -> dict[str, Any]:
+    """Ask another program of a framework one question; return its part of the row."""
+    found = observed(python, PROGRAMS / f"{program}.py", question)
+    return {"program": program, "happened": found[question]}
 
 
 def written(record: dict[str, Any]) -> str:
@@ -113,10 +139,15 @@ def written(record: dict[str, Any]) -> str:
     text = json.dumps(record | {"subjects": []}, indent=1).removesuffix("[]\n}")
     rows = []
     for each in record["subjects"]:
-        head = json.dumps(each | {"happened": {}}).removesuffix("{}}")
-        asked = (f"   {json.dumps(q)}: {json.dumps(said)}" for q, said in each["happened"].items())
-        rows.append(f"  {head}{{\n" + ",\n".join(asked) + "\n  }}")
+        head = json.dumps({**each, "happened": {}, "variants": {}}).partition('"happened"')[0]
+        parts = (_part(key, each[key]) for key in ("happened", "variants"))
+        rows.append(f"  {head}\n" + ",\n".join(parts) + "\n  }")
     return f"{text}[\n" + ",\n".join(rows) + "\n ]\n}\n"
+
+
+def _part(key: str, told: dict[str, Any]) -> str:
+    lines = (f"   {json.dumps(name)}: {json.dumps(said)}" for name, said in told.items())
+    return f'  "{key}": {{\n' + ",\n".join(lines) + "\n  }"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -125,12 +156,14 @@ def main(arguments: Sequence[str]) -> int:
     path = Path(file)
     before = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
     rows = {each["name"]: each for each in before["subjects"]}
-    # where some are left out, the record says of all what is true of those
-    digests = before.get("made_with", {}) if names else made_with("frameworks")
-    for name in names or SUBJECTS:
+    digests, now = before.get("made_with", {}), made_with("frameworks")
+    chosen = names or [*SUBJECTS]
+    for name in chosen:
         began = time.monotonic()
         rows[name] = row(str(Path(python).absolute()), name)
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
+        if not names and name == chosen[-1]:
+            digests = now  # until then some rows are those of the record before
         record = {
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
             "python": f"{platform.python_implementation()} {platform.python_version()}",

@@ -40,6 +40,10 @@ STARTED = [
     ["connect", "database"],
     ["connect", "cache"],
 ]
+SAID: dict[str, Any] = {
+    "happened": {"usual": [["returned"]], "twice": []},
+    "variants": {"mounted": {"program": "shop", "happened": []}},
+}
 END = [["tasks left", 0], ["loop closes"]]
 
 
@@ -132,11 +136,11 @@ def test_the_record_is_written_after_each_subject(
 ) -> None:
     """One that is named is observed anew, and the others keep their rows."""
     path = tmp_path / "frameworks.json"
-    rows = [{"name": name, "happened": {"usual": [["returned"]]}} for name in ("Django", "Quart")]
+    rows = [{"name": name, **SAID} for name in ("Django", "Quart")]
     before = {"date": "2026-01-01", "made_with": {"a": "b"}, "subjects": rows}
     path.write_text(command["written"](before))
     assert json.loads(path.read_text()) == before
-    new = {"name": "Quart, before_serving", "happened": {"usual": [["waits"]]}}
+    new = {"name": "Quart, before_serving", "happened": {"usual": [["waits"]]}, "variants": {}}
     command["main"].__globals__["row"] = lambda _python, _name: new
     assert command["main"]([sys.executable, str(path), "Quart, before_serving"]) == 0
     found = json.loads(path.read_text())

@@ -22,3 +22,19 @@ async def connection(name):
         yield resource
     finally:
         await disconnect(name)
+
+
+async def inner(scope, receive, send):
+    """Be mounted in another application, with a resource of its own."""
+    if scope["type"] == "lifespan":
+        await receive()
+        await connect("inner")
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await disconnect("inner")
+        await send({"type": "lifespan.shutdown.complete"})
+    else:
+        body = f"state: {', '.join(scope.get('state', {}))}".encode()
+        start = {"type": "http.response.start", "status": 200}
+        await send({**start, "headers": []})
+        await send({"type": "http.response.body", "body": body})

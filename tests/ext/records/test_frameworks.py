@@ -27,14 +27,15 @@ def says(title: str, *happened: list[Any]) -> str:
     return words % tuple(about) if about else words
 
 
+MOUNTED = [["state", "database"], ["request", 200, "state: database"]]
 CELLS = [
     ("A hook raises at startup", [EVENT, COMPLETE], "`complete`"),
-    ("A hook raises at startup", [EVENT, FAILED], "`failed` without a message"),
-    ("A hook raises at startup", [[*FAILED, TRACEBACK]], "`failed` with the traceback"),
+    ("A hook raises at startup", [EVENT, FAILED], "`failed`, no message"),
+    ("A hook raises at startup", [[*FAILED, TRACEBACK]], "`failed`, traceback"),
     (
         "A hook raises at startup",
         [[*FAILED, "OSError('no cache')"]],
-        "`failed` with the text of the exception",
+        "`failed`, text",
     ),
     ("A hook raises at startup", [[*FAILED, "no luck"]], "`failed`: `no luck`"),
     ("A hook raises at startup", [EVENT, RAISED], "raises `OSError`"),
@@ -61,7 +62,7 @@ CELLS = [
     ("Sets the state", [["state", "database"]], "Yes"),
     ("Sets the state", [["state"]], "No"),
     ("Starts again after shutdown", [COMPLETE, COMPLETE], "Yes"),
-    ("Starts again after shutdown", [COMPLETE, FAILED], "`failed` without a message"),
+    ("Starts again after shutdown", [COMPLETE, FAILED], "`failed`, no message"),
     ("Without `state` in the scope", [COMPLETE], "`complete`, but no hook runs"),
     ("Without `state` in the scope", [*OPENED, COMPLETE], "`complete`"),
     ("A request without lifespan", [["request", 200, "database"]], "status 200"),
@@ -71,6 +72,12 @@ CELLS = [
     ("Shutdown comes first", [OTHER, ["raised", "ValueError", ""]], "raises `ValueError`"),
     ("Another event comes first", [OTHER, EVENT, *OPENED], "ignores it"),
     ("Another event comes first", [OTHER, COMPLETE], "sends `startup.complete`"),
+    ("Its lifespan runs", [["connect", "inner"]], "Yes"),
+    ("Its lifespan runs", OPENED, "No"),
+    ("It sees the state", MOUNTED, "Yes"),
+    ("It sees the state", [["state", "database"], ["request", 200, "state: "]], "No"),
+    ("It sees the state", [["state"], ["request", 200, "state: "]], "–"),
+    ("Opens, in this order", [*OPENED, CLOSED], "`database`, `cache`"),
     ("Another scope type", [["sent", "websocket.close"]], "sends `websocket.close`"),
     ("Another scope type", [["returned"]], "returns"),
 ]
@@ -85,11 +92,13 @@ def test_what_a_cell_says(title: str, happened: list[list[Any]], said: str) -> N
 def subject(name: str, *happened: list[Any]) -> dict[str, Any]:
     """Return a row of the record, where the same happened in each question."""
     questions = {column.question for group in GROUPS.values() for column in group}
+    questions -= {"mounted", "combined"}
     return {
         "name": name,
         "framework": name.partition(",")[0],
         "program": "shop",
         "versions": {"shop": "1.0", "other": "2.0"},
+        "variants": {},
         "happened": dict.fromkeys(sorted(questions), happened),
     }
 
@@ -100,6 +109,12 @@ ROWS = [
 ]
 
 
+ROWS[0]["variants"] = {"mounted": {"program": "mounted", "happened": MOUNTED}}
+
+
+TABLES = "hooks", "unsupported", "mounted", "combined"
+
+
 def tried(folder: Path, page: str) -> SampleSite:
     """Make a page that shows a record."""
     extensions = "records.frameworks", "examples.included", "examples.folded"
@@ -108,17 +123,19 @@ def tried(folder: Path, page: str) -> SampleSite:
     (sample.docs / "matrix" / "frameworks.json").write_text(json.dumps({"subjects": ROWS}))
     (sample.docs / "programs" / "frameworks").mkdir(parents=True)
     (sample.docs / "programs" / "frameworks" / "shop.py").write_text("app = 1\n")
+    (sample.docs / "programs" / "frameworks" / "mounted.py").write_text("app = 2\n")
     return sample
 
 
 def test_a_table_has_a_row_for_each_application_with_hooks(tmp_path: Path) -> None:
     """And the one of those without hooks has the others."""
-    page = "```{frameworks} hooks\n```\n\n```{frameworks} unsupported\n```\n"
+    page = "\n".join(f"```{{frameworks}} {name}\n```\n" for name in TABLES)
     with tried(tmp_path, page) as sample:
         tables = sample.page().select("table")
         cells = [[cell.get_text().strip() for cell in each.select("td")] for each in tables]
         assert cells[0] == ["Shop, hooks", "Yes", "–", "–", "No", "`failed`: a\nb".replace("`", "")]
         assert cells[1] == ["Plain", "raises ValueError", "raises ValueError"]
+        assert cells[2:] == [["Shop, hooks", "No", "Yes"], []]
         assert [each["href"] for each in tables[0].select("td a")] == ["#framework-shop"]
 
 
@@ -131,8 +148,13 @@ def test_a_framework_has_its_programs_and_what_happened(tmp_path: Path) -> None:
         assert [each.get_text() for each in section.select("h3, em")] == ["Shop¶", "so"]
         text = section.get_text()
         assert "Shop, hooks · shop 1.0, other 2.0" in text
-        assert [each.get_text() for each in page.select("summary")] == ["shop.py", "What happened"]
+        assert [each.get_text() for each in page.select("summary")] == [
+            "shop.py",
+            "mounted.py",
+            "What happened",
+        ]
         assert "app = 1" in text
+        assert "app = 2" in text
         assert "lifespan.startup.failed a … b · request 200" in text
 
 
@@ -150,7 +172,8 @@ def test_each_application_of_the_record_has_its_program_and_starts_or_has_no_hoo
     record = json.loads((ROOT / "docs/matrix/frameworks.json").read_text("utf-8"))
     folder = ROOT / "docs" / "programs" / "frameworks"
     programs = {path.stem for path in folder.glob("*.py")} - {"resources"}
-    assert {row["program"] for row in record["subjects"]} == programs
+    variants = [each for row in record["subjects"] for each in row["variants"].values()]
+    assert {row["program"] for row in [*record["subjects"], *variants]} == programs
     for row in record["subjects"]:
         usual = Run(row["happened"]["usual"])
         assert has_hooks(row["happened"]) == (["connect", "cache"] in usual.lived)

@@ -36,6 +36,7 @@ __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 
 PROGRAMS = "programs/frameworks"
 FAULT = "no cache"  # the text of the exception that a hook raises
+WORDLESS = (NONE, "%s")  # what no catalog has
 FACT = ["fact"]  # what the record says is no name of the page
 YES, NO = (_("Yes"),), (_("No"),)
 HOOKS: Mapping[str, Said] = {"connect": (_("starts"),), "disconnect": (_("cleans up"),)}
@@ -78,11 +79,11 @@ class Run:
 
 def _failed(message: Sequence[str]) -> Said:
     if not message:
-        return (_("`failed` without a message"),)
+        return (_("`failed`, no message"),)
     if message[0].startswith("Traceback"):
-        return (_("`failed` with the traceback"),)
+        return (_("`failed`, traceback"),)
     if FAULT in message[0]:
-        return (_("`failed` with the text of the exception"),)
+        return (_("`failed`, text"),)
     return _("`failed`: `%s`"), message[0]
 
 
@@ -145,6 +146,20 @@ def _unexpected(run: Run) -> Said:
     return HOOKS.get(then[0]) or run.end
 
 
+def _inner_runs(run: Run) -> Said:
+    return _whether(["connect", "inner"] in run.lived)
+
+
+def _sees_state(run: Run) -> Said:
+    """Say whether the mounted application saw the state, if there was any."""
+    return _whether(run.first("request")[2] != "state: ") if run.first("state")[1:] else (NONE,)
+
+
+def _in_order(what: str) -> Callable[[Run], Said]:
+    """Name the resources that were opened, or closed."""
+    return lambda run: ("%s", ", ".join(f"`{each[1]}`" for each in run.lived if each[0] == what))
+
+
 def _scope(run: Run) -> Said:
     if sent := run.first("sent"):
         return _("sends `%s`"), sent[1]
@@ -203,6 +218,14 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Another event comes first"), _("other event first"), _unexpected),
         Column(_("Another scope type"), _("other scope"), _scope),
     ),
+    "mounted": (
+        Column(_("Its lifespan runs"), _("mounted"), _inner_runs),
+        Column(_("It sees the state"), _("mounted"), _sees_state),
+    ),
+    "combined": (
+        Column(_("Opens, in this order"), _("combined"), _in_order("connect")),
+        Column(_("Closes, in this order"), _("combined"), _in_order("disconnect")),
+    ),
     "unsupported": (
         Column(_("Called with a lifespan, it"), _("usual"), _startup),
         Column(_("Another scope type"), _("other scope"), _scope),
@@ -231,7 +254,7 @@ class OfFrameworks(Shows):
 
     def sentence(self, words: Said) -> list[nodes.Node]:
         """Return a sentence in the language of the page."""
-        text = words[0] if words[0] == NONE else self.translate(words[0])
+        text = words[0] if words[0] in WORDLESS else self.translate(words[0])
         text = text % words[1:] if words[1:] else text
         return [nodes.inline("", "", *with_literals(text), classes=FACT)]
 
@@ -244,9 +267,10 @@ class Frameworks(OfFrameworks):
         group = self.known("table", [*GROUPS])
         columns = GROUPS[group]
         rows = [
-            [self._named(each), *(self._cell(each["happened"], column) for column in columns)]
+            [self._named(each), *(self._cell(asked(each), column) for column in columns)]
             for each in self.subjects
             if has_hooks(each["happened"]) == (group != "unsupported")
+            and columns[0].question in asked(each)
         ]
         titles = [self.translate("Application"), *(self.translate(each.title) for each in columns)]
         return [table(titles, rows, "frameworks")]
@@ -257,6 +281,12 @@ class Frameworks(OfFrameworks):
 
     def _cell(self, happened: Happened, column: Column) -> Cell:
         return self.sentence(column.says(Run(happened[column.question])))
+
+
+def asked(subject: Mapping[str, Any]) -> Happened:
+    """Return what happened by question, in the variants of a program, too."""
+    variants = {kind: each["happened"] for kind, each in subject["variants"].items()}
+    return {**subject["happened"], **variants}
 
 
 def has_hooks(happened: Happened) -> bool:
@@ -284,17 +314,16 @@ class Framework(OfFrameworks):
         versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
         head = nodes.paragraph("", "", nodes.strong("", subject["name"]), translatable=False)
         head += nodes.Text(f" · {versions}")
-        name = f"{subject['program']}.py"
-        program = self._folded(code(name), *self._shown(f"{PROGRAMS}/{name}"))
-        asked = self._folded(said(self.translate("What happened")), self._asked(subject))
-        return [head, program, asked]
+        programs = map(self._program, [subject, *subject["variants"].values()])
+        happened = self._folded(said(self.translate("What happened")), self._asked(subject))
+        return [head, *programs, happened]
 
-    def _shown(self, path: str) -> list[nodes.Node]:
+    def _program(self, row: Mapping[str, Any]) -> folded_node:
         """Return a program as a page shows it."""
-        found = nodes.Element()
-        lines = StringList([f"```{{shown}} {path}", "```"], self.env.docname)
+        name, found = f"{row['program']}.py", nodes.Element()
+        lines = StringList([f"```{{shown}} {PROGRAMS}/{name}", "```"], self.env.docname)
         self.state.nested_parse(lines, 0, found)
-        return [*found.children]
+        return self._folded(code(name), *found.children)
 
     def _folded(self, title: Cell, *content: nodes.Node) -> folded_node:
         summary = summary_node("", "", *title, translatable=False, classes=FACT)
@@ -302,7 +331,7 @@ class Framework(OfFrameworks):
 
     def _asked(self, subject: Mapping[str, Any]) -> nodes.definition_list:
         found = nodes.definition_list(classes=["simple"])
-        for question, happened in subject["happened"].items():
+        for question, happened in asked(subject).items():
             term = nodes.term("", self.translate(question), translatable=False)
             lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
             text = nodes.paragraph("", "", lines, translatable=False)

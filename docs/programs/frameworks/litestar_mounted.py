@@ -1,0 +1,14 @@
+"""Litestar, with an application mounted in it."""
+
+from litestar import asgi
+from litestar.types import Receive, Scope, Send
+from litestar_lifespan import app
+from resources import inner
+
+
+@asgi("/inner", is_mount=True, copy_scope=True)
+async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
+    await inner(scope, receive, send)
+
+
+app.register(mounted)
