@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines parity peers frameworks
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -103,6 +103,8 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 
 frameworks: .venv/complete build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
+middleware: .venv/complete build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
@@ -168,6 +170,11 @@ build/frameworks/complete: .ci/frameworks.txt .venv/complete
 	@rm -rf build/frameworks; mkdir -p build; $(RUN) -m venv build/frameworks
 	@build/frameworks/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/frameworks.txt
 	@touch build/frameworks/complete
+build/middleware/complete: .ci/middleware.txt .venv/complete
+	@echo "build/middleware: installing $$(grep -c == .ci/middleware.txt) packages, once"
+	@rm -rf build/middleware; mkdir -p build; $(RUN) -m venv build/middleware
+	@build/middleware/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/middleware.txt
+	@touch build/middleware/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

@@ -19,8 +19,8 @@ FOLDERS = {  # and what each has for Sphinx
         "case_lists", "edge_cases", "edge_case_tables",
     ),
     "records": (
-        "bench", "exit_statuses", "frameworks", "logindex", "loglines", "matrix", "scores",
-        "subjects", "verification",
+        "bench", "exit_statuses", "frameworks", "logindex", "loglines", "matrix", "middleware",
+        "scores", "subjects", "verification",
     ),
     "diagrams": ("figures", "timeline"),
     "live": ("pages", "playground"),

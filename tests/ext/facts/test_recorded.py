@@ -116,6 +116,20 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
             "subjects": [{"name": "a", "happened": {"usual": []}}, {"name": "b", "happened": {}}]
         },
     },
+    "middleware": {
+        "'a' stands there twice": {
+            "subjects": [{"name": "a", "counts": {"pass": 1}, "findings": []}] * 2
+        },
+        "of a, fail, 1 fail are not 0": {
+            "subjects": [{"name": "a", "counts": {"fail": 1}, "findings": []}]
+        },
+        "b has 1 findings, and another one has more": {
+            "subjects": [
+                {"name": "a", "counts": {"pass": 2}, "findings": []},
+                {"name": "b", "counts": {"pass": 1}, "findings": []},
+            ]
+        },
+    },
     "loglines": {
         "a ran 'b', which is no program of the record": {
             "programs": {},

@@ -67,6 +67,7 @@ class Made(NamedTuple):
     """The command that makes a record, and what its numbers depend on.
 
     A part is a pattern of files; "cases asgi 2.0", the cases for servers and what their rules say;
+    "middleware asgi 2.0", the same for middleware;
     "examples", the programs of the pages; or "pages", all of their text in both languages.
     """
 
@@ -139,7 +140,18 @@ RECORDS = {
             ".ci/live/package-lock.json",
         ),
     ),
+    "middleware": Made(
+        "middleware",
+        (
+            "middleware asgi 2.0",
+            *_each("src/lifespec/conformance/app", "fake_server.py", "middleware.py", "player.py"),
+            "tests/matrix/between.py",
+        ),
+    ),
 }
+
+
+ROLES = {"cases": "server", "middleware": "middleware"}  # whose cases a part means
 
 
 class RecordError(ValueError):
@@ -192,8 +204,8 @@ def named(parts: Iterable[str], translate: Callable[[str], str]) -> str:
 @lru_cache(maxsize=128)
 def _digests(root: Path, part: str) -> dict[str, str]:
     kind, _, spec = part.partition(" ")
-    if kind == "cases":
-        return {CASES: _digest(_cases(root, spec)) if (root / CASES).exists() else ""}
+    if role := ROLES.get(kind):
+        return {CASES: _digest(_cases(root, role, spec)) if (root / CASES).exists() else ""}
     if part == "examples":
         texts = [path.read_text("utf-8") for path in sorted((root / "docs").glob("*.md"))]
         return {part: _digest([each[0] for text in texts for each in EXAMPLE.finditer(text)])}
@@ -209,8 +221,8 @@ def _digest(meaning: object) -> str:
     return hashlib.sha256(repr(meaning).encode()).hexdigest()[:16]
 
 
-def _cases(root: Path, spec: str) -> object:
-    """Return the cases for servers of a specification, with the levels of their rules."""
+def _cases(root: Path, role: str, spec: str) -> object:
+    """Return the cases for a role of a specification, with the levels of their rules."""
     # who mutates the package imports this module, and must not have the package loaded
     rulebook = import_module("lifespec.conformance.rules")
     try:
@@ -219,7 +231,7 @@ def _cases(root: Path, spec: str) -> object:
         return str(error)
     found = []
     for name, case in _meaning(root / CASES).items():
-        if case["role"] == "server" and spec in case.get("specs", [spec]):
+        if case["role"] == role and spec in case.get("specs", [spec]):
             levels = [
                 [rule, each.level, each.text]
                 for rule in sorted(case["expect"])
@@ -278,6 +290,18 @@ def _frameworks(found: Mapping[str, Any]) -> Iterator[str]:
     for row in found["subjects"]:
         for question in sorted(asked - row["happened"].keys()):
             yield f"{row['name']} was not asked {question!r}"
+
+
+def _middleware(found: Mapping[str, Any]) -> Iterator[str]:
+    yield from _twice(row["name"] for row in found["subjects"])
+    totals = {row["name"]: sum(row["counts"].values()) for row in found["subjects"]}
+    for row in found["subjects"]:
+        told = Counter(each["verdict"] for each in row["findings"])
+        for verdict in sorted(told.keys() | row["counts"].keys() - {"pass", "skip"}):
+            whole = Counter(row["counts"])
+            yield from _sum(f"{row['name']}, {verdict}", told[verdict], whole, verdict)
+        if totals[row["name"]] != max(totals.values()):
+            yield f"{row['name']} has {totals[row['name']]} findings, and another one has more"
 
 
 def _loglines(found: Mapping[str, Any]) -> Iterator[str]:
@@ -357,6 +381,7 @@ IN_ALL = {"all", "normative"}  # rows that count what other rows have
 CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     **dict.fromkeys(("servers", "adapted", "drivers", "amgi", "pagi"), _matrix),
     "frameworks": _frameworks,
+    "middleware": _middleware,
     "loglines": _loglines,
     "peers": _peers,
     "bench": _bench,
