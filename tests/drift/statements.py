@@ -37,7 +37,7 @@ from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.proofs import proofs
 from lifespec_docs.facts.recorded import made_with
 from lifespec_docs.facts.typed import typed
-from lifespec_docs.lint import translations
+from lifespec_docs.lint import translations as lint
 
 __all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
 
@@ -314,8 +314,8 @@ def in_chinese(english: str, statement: Statement) -> str:
         return "approval"
     if (statement.file, statement.old) in _proved()[1]:
         return "proof"
-    pair = translations.Pair("", 1, english, statement.new)
-    told = list(translations.sentences(pair, frozenset({"attrs_inline"})))
+    pair = lint.Pair("", 1, english, statement.new)
+    told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
     return "comparison" if told else ""
 
 
