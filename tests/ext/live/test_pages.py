@@ -89,7 +89,7 @@ def test_a_page_tells_its_scripts_what_they_need(tmp_path: Path) -> None:
         }
         assert "process" in index["obstacles"]["1"]["reason"]
         assert "Perl" in index["obstacles"]["2"]["reason"]
-        assert "trio" in index["obstacles"]["4"]["reason"]
+        assert "package" in index["obstacles"]["4"]["reason"]
         (script,) = sample.page("guides/deep").select("script[data-live]")
         assert script["src"] == "../../live/run.js"
         assert not sample.page("other").select("script[data-live]")

@@ -22,6 +22,7 @@ All of it is the same on asyncio and on trio, where time is virtual:
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import logging
 import shlex
@@ -265,7 +266,7 @@ def prove(code: CodeType, names: Mapping[str, Any], libraries: str) -> None:
 async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:
     prelude = _Prelude(library)
     async with prelude.stopping:
-        found = FunctionType(code, {**names, **prelude.names()})()
+        found = FunctionType(code, {**names, **prelude.names(), "__builtins__": builtins})()
         if inspect.isawaitable(found):
             await found
 

@@ -64,8 +64,10 @@ LABELS = {
 OBSTACLES = {
     "process": _("This program needs a process, thread or socket, which a browser does not have."),
     "perl": _("This program is written in Perl, which does not run in a browser."),
-    "trio": _("This program runs on trio, which this page does not load."),
+    "package": _("This program needs a package that this page does not load."),
 }
+# what imports a package that Pyodide is not given
+PACKAGED = re.compile(r"^ *(?:from|import) .*\b(?:trio|server_trio|terminal)$", re.MULTILINE)
 BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
 APART = re.compile(r"\b(aside|command)\(")  # what a check calls outside of the event loop
 
@@ -74,10 +76,10 @@ def obstacle(block: Block) -> str:
     """Return why a block cannot run in a browser, or ""; a key of OBSTACLES, or "sh"."""
     if block.language in ("perl", "sh"):
         return block.language
-    if block.kind == "check" and block.run_by == "trio":
-        return block.run_by
-    apart = block.kind == "real" or (block.kind == "check" and APART.search(block.source))
-    return "process" if apart else ""
+    check = block.kind == "check"
+    if check and (block.run_by == "trio" or PACKAGED.search(block.source)):
+        return "package"
+    return "process" if block.kind == "real" or (check and APART.search(block.source)) else ""
 
 
 def number(_app: Sphinx, doctree: nodes.document) -> None:
