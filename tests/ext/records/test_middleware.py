@@ -37,12 +37,12 @@ CELLS = [
     ("Events", "usual", [STARTED, STOPPED], "Lost"),
     (
         "Events", "usual", [*USUAL[:7], STOPPED],
-        "The server receives `startup.complete, shutdown.complete, shutdown.complete`",
+        "The server receives `startup.complete`, `shutdown.complete`, `shutdown.complete`",
     ),
     ("Failures", "usual", USUAL, "Unchanged"),
     (
         "Failures", "at startup", [STARTED],
-        "The server receives `startup.complete; startup.complete, shutdown.failed`",
+        "The server receives `startup.complete`; `startup.complete`, `shutdown.failed`",
     ),
     ("Exceptions", "usual", USUAL, "Unchanged"),
     ("Exceptions", "on the scope", [["raised", "ExceptionGroup", ""]], "Raises `ExceptionGroup`"),

@@ -72,7 +72,7 @@ def _events(runs: Runs) -> Said:
         return LOST
     arrived = _arrived(usual)
     if arrived != ["startup.complete", "shutdown.complete"]:
-        return _("The server receives `%s`"), ", ".join(arrived)
+        return _("The server receives `%s`"), "`, `".join(arrived)
     return SAME
 
 
@@ -84,7 +84,7 @@ def _failures(runs: Runs) -> Said:
         return SAME
     if not any(f"{phase}.failed" in found[phase] for phase in FAILED):
         return LOST
-    return _("The server receives `%s`"), "; ".join(", ".join(found[phase]) for phase in FAILED)
+    return _("The server receives `%s`"), "`; `".join("`, `".join(found[phase]) for phase in FAILED)
 
 
 def _exceptions(runs: Runs) -> Said:
