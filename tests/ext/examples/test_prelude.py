@@ -33,6 +33,9 @@ assert library in ("asyncio", "trio")
 assert command("shop", shop="print('ü')\\nraise SystemExit(3)") == (3, "ü\\n")
 assert command("shop", shop=module("1 / 0")) == (0, "")
 assert command("A=1 B= shop", shop="import os\\nprint(os.environ['A'])") == (0, "1\\n")
+""", """\
+import asyncio
+assert aside(asyncio.run, asyncio.sleep(0, result=3)) == 3
 """, "assert isinstance(mine, int)\nmine = 'not the page\\'s'"  # fmt: skip
 
 

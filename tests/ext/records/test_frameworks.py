@@ -40,6 +40,11 @@ CELLS = [
     ("A hook raises at startup", [[*FAILED, "no luck"]], "`failed`: `no luck`"),
     ("A hook raises at startup", [EVENT, RAISED], "raises `OSError`"),
     ("A hook raises at startup", [EVENT, ["returned"]], "no answer"),
+    (
+        "A hook raises at shutdown",
+        [COMPLETE, ["sent", "lifespan.shutdown.failed"]],
+        "`failed`, no message",
+    ),
     ("Then the call", [FAILED, RAISED], "raises `OSError`"),
     ("Then the call", [FAILED, ["returned"]], "returns"),
     ("Then the call", [FAILED, ["waits"]], "waits"),

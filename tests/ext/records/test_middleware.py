@@ -80,6 +80,13 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
             "counts": {"fail": 2, "pass": 1},
             "findings": told,
         },
+        {
+            **row,
+            "name": "Bow",
+            "passed": {**RUNS, "usual": [STARTED]},
+            "counts": {"pass": 1},
+            "findings": [],
+        },
     ]
     rule = "```{rule} startup-sent\n```\n\n```python\npass\n```\n"
     directives = "middlewares", "middlewares-passing", "middleware-findings"
@@ -91,7 +98,9 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
     with sample:
         found = sample.page()
         cells = [[cell.get_text() for cell in each.select("td")] for each in found.select("tr")]
-        assert [each[:2] for each in cells[1:]] == [["Cap 1.0 Hat(app)", "Not passed on"]]
+        assert [each[:2] for each in cells[1:]] == [
+            [f"{name} 1.0 Hat(app)", "Not passed on"] for name in ("Cap", "Bow")
+        ]
         assert cells[1][-1].endswith("FAIL")
         assert "Hat 1.0 Hat(app)" in [each.get_text().strip() for each in found.select("li")]
         assert [each["href"] for each in found.select("td a")] == ["#middleware-cap"]
