@@ -84,7 +84,7 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
             **row,
             "name": "Bow",
             "passed": {**RUNS, "usual": [STARTED]},
-            "counts": {"pass": 1},
+            "counts": {"pass": 3},
             "findings": [],
         },
     ]
