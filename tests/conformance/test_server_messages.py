@@ -44,7 +44,7 @@ def test_messages_are_answered_in_the_log() -> None:
         assert subject.ask("/hold", 0.1).body is None
         subject.release()
         held.join(LIMIT)
-        assert len({line["call"] for line in subject.complete()}) >= 5
+        assert until(lambda: len({line["call"] for line in subject.lines()}) >= 5, LIMIT)
 
 
 def test_nobody_answers_where_there_is_no_way() -> None:
