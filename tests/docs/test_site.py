@@ -231,7 +231,7 @@ NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "PASS", "FAIL", "WARN", "INFO", "SKIP",
     "Django", "FastAPI", "Hypercorn", "Starlette",
 }  # fmt: skip
-WORD = re.compile("[A-Za-z]+")
+WORD = re.compile(r"(?<!\d)[A-Za-z]+")  # no letter of a version, as in 0.66b2
 RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
 for record in RECORDS.glob("*.json"):  # what was measured has a name
     for subject in json.loads(record.read_text(encoding="utf-8")).get("subjects", []):
