@@ -36,6 +36,7 @@ from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.proofs import proofs
 from lifespec_docs.facts.recorded import made_with
+from lifespec_docs.facts.translated import texts
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.lint import translations as lint
 
@@ -296,6 +297,12 @@ def _proved() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
     }
 
 
+@lru_cache(maxsize=1)
+def _bound() -> set[tuple[str, str]]:
+    """Return page and text of each English text that its Chinese is bound to."""
+    return {(f"{each.page}.po", each.english) for each in texts(ROOT)}
+
+
 def _ways(text: str) -> tuple[str, str]:
     """Return a text as a table stands in a `Statement`, and as a paragraph does."""
     return text, " ".join(text.split())
@@ -314,6 +321,8 @@ def in_chinese(english: str, statement: Statement) -> str:
         return "approval"
     if (statement.file, statement.old) in _proved()[1]:
         return "proof"
+    if (statement.file, english) in _bound():
+        return "binding"  # the Chinese is no longer the one of this English
     pair = lint.Pair("", 1, english, statement.new)
     told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
     return "comparison" if told else ""

@@ -18,7 +18,7 @@ from published import ROOT
 
 from lifespec_docs import build as building
 from lifespec_docs.build import counted, faults, main, swap
-from lifespec_docs.facts import proofs
+from lifespec_docs.facts import proofs, translated
 from sample_runtime import install
 
 __all__: list[str] = []
@@ -36,7 +36,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             root / folder,
-            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json", "proofs.json"),
+            ignore=shutil.ignore_patterns(
+                "*.md", "*.rst", "examples.json", "proofs.json", "tra*.json"
+            ),
         )
     shutil.copy(ROOT / "pyproject.toml", root)
     (root / "docs" / "index.md").write_text(INDEX)
@@ -51,6 +53,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index = catalogs / "index.po"
     filled = index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"')
     index.write_text(filled.replace("#, waiting\n", ""))
+    translated.renew(root)
     return root
 
 
@@ -221,8 +224,9 @@ def test_another_lock_runs_the_examples_again(good: Path, build: Run) -> None:
 def test_a_changed_translation_is_shown(good: Path, build: Run) -> None:
     """One page is read again; its examples are not run again."""
     aged(good / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po", "一页", "某页")
+    translated.approve(good, translated.waiting(good))
     said = build(good).stdout.splitlines()
-    assert said[0] == "Since the last build 1 file changed: reading on."
+    assert said[0] == "Since the last build 2 files changed: reading on."
     assert "0 read; 1 example, 0 run" in said[1]
     assert "1 read; 1 example, 0 run" in said[3]
     assert "某页" in (good / "site" / "zh-cn" / "index.html").read_text()

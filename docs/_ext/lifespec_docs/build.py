@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import filecmp
+import itertools
 import json
 import os
 import re
@@ -38,7 +39,7 @@ import polib
 
 from lifespec_docs import increment, site_root, translate
 from lifespec_docs.examples.sandbox import plain
-from lifespec_docs.facts import approval, proofs
+from lifespec_docs.facts import approval, proofs, translated
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
@@ -325,7 +326,8 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    wrong = [*_catalog_faults(english), *approval.faults(ROOT), *proofs.faults(ROOT)]
+    approved = (each.faults(ROOT) for each in (approval, proofs, translated))
+    wrong = [*_catalog_faults(english), *itertools.chain(*approved)]
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
 
-from lifespec_docs.facts import approval
+from lifespec_docs.facts import approval, translated
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
 from lifespec_docs.i18n.extraction import PACKAGE
@@ -130,9 +130,9 @@ def _changes(name: str, template: Template, catalog: Sequence[polib.POEntry]) ->
     before = {entry.msgid: entry.msgstr for entry in catalog}
     after = [message.text for message in template.messages]
     yield from (f"{name}: new: {text}" for text in after if text not in before)
-    for text, translated in before.items():
+    for text, chinese in before.items():
         if text not in after:
-            yield f"{name}: gone: {text}" + (f"\n    {translated}" if translated else "")
+            yield f"{name}: gone: {text}" + (f"\n    {chinese}" if chinese else "")
 
 
 def _write(path: Path, text: str) -> None:
@@ -159,8 +159,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
             found = [*map(str, faults(root, pages)), *approval.faults(root)]
+            found = found or [*translated.faults(root)]
             return _say(*found, end=end, wrong=True)
         lines = renew(root, pages)
+        translated.renew(root)
         return _say(*lines, end=f"{end}, {len(waiting(root))} waiting for a translation")
     except (SphinxError, CatalogError, OSError) as error:
         sys.stderr.write(f"{error}\n")

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from lifespec_docs.examples.prelude import MATRIX, reads
 from lifespec_docs.examples.runner import Block, ExampleFailed, Namespace, run
 
 __all__: list[str] = []
@@ -36,6 +37,11 @@ assert command("A=1 B= shop", shop="import os\\nprint(os.environ['A'])") == (0, 
 """, """\
 import asyncio
 assert aside(asyncio.run, asyncio.sleep(0, result=3)) == 3
+""", """\
+run = logged("fails", "SIGINT")["uvicorn"]
+assert run == record("loglines")["subjects"][0]["runs"]["fails"]["SIGINT"]
+assert "uvicorn" in seen("well-behaved", "scope-type", "pass")
+assert not seen("well-behaved", "scope-type", "nosuch")
 """, "assert isinstance(mine, int)\nmine = 'not the page\\'s'"  # fmt: skip
 
 
@@ -95,3 +101,9 @@ def test_a_browser_has_no_trio(names: Namespace, monkeypatch: pytest.MonkeyPatch
     run(block("assert library == 'asyncio'"), names)
     with pytest.raises(ExampleFailed, match="a browser has no trio"):
         run(block("assert library == 'trio'", "trio"), names)
+
+
+def test_the_records_that_a_check_reads() -> None:
+    """It is run again when one of them changes."""
+    found = reads('seen("a")\nlogged("b", "c") and logged("d")\nrecord("peers")\nunseen("e")')
+    assert found == tuple(str(MATRIX / f"{name}.json") for name in ("servers", "loglines", "peers"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lifespec_docs.facts import proofs, review
+from lifespec_docs.facts.known import facts
 
 __all__: list[str] = []
 
@@ -119,9 +120,8 @@ def test_what_changes_alone_waits(
     if label not in CHINESE:
         (root / PO).write_text(f'{(root / PO).read_text()}\nmsgid "{label}"\nmsgstr "止。"\n')
     told = list(proofs.faults(root))
-    assert any(
-        f"the statement {label!r} changed, or its Chinese, or the evidence" in each for each in told
-    )
+    what = "is new" if "ends" in label else "changed, or its Chinese, or the evidence"
+    assert any(f"the statement {label!r} {what}" in each for each in told)
     assert review.main(["--approve", "--yes"], root) == 0
     shown = capsys.readouterr().out.splitlines()
     assert any(line.startswith("  - ") and old.strip() in line for line in shown)
@@ -216,6 +216,13 @@ def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
     assert [each.label for each in proofs.waiting(root)] == [waits.label]
 
 
+def test_a_statement_is_bound_to_what_it_draws_of_others(root: Path) -> None:
+    """It is approved again if another version was measured."""
+    (root / "docs" / "b.md").write_text("# B\n\nuvicorn {fact}`version  uvicorn` waits.\n")
+    (proof,) = [each for each in proofs.proofs(root) if each.page == "b"]
+    assert proof.evidence == f"version uvicorn: {facts()['version uvicorn'].words[0]}\n"
+
+
 def test_a_check_below_a_list_proves_each_item(root: Path) -> None:
     """One that is indented proves its own item alone."""
     page = "# B\n\n- One `a`.\n- Two `b`.\n\n  ```{check}\n  1\n  ```\n- Three.\n\n"
@@ -261,6 +268,6 @@ def test_a_docstring_is_proved_by_the_check_below_its_entry(
     assert two.statement.startswith("Send startup and return self")
     assert (two.label, two.evidence) == ("lifespec.Lifespan.startup", "{check}\nassert 3\n")
     fault, _ = proofs.faults(root)
-    assert fault.startswith("docs/api.rst:8: the statement 'lifespec.Lifespan' changed")
+    assert fault.startswith("docs/api.rst:8: the statement 'lifespec.Lifespan' is new")
     assert review.main(["--unproved"], root) == 0
     assert "docs/api.rst:4: Return a new lifespan scope" in capsys.readouterr().out

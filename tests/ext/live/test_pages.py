@@ -49,7 +49,12 @@ assert x == 1
 ls
 ```
 """
-PAGES = {"index": PAGE, "guides/deep": PAGE, "other": "# Another\n\nNothing runs here.\n"}
+RECORD = '\n```{check}\nassert record("servers")\n```\n'
+PAGES = {
+    "index": PAGE,
+    "guides/deep": PAGE + "\nIt is.\n" + RECORD,
+    "other": "# Another\n\nNothing runs here.\n",
+}
 TEMPLATE = """\
 {%- if live -%}
 <script src="{{ live.folder }}run.js" data-live="{{ live.data|e }}"></script>
@@ -86,10 +91,12 @@ def test_a_page_tells_its_scripts_what_they_need(tmp_path: Path) -> None:
             "1": "../_programs/guides/deep-1.py",
             "2": "../_programs/guides/deep-2.pl",
             "4": "",
+            "6": "",
         }
         assert "process" in index["obstacles"]["1"]["reason"]
         assert "Perl" in index["obstacles"]["2"]["reason"]
         assert "package" in index["obstacles"]["4"]["reason"]
+        assert "record of" in deep["obstacles"]["6"]["reason"]
         (script,) = sample.page("guides/deep").select("script[data-live]")
         assert script["src"] == "../../live/run.js"
         assert not sample.page("other").select("script[data-live]")

@@ -26,6 +26,7 @@ them.
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -207,6 +208,8 @@ def _block(
 ) -> runner.Block:
     shown = _output_of(node)
     classes = node["classes"]
+    if is_check(node):
+        files = prelude.reads(node.astext())
     return runner.Block(
         page=name,
         line=_first_line(page, node),
@@ -216,7 +219,7 @@ def _block(
         kind=next((kind for kind in ("check", "real") if kind in classes), "virtual"),
         needs=_classed(classes, "needs-"),
         requests=sum(map(int, _classed(classes, "requests-"))),
-        beside=files if "beside" in classes else (),
+        beside=files if is_check(node) or "beside" in classes else (),
         named=named if "real" in classes else (),
         run_by=_runner(node),
     )
@@ -279,6 +282,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     named = dict(zip(literal, _named_before(literal), strict=True))
     page = Page([_block(name, text, node, files, named[node]) for node in found])
     pages(env)[env.docname] = page
+    for file in (file for block in page.blocks if block.kind == "check" for file in block.beside):
+        env.note_dependency(os.path.relpath(file, env.srcdir))
     if app.config.examples_run:
         folder = Path(app.config.examples_kept) if app.config.examples_kept else None
         began = time.monotonic()

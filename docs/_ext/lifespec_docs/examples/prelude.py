@@ -17,6 +17,9 @@ All of it is the same on asyncio and on trio, where time is virtual:
     command("lifespec …", shop=module())    the exit status and the output of a command, run beside
                                             the file shop.py; in a block `{check} asyncio`
     module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
+    logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
+    seen("case", "rule", "verdict")         the servers with this verdict, as servers.json has them
+    record("frameworks")                    a record of docs/matrix
 """
 
 from __future__ import annotations
@@ -24,13 +27,16 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import json
 import logging
+import re
 import shlex
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from itertools import takewhile
+from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,11 +48,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from types import CodeType
 
-__all__ = ["LIBRARIES", "CheckFailed", "explained", "prove"]
+__all__ = ["LIBRARIES", "CheckFailed", "explained", "prove", "reads"]
 
 LIBRARIES = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
 LONG = 1e6  # seconds, for who hangs
+MATRIX = Path(__file__).resolve().parents[3] / "matrix"
+READING = re.compile(r'\b(?:record\("(\w+)"\)|(logged|seen)\()')
+RECORDS = {"logged": "loglines", "seen": "servers"}  # that a function of the prelude reads
 
 
 class CheckFailed(Exception):
@@ -82,8 +91,11 @@ class _Prelude:
             "expect": expect,
             "failed": Failed,
             "library": self.library,
+            "logged": logged,
             "module": module,
+            "record": record,
             "seconds": lambda: round(self._now() - self.began, 6),
+            "seen": seen,
             "sleep": self.module.sleep,
             "suppress": suppress,
             "_holds": _holds,
@@ -202,6 +214,32 @@ def command(line: str, **files: str) -> tuple[int | None, str]:
     named = [(f"{name}.py", text) for name, text in files.items()]
     status, printed, complaint = beside(program, PATIENCE, named)
     return status, printed + complaint
+
+
+def record(name: str) -> Any:
+    """Return a record of docs/matrix."""
+    return json.loads((MATRIX / f"{name}.json").read_text("utf-8"))
+
+
+def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
+    """Return by server what was recorded of a program: its lines, status, whether it served."""
+    return {each["name"]: each["runs"][program][run] for each in record("loglines")["subjects"]}
+
+
+def seen(case: str, rule: str, verdict: str) -> set[str]:
+    """Return the servers that got a verdict on a rule in a case; "uvicorn" is any way to run it."""
+    return {
+        subject["name"].partition(",")[0]
+        for subject in record("servers")["subjects"]
+        for each in subject["findings"]
+        if (each["case"], each["rule"], each["verdict"]) == (case, rule, verdict)
+    }
+
+
+def reads(source: str) -> tuple[str, ...]:
+    """Return the records that a check reads."""
+    found = (name or RECORDS[function] for name, function in READING.findall(source))
+    return tuple(dict.fromkeys(str(MATRIX / f"{name}.json") for name in found))
 
 
 def aside(function: Callable[..., Any], *arguments: object, **options: object) -> Any:

@@ -1,10 +1,11 @@
 """Each statement with evidence beside it is approved with it, in both languages.
 
 The evidence is the check below the statement, or below the list that it stands in; or else the
-program directly below or above it, with its output; and the rules that it links to.  A docstring is
-a statement of api.rst.  `docs/proofs.json` has the hash of a statement, of its Chinese and of its
-evidence, by page and by how the statement begins.  If one of them changes, somebody has to look at
-all: `make approve` shows each one as it was and as it is, and asks.
+program directly below or above it, with its output; and the rules that it links to, and what was
+measured of others that it draws.  A docstring is a statement of api.rst.  `docs/proofs.json` has
+the hash of a statement, of its Chinese and of its evidence, by page and by how the statement
+begins.  If one of them changes, somebody has to look at all: `make approve` shows each one as it
+was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lifespec.conformance.rules import RuleError
 from lifespec_docs.facts import approval
 from lifespec_docs.facts.blocks import CHECK, blocks
 from lifespec_docs.facts.entries import entries
+from lifespec_docs.facts.known import canonical, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,6 +54,7 @@ LONGEST = 60  # characters of a statement, as its label
 DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
 NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
+MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
 LINK = re.compile(r"\{(doc|ref|term|rule)\}`[^`]*`")  # names no code
 WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states nothing
@@ -61,7 +64,8 @@ class Proof(NamedTuple):
     """A statement with its Chinese and its evidence; `line` is that of the check, if there is one.
 
     The evidence of a check begins with its fence, with the libraries; of a rule it is the ID and
-    the sentences.  `lost` are the messages of the statement that the catalog does not have.
+    the sentences; of what was measured, the words of its role and those that it draws.  `lost` are
+    the messages of the statement that the catalog does not have.
     """
 
     page: str
@@ -76,6 +80,11 @@ class Proof(NamedTuple):
     def runs(self) -> bool:
         """Whether there is a check."""
         return self.evidence.startswith(CHECK)
+
+    @property
+    def messages(self) -> list[str]:
+        """What the statement is in a catalog."""
+        return _messages(self.statement)
 
     @property
     def hash(self) -> str:
@@ -99,7 +108,7 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
     labels: dict[str, int] = {}
     for place, line, evidence, found in _evidence(text, page):
         statement = found[place].text if place >= 0 else ""
-        whole = evidence + _named(statement, rules)
+        whole = evidence + _named(statement, rules) + _measured(statement)
         if whole:
             label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1
@@ -167,6 +176,14 @@ def _named(statement: str, rules: Mapping[str, Rule]) -> str:
         return ""
     named = (rules[each] for each in NAMED.findall(statement) if each in rules)
     return "".join(f"{each.rule_id}: {' '.join(each.boxes.values())}\n" for each in named)
+
+
+def _measured(statement: str) -> str:
+    """Return what a statement draws from the records of other software."""
+    drawn = (canonical(each) for each in MEASURED.findall(statement))
+    return "".join(
+        f"{each}: {', '.join(facts()[each].words)}\n" for each in drawn if each in facts()
+    )
 
 
 def _label(statement: str) -> str:
@@ -249,9 +266,16 @@ def faults(root: Path) -> Iterator[str]:
                 " none, let it be a paragraph of its own."
             )
             continue
-        beside = "the evidence beside it"
-        what = f"changed, or its Chinese, or {beside}" if proof else f"is gone, or {beside}"
-        yield f"{place}: the statement {label!r} {what}: `make approve` shows it, and asks."
+        yield f"{place}: the statement {label!r} {_what(root, page, label, proof)}"
+
+
+def _what(root: Path, page: str, label: str, proof: Proof | None) -> str:
+    """Say what happened to a statement, and what to do."""
+    what = "is gone, or begins with other words, or the evidence beside it is gone"
+    if proof:
+        new = label not in _approved(root).get(page, {})
+        what = "is new" if new else "changed, or its Chinese, or the evidence beside it"
+    return f"{what}: `make approve` shows it, and asks."
 
 
 def approve(root: Path, seen: Iterable[Waiting]) -> None:

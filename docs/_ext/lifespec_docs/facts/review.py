@@ -6,7 +6,8 @@
     python docs/review.py --approve --page PAGE     the statements of a page with their evidence
     python docs/review.py --unproved                statements that name code, without evidence
 
-Without a rule or a page, --approve takes all that wait: rules, and statements with evidence.
+Without a rule or a page, --approve takes all that wait: rules, statements with evidence, and
+Chinese texts that changed alone.
 Without a terminal nobody can be asked: --yes says that all of it was read.
 
 With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec.conformance.explain import wrapped
-from lifespec_docs.facts import approval, proofs
+from lifespec_docs.facts import approval, proofs, translated
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from lifespec_docs.facts.blocks import Block
     from lifespec_docs.facts.proofs import Proof, Waiting
+    from lifespec_docs.facts.translated import Text
 
 __all__ = ["changed", "main"]
 
@@ -178,7 +180,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         _say(*lines)
         if given.yes or _agreed(title):
             agree()
-    waiting = [*approval.faults(root), *proofs.faults(root)]
+    waiting = [*approval.faults(root), *proofs.faults(root), *translated.faults(root)]
     _say(*waiting)
     return int(bool(waiting))
 
@@ -201,6 +203,25 @@ def _to_approve(
         if page in {None, each.page} and proofs.can_be_seen(each):
             question = "Do both languages say what stands below them?"
             yield question, _proof(root, each), partial(proofs.approve, root, [each])
+
+    for text in translated.waiting(root) if every or page else ():
+        if page in {None, text.page}:
+            question = "Does the Chinese say what the English says?"
+            yield question, _text(root, text), partial(translated.approve, root, [text])
+
+
+def _text(root: Path, text: Text) -> Iterator[str]:
+    """Show a text that changed in Chinese alone."""
+    yield f"=== {translated.place_of(text)} ".ljust(WIDTH, "=")
+    yield from approval.indented(text.english, "  = ")
+    try:
+        catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{text.page}.po")
+    except NoRevisionError:
+        catalog = ""
+    for entry in polib.pofile(catalog) if catalog else ():
+        if entry.msgid == text.english:
+            yield from approval.indented(entry.msgstr, "  - ")
+    yield from approval.indented(text.chinese, "  + ")
 
 
 def _proof(root: Path, waiting: Waiting) -> Iterator[str]:

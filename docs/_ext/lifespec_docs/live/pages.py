@@ -65,6 +65,7 @@ OBSTACLES = {
     "process": _("This program needs a process, thread or socket, which a browser does not have."),
     "perl": _("This program is written in Perl, which does not run in a browser."),
     "package": _("This program needs a package that this page does not load."),
+    "record": _("This program reads a record of measurements, which this page does not load."),
 }
 # what imports a package that Pyodide is not given
 PACKAGED = re.compile(r"^ *(?:from|import) .*\b(?:trio|server_trio|terminal)$", re.MULTILINE)
@@ -79,6 +80,8 @@ def obstacle(block: Block) -> str:
     check = block.kind == "check"
     if check and (block.run_by == "trio" or PACKAGED.search(block.source)):
         return "package"
+    if check and block.beside:
+        return "record"
     return "process" if block.kind == "real" or (check and APART.search(block.source)) else ""
 
 
