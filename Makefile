@@ -55,7 +55,7 @@ optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
-slow: .venv/complete build/matrix/complete build/suites/complete
+slow: .venv/complete build/matrix/complete build/suites/complete build/recipes/complete
 	@echo "check: real servers and brokers, type checkers, the site in a browser"
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 
@@ -175,6 +175,12 @@ build/middleware/complete: .ci/middleware.txt .venv/complete
 	@rm -rf build/middleware; mkdir -p build; $(RUN) -m venv build/middleware
 	@build/middleware/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/middleware.txt
 	@touch build/middleware/complete
+
+build/recipes/complete: .ci/recipes.txt .venv/complete
+	@echo "build/recipes: installing $$(grep -c == .ci/recipes.txt) packages, once"
+	@rm -rf build/recipes; mkdir -p build; $(RUN) -m venv build/recipes
+	@build/recipes/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/recipes.txt
+	@touch build/recipes/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut
