@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from docutils import nodes
 
 from lifespec_docs import increment
+from lifespec_docs.examples.directive import pages as pages_of
 from lifespec_docs.i18n import extraction
 from sample_site import SampleSite
 
@@ -80,14 +82,24 @@ def test_the_languages_begin_at_both_ends(tmp_path: Path, language: str, order: 
     assert (seen, build.read) == (order, ["index", "other"])
 
 
-def test_where_a_page_was_read_all_are_written(tmp_path: Path) -> None:
-    """Its title stands in the navigation of the others; the same where one is gone."""
+@pytest.mark.parametrize("changed", ["title", "place", "example", "gone"])
+def test_all_pages_are_written_where_they_show_what_has_changed(
+    tmp_path: Path, changed: str
+) -> None:
+    """They show titles in the navigation and link to places; else only those that were read are."""
     with site(tmp_path) as sample:
         env, build = sample.app.env, increment.Increment()
-        assert build.updated(sample.app, env) == ()
+        build.outdated(sample.app, env, set(), set(), set())
         build.read = ["other"]
-        assert build.updated(sample.app, env) == {"index", "other"}
-        build.read, build.removed = [], {"gone"}
+        assert build.updated(sample.app, env) == ()
+        if changed == "title":
+            env.titles["other"] = nodes.title("", "Another")
+        elif changed == "place":
+            env.domains["std"].data["labels"]["here"] = ("other", "here", "Here")
+        elif changed == "example":
+            pages_of(env)["other"].blocks.clear()
+        else:
+            build.removed = {"gone"}
         assert build.updated(sample.app, env) == {"index", "other"}
 
 

@@ -254,8 +254,9 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
         _finish(builds, work, into)
         return
     compile_catalogs(ROOT / "locales", _changed_catalogs(now, before))
-    results = f"examples_kept={KEPT / 'examples'}", f"examples_code={now.code}"
-    more = [*(part for each in results for part in ("-D", each)), *_live_size()]
+    results = {"kept": KEPT / "examples", "code": now.code, "library": now.library}
+    options = (("-D", f"examples_{name}={value}") for name, value in results.items())
+    more = [*(part for option in options for part in option), *_live_size()]
     builds = [Build(language, work, more) for language in LANGUAGES]
     if before and before.frame == now.frame:
         changed = now.changed(before)

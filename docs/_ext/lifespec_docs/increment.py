@@ -1,8 +1,8 @@
 """What a build does again, and what it took: Sphinx goes by the time of a file, this by content.
 
 Beside the doctrees `changed.json` names the files that have changed; a page that uses one is read
-again, and so is one whose examples did not all run.  Where any page was read all are written: a
-title stands in the navigation of every page.  `build.json` says what was done.
+again, and so is one whose examples did not all run.  Those are written, and all pages are if what
+pages show of each other has changed, such as a title.  `build.json` says what was done.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lifespec_docs.examples.directive import pages
 from lifespec_docs.i18n import extraction
+from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CHANGED", "DONE", "MESSAGES", "Increment", "setup"]
 
 CHANGED, DONE, MESSAGES = "changed.json", "build.json", "messages.json"
+LINKED = "std", "py", RuleDomain.name  # domains that pages link into
 
 
 class Increment:
@@ -34,6 +36,7 @@ class Increment:
         self.began = self.was_read = time.monotonic()
         self.read: list[str] = []
         self.removed: set[str] = set()
+        self.shared: list[object] = []
 
     def outdated(
         self,
@@ -45,6 +48,7 @@ class Increment:
     ) -> list[str]:
         """Return the pages that use a file that has changed, or lacked a program."""
         self.removed = removed
+        self.shared = _shared(env)
         file = Path(app.doctreedir, CHANGED)
         names = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         root = Path(app.srcdir).parent
@@ -64,12 +68,12 @@ class Increment:
             docnames.reverse()
 
     def updated(self, app: Sphinx, env: BuildEnvironment) -> Iterable[str]:
-        """Note what there is to translate; return all pages where any was read or is gone."""
+        """Note what there is to translate; return the pages to be written beside those read."""
         self.was_read = time.monotonic()
         if env.config.language == "en":
             found = extraction.updated(env, self.read)
             extraction.write(found, Path(app.doctreedir, MESSAGES))
-        return env.found_docs if self.read or self.removed else ()
+        return env.found_docs if self.removed or self.shared != _shared(env) else ()
 
     def report(self, app: Sphinx, _exception: Exception | None) -> None:
         """Write what was done."""
@@ -82,6 +86,26 @@ class Increment:
             "writing": time.monotonic() - self.was_read,
         }
         Path(app.doctreedir, DONE).write_text(json.dumps(done), encoding="utf-8")
+
+
+def _shared(env: BuildEnvironment) -> list[object]:
+    """Return what a page can show of others: titles, navigation, places, the number of examples."""
+    return [
+        {name: title.astext() for name, title in env.titles.items()},
+        {name: toc.pformat() for name, toc in env.tocs.items()},
+        {name: tuple(names) for name, names in env.toctree_includes.items()},
+        *(_places(domain.data) for domain in env.domains.sorted() if domain.name in LINKED),
+        sum(len(page.blocks) for page in pages(env).values()),
+    ]
+
+
+def _places(data: dict[str, Any]) -> dict[str, str]:
+    """Return what a domain knows, whatever the order in which pages were read."""
+    return {
+        key: repr(sorted(value.items(), key=repr))
+        for key, value in data.items()
+        if value and key != "version"
+    }
 
 
 def _sources(env: BuildEnvironment, docname: str) -> set[Path]:

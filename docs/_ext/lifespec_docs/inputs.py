@@ -1,8 +1,8 @@
 """What the site is made from, by content: what has not changed since a good build is not redone.
 
-`code` decides what an example does; `frame` is all that can show on any page; `files` are the
-pages, their catalogs and records, and what facts are read from: each concerns the pages that use
-it.
+`code` decides what an example does, and `library` what one does that uses no commands; `frame` is
+all that can show on any page; `files` are the pages, their catalogs and records, and what facts are
+read from: each concerns the pages that use it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,13 @@ __all__ = ["Inputs"]
 
 LOCK = ".ci/requirements.lock"
 CODE = "src/lifespec", "docs/_ext"
+# what an example uses that names no more of us, and what runs it
+LIBRARY = (
+    "src/lifespec",
+    "docs/_ext/lifespec_docs/examples",
+    "docs/_ext/lifespec_docs/i18n/comments.py",
+)
+COMMANDS = "src/lifespec/conformance", "src/lifespec/cli.py"
 FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py", "pyproject.toml"
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
 WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
@@ -40,6 +47,7 @@ class Inputs:
     """The digests; `programs` says of each that an example needs what of it is lacking."""
 
     code: str
+    library: str
     frame: str
     files: dict[str, str]
     programs: dict[str, str]
@@ -54,6 +62,8 @@ class Inputs:
         pages.discard(root / WRITTEN)
         facts = [path for name in SOURCES for path in _files(root / name)]
         single = sorted(pages.union(catalogs, facts).difference(words))
+        commands = {path for name in COMMANDS for path in _files(root / name)}
+        library = {path for name in (*LIBRARY, LOCK) for path in _files(root / name)} - commands
         code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
         installed = root / "build" / "live" / "package-lock.json"
         runtime = _content(installed) if assets.runtime(root) else ""
@@ -65,6 +75,7 @@ class Inputs:
         base = [code, *(os.environ.get(name, "") for name in ADDRESSES), runtime]
         return cls(
             code=_digest(_machine(), code),
+            library=_digest(_machine(), _together(root, sorted(library))),
             frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
             files=files,
             programs={name: lacking(name) for name in sorted(programs)},

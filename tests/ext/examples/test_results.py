@@ -37,7 +37,7 @@ def told(found: list[Result]) -> list[tuple[str, bool]]:
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
     """Keep results in a folder."""
-    return Results(tmp_path / "kept", "code")
+    return Results(tmp_path / "kept", "library", "code")
 
 
 def test_what_has_run_is_not_run_again(results: Results) -> None:
@@ -47,7 +47,7 @@ def test_what_has_run_is_not_run_again(results: Results) -> None:
     assert told(results.of(blocks)) == first
     chinese = [replace(ONE, source=ONE.source.replace("one", "一")), TWO, REAL]
     assert told(results.of(chinese)) == [(text, True) for text, _ in first]
-    assert told(Results(None, "code").of(blocks)) == first
+    assert told(Results(None, "library", "code").of(blocks)) == first
     assert results.of([]) == []
 
 
@@ -71,8 +71,29 @@ def test_a_changed_block_runs_again_with_those_that_stand_on_it(
 def test_another_package_runs_all_again(results: Results) -> None:
     """And another Python, or other packages: they are in the same digest."""
     results.of([ONE, TWO, REAL])
-    other = Results(results.folder, "other")
+    other = Results(results.folder, "other", "code")
     assert [each.reused for each in other.of([ONE, TWO, REAL])] == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("source", "more"),
+    [
+        ("from lifespec import testing", False),
+        ("import lifespec.server; lifespec.server", False),
+        ("lifespec.conformance.check_app(app)", True),
+        ("command('lifespec check app shop:app')", True),
+        ("'-m lifespec explain'", True),
+    ],
+)
+def test_a_block_that_uses_commands_runs_again_if_they_change(
+    results: Results, source: str, more: bool
+) -> None:
+    """One that uses only the library does not."""
+    block = replace(REAL, source=f"{source!r}\nprint('apart')")
+    shell = replace(REAL, language="sh", run_by="sh", source="echo apart")
+    results.of([ONE, block, shell])
+    other = Results(results.folder, "library", "other")
+    assert [each.reused for each in other.of([ONE, block, shell])] == [True, not more, False]
 
 
 def test_a_failure_is_never_kept(results: Results) -> None:
@@ -116,17 +137,17 @@ def test_the_files_beside_a_block_count(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("1")
     block = replace(REAL, beside=(str(file),))
-    before = keys([block], "code")
-    assert before == keys([block], "code")
+    before = keys([block], "library", "code")
+    assert before == keys([block], "library", "code")
     file.write_text("2")
-    assert before != keys([block], "code")
+    assert before != keys([block], "library", "code")
     named = [replace(REAL, named=(("a.py", text),)) for text in "12"]
-    assert keys(named[:1], "code") != keys(named[1:], "code")
+    assert keys(named[:1], "library", "code") != keys(named[1:], "library", "code")
 
 
 def test_a_block_that_does_not_parse_has_a_key() -> None:
     """It fails when it runs."""
-    assert keys([replace(ONE, source="f(")], "code") != keys([ONE], "code")
+    assert keys([replace(ONE, source="f(")], "library", "code") != keys([ONE], "library", "code")
 
 
 def test_real_blocks_run_side_by_side(tmp_path: Path) -> None:

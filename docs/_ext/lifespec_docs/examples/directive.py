@@ -287,7 +287,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     if app.config.examples_run:
         folder = Path(app.config.examples_kept) if app.config.examples_kept else None
         began = time.monotonic()
-        results = Results(folder, app.config.examples_code).of(page.blocks)
+        code = app.config.examples_library, app.config.examples_code
+        results = Results(folder, *code).of(page.blocks)
         page.seconds = time.monotonic() - began
         _show(env, page, zip(found, results, strict=True))
 
@@ -364,6 +365,7 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("examples_run", default=True, rebuild="env", types=[bool])
     app.add_config_value("examples_kept", default="", rebuild="", types=[str])
     app.add_config_value("examples_code", default="", rebuild="", types=[str])
+    app.add_config_value("examples_library", default="", rebuild="", types=[str])
     app.add_directive("output", Output)
     app.add_directive("check", Check)
     # The rules look for examples in the same event: collect first.

@@ -1,9 +1,9 @@
 """The results of a page's examples: run, or kept from an earlier build where nothing has changed.
 
-A result is kept under a digest of all that it comes from: the package, these extensions, Python
-and what is installed (`code`), the page, and the blocks up to it, comments emptied.  So both
-languages share it.  The virtual blocks of a page run all or none, since one builds on those
-before; a real block stands by itself.
+A result is kept under a digest of all that it comes from: Python and what is installed, the page,
+the blocks up to it, comments emptied, and our code.  That is the `library` with what runs examples,
+or `everything` if a block names more of lifespec.  So both languages share it.  The virtual blocks
+of a page run all or none, since one builds on those before; a real block stands by itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Result", "Results", "keys"]
 
+# what is more than the library that people import: commands, the conformance suite, their data
+MORE = re.compile(r"conformance|command\(|lifespec(?!\.\w| import)")
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -38,8 +42,8 @@ class Result:
 class Results:
     """The results of all pages in a folder; without a folder every example runs."""
 
-    def __init__(self, folder: Path | None, code: str) -> None:
-        self.folder, self.code = folder, code
+    def __init__(self, folder: Path | None, library: str, everything: str) -> None:
+        self.folder, self.library, self.everything = folder, library, everything
 
     def of(self, blocks: Sequence[Block]) -> list[Result]:
         """Return what came of each block of a page, in order."""
@@ -54,7 +58,7 @@ class Results:
     def _shared(self, blocks: Sequence[Block], file: Path) -> list[Result]:
         """Take the results that the file has, run the rest, and add what passed."""
         known = _read(file)
-        own = keys(blocks, self.code)
+        own = keys(blocks, self.library, self.everything)
         found = {number: _run(known[key]) for number, key in enumerate(own) if key in known}
         if any(block.kind != "real" and n not in found for n, block in enumerate(blocks)):
             found = {n: run for n, run in found.items() if blocks[n].kind == "real"}
@@ -74,17 +78,23 @@ class Results:
         ]
 
 
-def keys(blocks: Sequence[Block], code: str) -> list[str]:
+def keys(blocks: Sequence[Block], library: str, everything: str) -> list[str]:
     """Return the key of each block: of a virtual one it holds all virtual ones before it."""
-    before = code
+    before = library
     found = []
     for block in blocks:
+        code = everything if _uses_more(block) else ""
         if block.kind != "real":
-            before = _digest(before, block)
+            before = _digest(before + code, block)
             found.append(before)
         else:
-            found.append(_digest(code, block))
+            found.append(_digest(code or library, block))
     return found
+
+
+def _uses_more(block: Block) -> bool:
+    sources = [block.source, *(text for _, text in block.named)]
+    return block.language not in ("python", "pycon") or any(map(MORE.search, sources))
 
 
 def _digest(start: str, block: Block) -> str:

@@ -202,10 +202,11 @@ def _messages(statement: str) -> list[str]:
 def proofs(root: Path) -> list[Proof]:
     """Return the proofs of all pages."""
     found: list[Proof] = []
+    rules = approval.rules(root)
     for path in _pages(root):
         catalog = root / CATALOGS / f"{path.stem}.po"
         named = str(catalog) if catalog.exists() else ""
-        found += read(path.stem, path.read_text(encoding="utf-8"), named, approval.rules(root))
+        found += read(path.stem, path.read_text(encoding="utf-8"), named, rules)
     return found
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "Index", "doors", "setup"]
 
 FILE = "search-index.js"
+BEFORE, AFTER = "setSearchIndex(", ");\n"
 SYNONYMS = Path(__file__).with_name("synonyms.toml")
 # what the theme brings for Sphinx's own search
 STOCK = ("searchtools.js", "language_data.js")
@@ -58,21 +59,32 @@ class Index:
         yield "search", {"doors": doors(app)}, "search.html"
 
     def write(self, app: Sphinx, exception: Exception | None) -> None:
-        """Write the index; where no page was written the last one stands."""
+        """Write the index; of a page that was not written the last one has the entries."""
         if exception or app.builder.format != "html":
             return
         for name in STOCK:
             Path(app.outdir, "_static", name).unlink(missing_ok=True)
+        file = Path(app.outdir, FILE)
         if self.pages:
+            pages = _pages(file) | self.pages
             text = json.dumps(
                 {
                     "synonyms": synonyms(app.config.language),
-                    "pages": {name: self.pages[name] for name in sorted(self.pages)},
+                    "pages": {
+                        name: pages[name] for name in sorted(pages.keys() & app.env.found_docs)
+                    },
                 },
                 ensure_ascii=False,
                 separators=(",", ":"),
             )
-            Path(app.outdir, FILE).write_text(f"setSearchIndex({text});\n", encoding="utf-8")
+            file.write_text(f"{BEFORE}{text}{AFTER}", encoding="utf-8")
+
+
+def _pages(file: Path) -> dict[str, Any]:
+    """Return the entries of each page in an index, if there is one."""
+    text = file.read_text(encoding="utf-8") if file.exists() else f'{BEFORE}{{"pages":{{}}}}{AFTER}'
+    found: dict[str, Any] = json.loads(text.removeprefix(BEFORE).removesuffix(AFTER))["pages"]
+    return found
 
 
 def synonyms(language: str) -> list[list[str]]:

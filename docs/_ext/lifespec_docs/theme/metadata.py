@@ -95,25 +95,32 @@ class Metadata:
             self.pages[pagename] = {"title": title, "description": context["description"]}
 
     def write(self, app: Sphinx, exception: Exception | None) -> None:
-        """Write what the root of the site names of the pages; the last one stands if none was."""
+        """Write what the root of the site names of the pages, as they are now or were before."""
         if exception or app.builder.format != "html" or not self.pages:
             return
         root = app.config.root_doc
         trees = app.env.get_doctree(root).findall(addnodes.toctree)
         listed = [(tree.get("caption") or "", tree["includefiles"]) for tree in trees]
         translate = words(app.env)
+        file = Path(app.doctreedir, PAGES)
+        pages = _pages(file) | self.pages
         told = {
             "specification": translate("The whole specification in one file, as plain text"),
             "sections": [
                 {
                     "caption": caption,
-                    "pages": [{"name": name, **self.pages[name]} for name in names],
+                    "pages": [{"name": name, **pages[name]} for name in names],
                 }
                 for caption, names in [("", [root]), *listed]
             ],
         }
-        text = json.dumps(told, ensure_ascii=False, indent=1)
-        Path(app.doctreedir, PAGES).write_text(text, encoding="utf-8")
+        file.write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _pages(file: Path) -> dict[str, dict[str, str]]:
+    """Return what was written of each page before."""
+    told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {"sections": []}
+    return {page["name"]: page for section in told["sections"] for page in section["pages"]}
 
 
 def _edit(app: Sphinx, pagename: str) -> str:
