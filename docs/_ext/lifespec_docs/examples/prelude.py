@@ -223,7 +223,8 @@ def record(name: str) -> Any:
 
 def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
     """Return by server what was recorded of a program: its lines, status, whether it served."""
-    return {each["name"]: each["runs"][program][run] for each in record("loglines")["subjects"]}
+    runs = {each["name"]: each["runs"][program] for each in record("loglines")["subjects"]}
+    return {name: of[run] for name, of in runs.items() if run in of}
 
 
 def seen(case: str, rule: str, verdict: str) -> set[str]:
