@@ -7,9 +7,10 @@ Whether the machine asks programs for colours or more warnings makes no differen
 """
 
 import asyncio
+import logging
 import os
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,22 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     refuse_skip(report)
     return report
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
+    """Give what the server has logged: level, sentence, whether with a traceback.
+
+    No test leaves a record of a task destroyed, or of an exception nobody saw.
+    """
+
+    def records(name: str) -> list[tuple[str, str, bool]]:
+        found = [each for each in caplog.get_records("call") if each.name == name]
+        return [(each.levelname, each.getMessage(), bool(each.exc_info)) for each in found]
+
+    caplog.set_level(logging.DEBUG, "lifespec.server")
+    yield lambda: records("lifespec.server")
+    assert records("asyncio") == []
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:

@@ -1,198 +1,30 @@
-"""The server's half on trio: the rows of the decision table, and the two drivers side by side."""
+"""The server on trio: nurseries, exits and Ctrl-C; and the two libraries side by side."""
 
 import asyncio
-import contextvars
-import functools
 import itertools
 import logging
 import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
-import scripted
+from either import OnTrio, on_trio
 from lifespec import server
-from lifespec.server import ProtocolError, ShutdownFailed, StartupFailed, StartupTimeout
+from lifespec.server import ProtocolError, StartupFailed, StartupTimeout
 from lifespec.server_trio import Lifespan
 from lifespec.testing import clock
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
-HANG = 10**6  # seconds of a clock that jumps
-
 Records = list[tuple[str, str, bool]]
-
-
-@pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Callable[[], Records]:
-    """Return what tells the log so far: level, sentence, whether with a traceback."""
-    caplog.set_level(logging.DEBUG, "lifespec.server")
-    return lambda: [(r.levelname, r.getMessage(), bool(r.exc_info)) for r in caplog.records]
-
-
-def run(main: Callable[[], Awaitable[Any]]) -> Any:
-    """Run on trio, on a clock that jumps; what hangs raises TooSlowError."""
-
-    async def limited() -> Any:
-        with trio.fail_after(HANG):
-            return await main()
-
-    return trio.run(limited, clock=MockClock(autojump_threshold=0))
-
-
-def on_trio(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Make a test of an async function."""
-
-    @functools.wraps(test)
-    def running(**arguments: Any) -> None:
-        run(functools.partial(test, **arguments))
-
-    return running
-
-
-says = functools.partial(scripted.says, sleep=trio.sleep)
-correct = says("receive", STARTED, "receive", STOPPED)
-
-
-def tidies(*script: Any, seconds: float, then: Callable[[], None] = lambda: None) -> Any:
-    """Make an application that shields some seconds of tidying up at its end."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await says(*script)(scope, receive, send)
-        finally:
-            with trio.CancelScope(shield=True):
-                await trio.sleep(seconds)
-                then()
-
-    return app
-
-
-async def cancelled(main: Callable[[], Awaitable[Any]], after: float) -> None:
-    """Run something, and cancel it after some seconds; it must let the cancellation through."""
-    with trio.move_on_after(after) as scope:
-        await main()
-    assert scope.cancelled_caught
+ON = OnTrio()
+says, tidies, cancelled, run = ON.says, ON.tidies, ON.cancelled, ON.run
+correct = ON.correct
 
 
 # ---- waiting --------------------------------------------------------------------------------
-
-
-@on_trio
-async def test_complete(said: Any) -> None:
-    """An application that completes startup is served, told of shutdown, and nothing is logged."""
-    heard = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        heard.append(await receive())
-        await send(STARTED)
-        heard.append(await receive())
-        await send(STOPPED)
-
-    async with Lifespan(app) as lifespan:
-        assert (lifespan.outcome, lifespan.supported, lifespan.error) == (None, True, None)
-        assert heard == [{"type": "lifespan.startup"}]
-    assert heard == [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-    assert (lifespan.outcome, lifespan.phase) == ("complete", "ended")
-    assert said() == []
-
-
-@on_trio
-async def test_halves() -> None:
-    """startup() and shutdown() need no nursery, and may be called in different tasks."""
-    lifespan = Lifespan(correct)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(lifespan.startup)
-    assert lifespan.phase == "running"
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(lifespan.shutdown)
-        nursery.start_soon(lifespan.shutdown)
-        nursery.start_soon(lifespan.wait_ended)
-    assert lifespan.outcome == "complete"
-
-
-@on_trio
-async def test_wait_for_startup() -> None:
-    """The body does not run before startup was answered, however long that takes."""
-    async with Lifespan(says("receive", 3600, STARTED, "receive", STOPPED)):
-        assert trio.current_time() == 3600
-
-
-@on_trio
-async def test_startup_failed(said: Any) -> None:
-    """startup.failed raises StartupFailed with exactly the application's text."""
-    lifespan = Lifespan(says("receive", NOT_STARTED | {"message": "no database"}))
-    with pytest.raises(StartupFailed) as caught:
-        await lifespan.startup()
-    assert caught.value.message == "no database"
-    assert lifespan.outcome == "failed"
-    assert said() == [("ERROR", "The application failed to start: no database", False)]
-
-
-@on_trio
-async def test_failed_and_then_lingers() -> None:
-    """An application that lingers after startup.failed is cancelled within the grace."""
-    with pytest.raises(StartupFailed):
-        await Lifespan(says(NOT_STARTED, 60), grace=2).startup()
-    assert trio.current_time() == 2
-
-
-@on_trio
-async def test_declines(said: Any) -> None:
-    """An application that raises or returns instead of answering startup has declined."""
-    error = ValueError("http only")
-    for app, raised in ((says(error), error), (says("receive"), None)):
-        async with Lifespan(app) as lifespan:
-            assert (lifespan.supported, lifespan.outcome) == (False, "unsupported")
-            assert lifespan.error is raised
-    assert said() == [
-        ("INFO", "The application does not support lifespan: ValueError('http only')", False),
-        ("INFO", "The application does not support lifespan: it returned", False),
-    ]
-
-
-@on_trio
-async def test_declines_out_of_a_nursery(said: Any) -> None:
-    """An exception that comes in a nursery's group is an exception as any other."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(send, {"type": "?"})
-
-    async with Lifespan(app) as lifespan:
-        assert isinstance(lifespan.error, ExceptionGroup)
-        assert lifespan.error.subgroup(ProtocolError)
-    assert [level for level, *_ in said()] == ["INFO", "ERROR"]
-
-
-@on_trio
-async def test_startup_times_out(said: Any) -> None:
-    """An application that does not answer in time is cancelled; the cause shows where it was."""
-
-    async def connect() -> None:
-        await trio.sleep_forever()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await connect()
-
-    sentence = "The application did not answer startup within 2.5 s: it was still running"
-    lifespan = Lifespan(app, startup_timeout=2.5)
-    with pytest.raises(StartupTimeout, match=sentence) as caught:
-        await lifespan.startup()
-    assert trio.current_time() == 2.5
-    assert (lifespan.outcome, lifespan.error) == ("timed_out", None)
-    assert said() == [("ERROR", sentence, False)]
-    names = []
-    assert isinstance(caught.value.__cause__, trio.Cancelled)
-    trace = caught.value.__cause__.__traceback__
-    while trace:
-        names.append(trace.tb_frame.f_code.co_name)
-        trace = trace.tb_next
-    assert "connect" in names
 
 
 @on_trio
@@ -209,20 +41,6 @@ async def test_nurseries_obey(said: Any) -> None:
     assert [level for level, *_ in said()] == ["ERROR"]
 
 
-@on_trio
-async def test_raises_when_cancelled(said: Any) -> None:
-    """What an application raises instead of obeying its cancellation is in the log."""
-
-    def stuck() -> None:
-        raise OSError("pool is stuck")
-
-    with pytest.raises(StartupTimeout):
-        await Lifespan(tidies(60, seconds=0, then=stuck), startup_timeout=1).startup()
-    assert said()[1:] == [
-        ("ERROR", "The application raised when it was cancelled: OSError('pool is stuck')", True)
-    ]
-
-
 @pytest.mark.parametrize("limit", [0, 1])
 @on_trio
 async def test_answers_as_the_limit_passes(limit: float) -> None:
@@ -230,20 +48,6 @@ async def test_answers_as_the_limit_passes(limit: float) -> None:
     async with Lifespan(says("receive", *[1] * limit, STARTED), startup_timeout=limit) as lifespan:
         assert trio.current_time() == limit
     assert lifespan.outcome == "returned"
-
-
-@on_trio
-async def test_ignores_cancellation(said: Any) -> None:
-    """An application that ignores its cancellation is given up after the grace."""
-    lifespan = Lifespan(tidies(seconds=60), startup_timeout=1, grace=2)
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(lifespan_fails, lifespan)
-        await trio.sleep(0.5)
-        await lifespan.wait_ended()
-    assert trio.current_time() == 3
-    assert said()[1:] == [
-        ("ERROR", "The application was cancelled and did not stop within 2 s", False)
-    ]
 
 
 async def lifespan_fails(lifespan: Lifespan) -> None:
@@ -265,63 +69,21 @@ def test_the_end_waits_for_one_that_was_given_up() -> None:
     assert times == [3, 60]
 
 
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (OSError(5), "The application raised after the server stopped waiting: OSError(5)"),
-        (SystemExit(5), "The application exits after the server stopped waiting"),
-    ],
-)
 @on_trio
-async def test_raises_after_it_was_given_up(error: BaseException, sentence: str, said: Any) -> None:
-    """What an application raises after it was given up is in the log all the same."""
+async def test_exits_after_it_was_given_up(said: Any) -> None:
+    """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
 
-    def fail() -> None:
-        raise error
+    def leave() -> None:
+        raise SystemExit(5)
 
-    app = tidies(seconds=60, then=fail)
+    app = tidies(seconds=60, then=leave)
     await lifespan_fails(Lifespan(app, startup_timeout=1, grace=2))
     await trio.sleep(100)
+    sentence = "The application exits after the server stopped waiting"
     assert said()[2:] == [("ERROR", sentence, True)]
 
 
-@on_trio
-async def test_log_raises() -> None:
-    """A log that raises changes nothing of the outcome."""
-
-    def broken(record: logging.LogRecord) -> bool:
-        raise OSError("the disk is full")
-
-    log = logging.getLogger("lifespec.server")
-    log.addFilter(broken)
-    try:
-        async with Lifespan(says("receive", ValueError())) as lifespan:
-            pass
-    finally:
-        log.removeFilter(broken)
-    assert lifespan.outcome == "unsupported"
-
-
 # ---- cancelled ------------------------------------------------------------------------------
-
-
-@on_trio
-async def test_cancelled_while_waiting() -> None:
-    """A server that is cancelled in startup cancels the application, awaits it and goes on."""
-    ended: list[float] = []
-    app = tidies("receive", 60, seconds=1, then=lambda: ended.append(trio.current_time()))
-    lifespan = Lifespan(app)
-    await cancelled(lifespan.startup, 5)
-    assert (ended, lifespan.outcome, lifespan.phase) == ([6], "cancelled", "ended")
-    await lifespan.shutdown()
-
-
-@on_trio
-async def test_cancelled_before_it_starts() -> None:
-    """A server that is cancelled already awaits the application all the same."""
-    lifespan = Lifespan(says("receive", 60, STARTED))
-    await cancelled(lifespan.startup, 0)
-    assert (lifespan.outcome, lifespan.phase, trio.current_time()) == ("cancelled", "ended", 0)
 
 
 @on_trio
@@ -350,54 +112,6 @@ async def test_exits_when_startup_is_cancelled() -> None:
 
 
 @on_trio
-async def test_cancelled_in_the_grace() -> None:
-    """The wait of a cancelled server is as long as the grace, and no longer."""
-    lifespan = Lifespan(tidies(60, seconds=60), grace=3)
-    await cancelled(lifespan.startup, 5)
-    assert (trio.current_time(), lifespan.phase) == (8, "ended")
-
-
-@on_trio
-async def test_cancelled_as_it_starts() -> None:
-    """A server that is cancelled just as the application has started shuts it down in order."""
-    heard: list[Any] = []
-    scope = trio.CancelScope()
-    notes = []
-
-    async def app(_: Any, receive: Any, send: Any) -> None:
-        await receive()
-        scope.cancel()
-        await send(STARTED)
-        heard.append(await receive())
-        await trio.sleep(1)
-        await send(NOT_STOPPED | {"message": "late"})
-
-    lifespan = Lifespan(app)
-    with scope:
-        try:
-            await lifespan.startup()
-        except trio.Cancelled as error:
-            notes += error.__notes__
-            raise
-    assert heard == [{"type": "lifespan.shutdown"}]
-    assert (lifespan.outcome, notes) == ("failed", ["The application failed to shut down: late"])
-
-
-@on_trio
-async def test_body_is_cancelled() -> None:
-    """A cancellation of the body does not cut short the shutdown that follows."""
-    lifespan = Lifespan(says("receive", STARTED, "receive", 30, STOPPED, 2))
-
-    async def serve() -> None:
-        async with lifespan:
-            await trio.sleep_forever()
-
-    await cancelled(serve, 1)
-    assert (lifespan.outcome, lifespan.phase) == ("complete", "ended")
-    assert trio.current_time() == 33
-
-
-@on_trio
 async def test_body_outlasts_its_deadline() -> None:
     """Nor does a deadline that passed in the body and was not noticed there."""
     lifespan = Lifespan(says("receive", STARTED, "receive", 30, STOPPED))
@@ -405,16 +119,6 @@ async def test_body_outlasts_its_deadline() -> None:
         async with lifespan:
             trio.lowlevel.current_clock().jump(1)  # type: ignore[attr-defined]
     assert lifespan.outcome == "complete"
-
-
-@on_trio
-async def test_cancelled_while_stopping() -> None:
-    """A server that is cancelled in shutdown cancels the application, and awaits it."""
-    lifespan = Lifespan(tidies("receive", STARTED, "receive", 60, seconds=1))
-    await lifespan.startup()
-    await cancelled(lifespan.shutdown, 2)
-    assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
-    assert trio.current_time() == 3
 
 
 @on_trio
@@ -466,37 +170,6 @@ def test_end_of_the_run() -> None:
 
 
 @on_trio
-async def test_crashes_while_served(said: Any) -> None:
-    """An application that crashes is not told of shutdown; the body goes on; wait_ended() tells."""
-    error = RuntimeError("worker died")
-    async with Lifespan(says("receive", STARTED, 5, error)) as lifespan:
-        await lifespan.wait_ended()
-        assert trio.current_time() == 5
-        await trio.sleep(1)
-        assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-    sentence = "The application crashed while the server was running: RuntimeError('worker died')"
-    assert said() == [("ERROR", sentence, True)]
-
-
-@pytest.mark.parametrize(
-    ("last", "seconds"), [([OSError("jobs")], 0), (["receive"], 0), ([60], 5), ([1, OSError()], 1)]
-)
-@on_trio
-async def test_fails_while_served(last: list[Any], seconds: int, said: Any) -> None:
-    """A failure that nobody asked for is a crash; the application is gone within the grace."""
-    for body in ("waits", "ends"):
-        before = trio.current_time()
-        async with Lifespan(says("receive", STARTED, NOT_STOPPED, *last)) as lifespan:
-            assert (lifespan.outcome, trio.current_time()) == ("crashed", before)
-            if body == "waits":
-                await lifespan.wait_ended()
-        error = last[-1] if isinstance(last[-1], OSError) else None
-        assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-        assert trio.current_time() - before == seconds
-    assert said()[0] == ("ERROR", "The application failed while running", False)
-
-
-@on_trio
 async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
     """wait_ended() ends at once where its scope is cancelled already."""
     async with Lifespan(correct) as lifespan:
@@ -506,63 +179,7 @@ async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
         assert (scope.cancelled_caught, trio.current_time()) == (True, 0)
 
 
-@on_trio
-async def test_returns_while_served(said: Any) -> None:
-    """An application that returns while it is served has left, which is worth a warning."""
-    async with Lifespan(says("receive", STARTED)) as lifespan:
-        await lifespan.wait_ended()
-    assert (lifespan.outcome, lifespan.error) == ("returned", None)
-    assert said() == [("WARNING", "The application returned while the server was running", False)]
-
-
-@pytest.mark.parametrize("error", [ValueError("body"), SystemExit(3), KeyboardInterrupt()])
-@on_trio
-async def test_body_raises(error: BaseException) -> None:
-    """However the body ends, shutdown is offered, and the body's exception goes on as it is."""
-    with pytest.raises(type(error)) as caught:
-        async with Lifespan(correct) as lifespan:
-            raise error
-    assert caught.value is error
-    assert lifespan.outcome == "complete"
-
-
-# ---- stopping, answered ---------------------------------------------------------------------
-
-
-@on_trio
-async def test_shutdown_failed() -> None:
-    """shutdown.failed raises ShutdownFailed, or is a note to what the body raised."""
-    app = says("receive", STARTED, "receive", NOT_STOPPED | {"message": "lost 3"})
-    with pytest.raises(ShutdownFailed) as caught:
-        async with Lifespan(app):
-            pass
-    assert caught.value.message == "lost 3"
-    lifespan = Lifespan(app)
-    await lifespan.startup()
-    for _ in range(2):  # a further shutdown() raises the same
-        with pytest.raises(ShutdownFailed, match="failed to shut down: lost 3"):
-            await lifespan.shutdown()
-    with pytest.raises(ValueError, match="body") as raised:
-        async with Lifespan(app):
-            raise ValueError("body")
-    assert raised.value.__notes__ == ["The application failed to shut down: lost 3"]
-
-
-@on_trio
-async def test_lingers_after_shutdown_complete(said: Any) -> None:
-    """An application that lingers beyond the grace is cancelled; it has completed all the same."""
-    async with Lifespan(says("receive", STARTED, "receive", STOPPED, 60), grace=2) as lifespan:
-        pass
-    assert (trio.current_time(), lifespan.outcome) == (2, "complete")
-    assert said() == []
-
-
-@on_trio
-async def test_receives_after_shutdown_complete() -> None:
-    """An application that receives once more after its last answer is cancelled at once."""
-    async with Lifespan(says("receive", STARTED, "receive", STOPPED, "receive")) as lifespan:
-        pass
-    assert (trio.current_time(), lifespan.outcome) == (0, "complete")
+# ---- receive loops ----------------------------------------------------------------------------
 
 
 @on_trio
@@ -608,15 +225,6 @@ async def test_a_receive_loop_in_nurseries(last: str) -> None:
         with pytest.raises(StartupFailed):
             await Lifespan(app).startup()
     assert trio.current_time() == 0
-
-
-@on_trio
-async def test_no_limit() -> None:
-    """None as limit and grace waits for ever."""
-    app = says("receive", 9999, STARTED, "receive", 9999, STOPPED, 9999)
-    async with Lifespan(app, grace=None) as lifespan:
-        pass
-    assert (lifespan.outcome, trio.current_time()) == ("complete", 3 * 9999)
 
 
 # ---- exits ----------------------------------------------------------------------------------
@@ -677,68 +285,7 @@ async def test_exits_between_the_halves() -> None:
         await lifespan.shutdown()
 
 
-# ---- scope, context, the door ---------------------------------------------------------------
-
-
-@on_trio
-async def test_one_task_and_a_context_of_its_own() -> None:
-    """The application runs in one task from start to end, in a copy of the server's context."""
-    name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
-    name.set("server")
-    tasks, names = [], []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for answer in (STARTED, STOPPED):
-            await receive()
-            names.append(name.get())
-            tasks.append(trio.lowlevel.current_task())
-            name.set("application")
-            await send(answer)
-
-    async with Lifespan(app):
-        assert name.get() == "server"
-        name.set("body")
-    assert names == ["server", "application"]
-    assert tasks[0] is tasks[1] is not trio.lowlevel.current_task()
-
-
-@on_trio
-async def test_state() -> None:
-    """Requests get the state that the application has set."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"]["pool"] = 7
-        await correct(scope, receive, send)
-
-    async with Lifespan(app) as lifespan:
-        assert lifespan.with_state({"type": "http"}) == {"type": "http", "state": {"pool": 7}}
-
-
-@on_trio
-async def test_the_door() -> None:
-    """What is no application, or too early, or too late, is refused as with asyncio."""
-    with pytest.raises(TypeError, match="must return an awaitable, got"):
-        await Lifespan(lambda *_: None).startup()  # type: ignore[arg-type,return-value]
-    lifespan = Lifespan(correct)
-    for early in (lifespan.shutdown, lifespan.wait_ended):
-        with pytest.raises(RuntimeError, match=r"call startup\(\) before"):
-            await early()
-    async with lifespan:
-        with pytest.raises(RuntimeError, match="already called"):
-            await lifespan.startup()
-
-
-@on_trio
-async def test_strict() -> None:
-    """strict: what is not complete raises."""
-    with pytest.raises(StartupFailed):
-        await Lifespan(says(ValueError()), strict=True).startup()
-    with pytest.raises(ShutdownFailed):
-        async with Lifespan(says(STARTED), strict=True) as lifespan:
-            await lifespan.wait_ended()
-
-
-# ---- the two drivers side by side -----------------------------------------------------------
+# ---- the two libraries side by side -----------------------------------------------------------
 
 
 ACTIONS: dict[str, Any] = {
@@ -836,7 +383,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
 @pytest.mark.parametrize(
     ("length", "body", "stubborn"), [(4, 1.5, True), (3, 0, True), (3, 0, False), (3, 1.5, False)]
 )
-def test_drivers_agree(length: int, body: float, heard: Heard, *, stubborn: bool) -> None:
+def test_libraries_agree(length: int, body: float, heard: Heard, *, stubborn: bool) -> None:
     """Each application of up to four actions fares alike under both: outcome, events, log."""
 
     async def all_of(kind: type[server.Lifespan], sleep: Any, now: Callable[[], float]) -> Any:

@@ -44,11 +44,17 @@ Named = tuple[str, Mutant]
 Key = tuple[str, str, str, str]  # file, function, the lines before and after
 NAMES = ("server", "application", "validate")
 PARTS = ("server", "server tables", "application", "validate", "validate tables")
-TESTS = [*(f"tests/test_{name}.py" for name in NAMES), "tests/pair/test_pair.py"]
+TESTS = [f"tests/test_{name}.py" for name in ("server", "server_asyncio", *NAMES[1:])]
+TESTS += ["tests/pair/test_pair.py"]
 ARGUMENTS = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--timeout=10", "-W", "ignore"]
 ARGUMENTS += ["-p", "pytest_asyncio.plugin", "-p", "pytest_timeout"]
 os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # it takes time
-WARM = ["pytest_asyncio", "pytest_timeout", "unittest.mock"]  # imported once, for all
+WARM = [
+    "pytest_asyncio",
+    "pytest_timeout",
+    "unittest.mock",
+    "trio.testing",
+]  # imported once, for all
 SECONDS, BYTES = 60, 4 << 30  # of one mutant: the processor's time, and memory
 FAILED = (1, 2, 4)  # a test failed, or the module could not even be imported
 

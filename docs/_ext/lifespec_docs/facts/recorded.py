@@ -116,7 +116,8 @@ RECORDS = {
         "mutation",
         (
             *(SERVER, APPLICATION, VALIDATE),
-            *_each("tests", "test_server.py", "test_application.py", "test_validate.py"),
+            *_each("tests", "either.py", "test_server.py", "test_server_asyncio.py"),
+            *_each("tests", "test_application.py", "test_validate.py"),
             *_each("tests", "pair/test_pair.py", "mutation/mutants.py", "mutation/equivalent.toml"),
         ),
     ),

@@ -1,0 +1,491 @@
+"""The server on asyncio: tasks, timers, exits and anyio's cancel scopes, which trio has not."""
+
+import asyncio
+import contextlib
+import contextvars
+import time
+from collections.abc import Awaitable
+from typing import Any
+
+import anyio
+import pytest
+
+from either import OnAsyncio
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout
+from lifespec.testing import clock
+from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
+
+pytestmark = pytest.mark.usefixtures("said")
+correct = says("receive", STARTED, "receive", STOPPED)
+tidies = OnAsyncio().tidies
+
+
+async def within(call: Any) -> None:
+    """Await a call within a limit: before Python 3.12 that makes a task of it."""
+    await asyncio.wait_for(call, 9)
+
+
+async def test_no_timer_is_left() -> None:
+    """A limit that was kept leaves no timer behind."""
+    async with Lifespan(correct, startup_timeout=60, shutdown_timeout=60):
+        pass
+    timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
+    assert [timer for timer in timers if not timer.cancelled()] == []
+
+
+async def test_given_up_and_cancelled_later(said: Any) -> None:
+    """An application that was given up, and obeys a later cancellation, is not heard of again."""
+    tasks = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        tasks.append(asyncio.current_task())
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(600)
+        await asyncio.sleep(600)
+
+    server = asyncio.create_task(Lifespan(app, grace=2).startup())
+    asyncio.get_running_loop().call_later(1, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert asyncio.get_running_loop().time() == 3
+    tasks[0].cancel()
+    await asyncio.wait(tasks)
+    assert said() == [("ERROR", "The application was cancelled and did not stop within 2 s", False)]
+
+
+async def test_cancelled_twice() -> None:
+    """A second cancellation is obeyed: the server does not wait for the application any more."""
+    loop = asyncio.get_running_loop()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(10)
+
+    server = asyncio.create_task(Lifespan(app, grace=None).startup())
+    loop.call_later(5, server.cancel)
+    loop.call_later(6, server.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert loop.time() == 6
+    await asyncio.sleep(60)
+
+
+async def test_another_task_receives_after_shutdown_complete() -> None:
+    """A task that waits in receive does not cost its application the grace."""
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        answered = asyncio.Event()
+
+        async def pump() -> None:
+            while True:
+                event = await receive()
+                await send({"type": f"{event['type']}.complete"})
+                if event["type"] == "lifespan.shutdown":
+                    answered.set()
+
+        pumping = asyncio.create_task(pump())
+        await answered.wait()
+        await asyncio.sleep(1)
+        done.append(True)
+        pumping.cancel()
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert (done, lifespan.outcome) == ([True], "complete")
+
+
+async def test_child_receives_after_the_end() -> None:
+    """After the end a child task's send does nothing, and its receive never returns an event."""
+    heard: list[Any] = []
+    children = []
+
+    async def child(receive: Any, send: Any) -> None:
+        await asyncio.sleep(1)
+        await send({"type": "nonsense"})
+        heard.append("sent")
+        heard.append(await receive())
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        children.append(asyncio.create_task(child(receive, send)))
+
+    async with Lifespan(app) as lifespan:
+        await asyncio.sleep(2)
+    assert (heard, lifespan.outcome) == (["sent"], "unsupported")
+    children[0].cancel()
+
+
+def test_call_exits() -> None:
+    """A call that exits ends the server, and nothing waits for the application."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise SystemExit(3)
+
+    lifespan = Lifespan(app)
+    with pytest.raises(SystemExit):
+        clock.run(lifespan.startup())
+    assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
+
+
+async def test_call_raises_cancelled() -> None:
+    """A call that raises CancelledError though nobody cancelled it has declined."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise asyncio.CancelledError
+
+    async with Lifespan(app) as lifespan:
+        assert lifespan.outcome == "unsupported"
+
+
+async def test_eager_tasks() -> None:
+    """Where tasks begin eagerly (Python 3.12 and newer), all is the same."""
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(getattr(asyncio, "eager_task_factory", None))
+    async with Lifespan(correct) as lifespan:
+        assert lifespan.supported
+    assert lifespan.outcome == "complete"
+    with pytest.raises(StartupFailed) as caught:
+        await Lifespan(says("receive", NOT_STARTED, "receive")).startup()
+    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
+    assert loop.time() == 0
+
+
+async def test_own_task_and_context() -> None:
+    """From its first line the call runs in a task of its own, in a copy of the context."""
+    place = contextvars.ContextVar("place", default="nowhere")
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend([asyncio.current_task(), lifespan._task, place.get()])
+        place.set("application")
+        async with asyncio.TaskGroup() as group, asyncio.timeout(1):
+            await group.create_task(correct(scope, receive, send))
+
+    place.set("server")
+    lifespan = Lifespan(app)
+    async with lifespan:
+        assert seen == [lifespan._task, lifespan._task, "server"]
+        assert lifespan._task is not asyncio.current_task()
+        assert place.get() == "server"
+    assert lifespan.outcome == "complete"
+    assert lifespan._task.done()
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome"),
+    [([], "unsupported"), (["receive", STARTED], "returned"), ([ValueError()], "unsupported")],
+)
+async def test_over_at_once(script: list[Any], outcome: str) -> None:
+    """A call that is over before startup() returned has the outcome it always had."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for step in script:
+            if isinstance(step, ValueError):
+                raise step
+            await (receive() if step == "receive" else send(step))
+
+    async with Lifespan(app) as lifespan:
+        await lifespan.wait_ended()
+        await asyncio.sleep(0)
+    assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
+    assert lifespan._task.done()
+    assert not lifespan._task.cancelled()
+
+
+async def test_blocks_past_the_limit() -> None:
+    """An application that blocks until the limit has passed has answered too late."""
+    for answer in (STARTED, NOT_STARTED):
+
+        async def app(scope: Any, receive: Any, send: Any, answer: Any = answer) -> None:
+            await receive()
+            asyncio.get_running_loop()._now += 2  # type: ignore[attr-defined]  # as time.sleep(2)
+            await send(answer)
+
+        lifespan = Lifespan(app, startup_timeout=1)
+        with pytest.raises(StartupTimeout, match="within 1 s"):
+            await lifespan.startup()
+        assert (lifespan.outcome, lifespan.phase) == ("timed_out", "ended")
+
+
+@pytest.mark.parametrize("last", ["answers", "returns", "raises"])
+def test_late_in_a_blocked_loop(last: str) -> None:
+    """What comes after the deadline is late, also if the loop notices both at once."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(0.01)  # noqa: ASYNC251  that is what blocks
+        if last == "answers":
+            await send(STARTED)
+        elif last == "raises":
+            raise OSError
+
+    async def main() -> str | None:
+        lifespan = Lifespan(app, startup_timeout=0.005)
+        with pytest.raises(StartupTimeout):
+            await lifespan.startup()
+        return lifespan.outcome
+
+    assert asyncio.run(main()) == "timed_out"
+
+
+@pytest.mark.parametrize("last", [STOPPED, NOT_STOPPED])
+async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
+    """A task group around a receive loop ends at once after the final answer."""
+    cleaned = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def pump() -> None:
+            await receive()
+            await send(STARTED)
+            await receive()
+            await send(last)
+            await receive()
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump())
+        cleaned.append(asyncio.get_running_loop().time())
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    with contextlib.suppress(ShutdownFailed):
+        await lifespan.shutdown()
+    assert cleaned == [0]
+
+
+@pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within])
+async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None:
+    """The end of a receive loop is not logged as an exception of the application."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await wait(correct(scope, receive, send))
+        await wait(receive())
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert (asyncio.get_running_loop().time(), lifespan.outcome) == (0, "complete")
+    assert said() == []
+
+
+async def test_a_second_cancellation_with_the_same_message() -> None:
+    """Only a cancel scope repeats itself: whoever cancels twice with a reason is in a hurry."""
+    app = says("receive", STARTED, "receive", 60, STOPPED)
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    stopping = asyncio.create_task(lifespan.shutdown())
+    for _ in range(3):
+        await asyncio.sleep(0.1)
+        stopping.cancel("stop")
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert asyncio.get_running_loop().time() < 1
+
+
+async def test_a_receiver_that_swallows_its_cancellation() -> None:
+    """A task that asks again and again after the final answer waits, and blocks nobody."""
+    loop, swallowed = asyncio.get_running_loop(), []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        async def pump() -> None:
+            while True:
+                with contextlib.suppress(asyncio.CancelledError):
+                    await receive()
+                    continue
+                swallowed.append(loop.time())
+                if len(swallowed) > 1:
+                    return
+
+        await receive()
+        await send(STARTED)
+        await receive()
+        await send(STOPPED)
+        pumping = asyncio.create_task(pump())
+        await asyncio.sleep(3)
+        pumping.cancel()
+
+    async with Lifespan(app) as lifespan:
+        pass
+    assert swallowed == [0, 3]  # the second time by `app`, not by `receive`
+    assert (loop.time(), lifespan.outcome) == (3, "complete")
+
+
+def test_anyio_cancels_the_body() -> None:
+    """A cancel scope of anyio around the server lets the application clean up."""
+
+    async def main() -> None:
+        lifespan = Lifespan(says("receive", STARTED, "receive", 0.01, STOPPED), shutdown_timeout=5)
+        with anyio.move_on_after(0.01) as scope:
+            async with lifespan:
+                await anyio.sleep(9)
+        assert (lifespan.outcome, scope.cancelled_caught) == ("complete", True)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("stage", ["startup", "shutdown"])
+def test_anyio_cancels(stage: str) -> None:
+    """A cancel scope of anyio around a stage lets the application obey its cancellation."""
+    cleaned: list[bool] = []
+    script = [] if stage == "startup" else ["receive", STARTED, "receive"]
+    app = tidies(*script, 9, seconds=0.01, then=lambda: cleaned.append(True))
+
+    async def main() -> None:
+        lifespan = Lifespan(app)
+        if script:
+            await lifespan.startup()
+        with anyio.move_on_after(0.01):
+            await getattr(lifespan, stage)()
+        assert (cleaned, lifespan.outcome) == ([True], "cancelled")
+
+    asyncio.run(main())
+
+
+def test_anyio_and_an_application_that_does_not_start_or_stop() -> None:
+    """A cancel scope of anyio around startup does not suspend the grace period."""
+
+    async def main() -> None:
+        lifespan = Lifespan(tidies(9, seconds=9), grace=0.01)
+        with anyio.move_on_after(0.01):
+            await lifespan.startup()
+        assert lifespan.outcome == "cancelled"
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+
+
+def test_anyio_and_a_limit() -> None:
+    """A cancel scope of anyio neither renews nor suspends the limits of shutdown and of grace."""
+    cancelled = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        await receive()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(True)
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        lifespan = Lifespan(app, shutdown_timeout=0.05, grace=0.01)
+        with anyio.move_on_after(0.01):
+            async with lifespan:
+                await anyio.sleep(9)
+        assert (lifespan.outcome, cancelled) == ("timed_out", [True])
+
+    asyncio.run(asyncio.wait_for(main(), 5))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [asyncio.CancelledError("mine"), ExceptionGroup("two", [ValueError()]), GeneratorExit()],
+)
+async def test_any_exception(error: BaseException) -> None:
+    """An application's own CancelledError, or a group, is an exception as any other."""
+    async with Lifespan(says("receive", error)) as lifespan:
+        assert lifespan.outcome == "unsupported"
+    async with Lifespan(says("receive", STARTED, error)) as lifespan:
+        await lifespan.wait_ended()
+    assert lifespan.outcome == "crashed"
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
+@pytest.mark.parametrize("script", [[], ["receive", STARTED, 1], ["receive", STARTED, "receive"]])
+def test_exits(script: list[Any], error: BaseException) -> None:
+    """SystemExit and KeyboardInterrupt of an application reach whoever runs the loop."""
+    lifespan = Lifespan(says(*script, error))
+
+    async def serve() -> None:
+        async with lifespan:
+            await asyncio.sleep(2)
+
+    with pytest.raises(type(error)):
+        clock.run(serve())
+    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
+
+
+def test_exit_where_strict() -> None:
+    """The server's own exit is no failure that a note could describe."""
+    lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)), strict=True)
+    notes: list[str] = []
+
+    async def serve() -> None:
+        try:
+            async with lifespan:
+                await asyncio.sleep(2)
+        except asyncio.CancelledError as cancelled:
+            notes.extend(getattr(cancelled, "__notes__", []))
+            raise
+
+    with pytest.raises(SystemExit):
+        clock.run(serve())
+    assert "".join(notes) == ""
+
+
+async def test_cancelled_unbegun(said: Any) -> None:
+    """Where everything is cancelled before the call began, nobody waits for its end."""
+    future = asyncio.get_running_loop().create_future()
+    lifespan = Lifespan(lambda *_: future, grace=None)
+    server = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(0)
+    for task in server, lifespan._task:  # this has not begun
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await server
+    assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
+    assert said() == []
+
+
+async def test_cancelled_alone_unbegun() -> None:
+    """A call that somebody else cancelled before it began has declined."""
+    future = asyncio.get_running_loop().create_future()
+    lifespan = Lifespan(lambda *_: future)
+    server = asyncio.create_task(lifespan.startup())
+    await asyncio.sleep(0)
+    for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
+        task.cancel()
+    await server
+    assert lifespan.outcome == "unsupported"
+    assert isinstance(lifespan.error, asyncio.CancelledError)
+
+
+async def test_cancelled_and_raised() -> None:
+    """What an application raises is its error, also where its task is to be cancelled just then."""
+    error = OSError("mine")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asyncio.current_task().cancel()  # type: ignore[union-attr]
+        raise error
+
+    async with Lifespan(app) as lifespan:
+        await asyncio.sleep(1)
+        assert (lifespan.outcome, lifespan.error) == ("unsupported", error)
+
+
+async def test_asked_again_and_again() -> None:
+    """A server may ask again and again whether the application is gone; nothing piles up."""
+    lifespan = Lifespan(correct)
+    await lifespan.startup()
+    for _ in range(100):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(lifespan.wait_ended(), 1)
+    assert len(lifespan._waiters) < 5
+    await lifespan.shutdown()
+
+
+async def test_received_again_and_again() -> None:
+    """An application may look from time to time whether shutdown has come; nothing piles up."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(STARTED)
+        for _ in range(100):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 1)
+
+    lifespan = Lifespan(app)
+    await lifespan.startup()
+    await asyncio.sleep(99.5)
+    assert len(lifespan._waiters) < 5
+    await lifespan.wait_ended()
