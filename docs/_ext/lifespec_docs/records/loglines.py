@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     Run = Mapping[str, Any]
     Translate = Callable[[str], str]
 
-__all__ = ["FACTS", "LogLines", "OpenRequests", "setup"]
+__all__ = [
+    "FACTS",
+    "RECORD",
+    "SIGNALS",
+    "TWO",
+    "LogLines",
+    "OpenRequests",
+    "exit_status",
+    "named",
+    "setup",
+]
 
 NONE = "–"
 SIGNALS = "SIGTERM", "SIGINT"
@@ -50,7 +60,7 @@ def _status(run: Run, _: Translate) -> str:
     return str(status) if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
 
 
-def _exit(run: Run, translate: Translate) -> str:
+def exit_status(run: Run, translate: Translate) -> str:
     """Return the exit status of a server that ended without a signal."""
     return _status(run, translate) if run["alone"] else NONE
 
@@ -59,8 +69,8 @@ FACTS = {  # the title, what a run says, and whether it is the one with two work
     "served": (_("Serves requests"), _whether("served"), False),
     "shutdown": (_("Sends shutdown"), _whether("shutdown"), False),
     "ended": (_("Ends"), _whether("ended"), False),
-    "exit": (_("Exit status"), _exit, False),
-    "exit-of-two": (_("With two workers"), _exit, True),
+    "exit": (_("Exit status"), exit_status, False),
+    "exit-of-two": (_("With two workers"), exit_status, True),
     "status": (_("Exit status"), _status, False),
     "status-of-two": (_("With two workers"), _status, True),
 }
@@ -94,7 +104,7 @@ class LogLines(Shows):
         same = by_signal[SIGNALS[0]] == by_signal[SIGNALS[1]]
         for by, (lines, told) in by_signal.items():
             if not same or by == SIGNALS[0]:
-                name = _named(subject) if same else f"{_named(subject)}, {by}"
+                name = named(subject) if same else f"{named(subject)}, {by}"
                 log: Cell = []
                 log += [nodes.inline("", "", *code(line), classes=["log-line"]) for line in lines]
                 yield [said(name), log or said(self.translate("no line")), *map(said, told)]
@@ -129,12 +139,13 @@ class OpenRequests(Shows):
         facts = (_whether(key)(limited, self.translate) for key in ("cancelled", "shutdown"))
         option = next(filter(None, subject["waits"]), "")
         return [
-            *(said(_named(subject)), code(option) if option else said(NONE), said(waits)),
+            *(said(named(subject)), code(option) if option else said(NONE), said(waits)),
             *map(said, facts),
         ]
 
 
-def _named(subject: Run) -> str:
+def named(subject: Run) -> str:
+    """Return a server's name with its version."""
     return f"{subject['name']} {next(iter(subject['versions'].values()))}"
 
 
