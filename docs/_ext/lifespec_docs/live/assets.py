@@ -26,7 +26,7 @@ __all__ = ["FOLDER", "assemble", "megabytes", "runtime"]
 FOLDER = "live"  # of the site, beside those of the languages
 
 HERE = Path(__file__).parent
-SCRIPTS = "client.js", "worker.js", "run.js", "run.css", "play.js", "play.css"
+SCRIPTS = "client.js", "controls.js", "worker.js", "run.js", "run.css", "play.js", "play.css"
 EDITOR = "editor.js"  # as `make live` has bundled it
 IMPORTED = "pyodide.mjs", "pyodide.asm.mjs"
 NEEDED = "pyodide.asm.wasm", "python_stdlib.zip"

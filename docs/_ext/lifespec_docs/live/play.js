@@ -2,6 +2,7 @@
 // form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click.
 
 import {available, call, LimitPassed, Unloaded} from "./client.js";
+import {button, element, fill, Status} from "./controls.js";
 
 const LIMIT = 5_000; // milliseconds
 const MOST = 1_000_000; // bytes of what an address holds
@@ -14,26 +15,11 @@ const USUAL = {
 const place = document.getElementById("play");
 const page = await (await fetch(document.querySelector("script[data-play]").dataset.play)).json();
 const {labels} = page;
-const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
 
 /** Return a sentence as parts, with a node in the place of %s. */
 function around(sentence, node) {
   const [before, after] = sentence.split("%s");
   return [before, node, after];
-}
-
-function element(name, properties = {}, ...children) {
-  const {attributes = {}, ...others} = properties;
-  const made = Object.assign(document.createElement(name), others);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
-}
-
-function button(label, className, pressed) {
-  const made = element("button", {type: "button", textContent: label, className});
-  made.addEventListener("click", pressed);
-  return made;
 }
 
 // -- the address: raw deflate in base64url, of JSON
@@ -335,15 +321,14 @@ class Playground {
     this.runButton.title = fill(labels.key, page.size);
     this.runButton.setAttribute("aria-keyshortcuts", "Control+Enter");
     this.copyButton = button(labels.copy, "play-quiet", () => this.copy());
-    this.status = element("span", {className: "play-status", attributes: {role: "status"}});
-    this.bar = element("progress", {hidden: true, attributes: {"aria-label": labels.run}});
+    this.status = new Status(labels, "play-status");
     const home = element("div", {className: "play-editor"});
     const leave = element("p", {className: "play-note", textContent: labels.leave});
     this.tabs = tabs({application: element("div", {}, home, leave), server: this.form.node});
     place.replaceChildren(
       element("div", {className: "play-bar"},
         element("label", {htmlFor: "play-starts", textContent: labels.starts}), this.starts,
-        this.runButton, this.copyButton, this.bar, this.status),
+        this.runButton, this.copyButton, this.status.bar, this.status.line),
       element("div", {className: "play-panes"},
         element("section", {className: "play-left"}, ...this.tabs.nodes),
         element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node)));
@@ -369,7 +354,7 @@ class Playground {
     this.report.empty();
     this.report.stale(false);
     this.mark();
-    this.say(found?.broken ? labels.broken : "");
+    this.status.say(found?.broken ? labels.broken : "");
   }
 
   start(name) {
@@ -403,9 +388,9 @@ class Playground {
     await this.renew();
     try {
       await navigator.clipboard.writeText(location.href);
-      this.say(labels.copied);
+      this.status.say(labels.copied);
     } catch {
-      this.say(labels.link);
+      this.status.say(labels.link);
     }
   }
 
@@ -413,40 +398,26 @@ class Playground {
     if (this.runButton.disabled) return;
     this.runButton.disabled = true;
     const asked = this.content;
-    this.say(labels.running);
+    this.status.say(labels.running);
     try {
       const request = {...asked, words: page.words};
-      const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.progress(told)});
+      const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
       this.shown = JSON.stringify(asked);
       this.report.show(found);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
       this.report.reveal();
-      this.say(labels.ran);
+      this.status.say(labels.ran);
     } catch (error) {
       if (error instanceof LimitPassed) this.report.ended(error);
       else this.report.empty();
       const failed = error instanceof Unloaded ? labels.unloaded : fill(labels.failed, error.message);
-      this.say(error instanceof LimitPassed ? fill(labels.limit, error.limit / 1000) : failed);
+      this.status.say(error instanceof LimitPassed ? fill(labels.limit, error.limit / 1000) : failed);
     } finally {
-      this.bar.hidden = true;
+      this.status.bar.hidden = true;
       this.runButton.disabled = false;
     }
   }
 
-  progress({phase, loaded, total}) {
-    this.bar.hidden = phase === "run";
-    this.bar.removeAttribute("value");
-    if (phase === "download") {
-      Object.assign(this.bar, {max: total, value: loaded});
-      this.say(fill(labels.loading, megabytes(loaded), megabytes(total)));
-    } else {
-      this.say(phase === "start" ? labels.starting : labels.running);
-    }
-  }
-
-  say(text) {
-    if (this.status.textContent !== text) this.status.textContent = text;
-  }
 }
 
 function options() {
@@ -458,10 +429,6 @@ function options() {
   const own = element("option", {value: "", textContent: labels.own, hidden: true});
   const listed = [...groups].map(([label, each]) => element("optgroup", {label: label || labels.programs}, ...each));
   return [own, ...listed];
-}
-
-function megabytes(bytes) {
-  return (bytes / 1e6).toFixed(1);
 }
 
 if (available && typeof CompressionStream === "function") {

@@ -2,26 +2,13 @@
 // stands in the attribute `data-live` of the script's element.
 
 import {available, call, LimitPassed, Unloaded} from "./client.js";
+import {button, element, fill, Status} from "./controls.js";
 
 const LIMIT = 10_000; // milliseconds
 const page = JSON.parse(document.querySelector("script[data-live]").dataset.live);
 const {words} = page;
 const examples = []; // those with buttons, in page order
 let data = null; // the page's programs, fetched at the first run
-
-const fill = (sentence, ...values) => values.reduce((text, value) => text.replace("%s", value), sentence);
-
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
-
-function button(label, pressed) {
-  const made = element("button", {type: "button", textContent: label});
-  made.addEventListener("click", pressed);
-  return made;
-}
 
 /** One example: the block of its program, what the page shows below it, and its buttons. */
 class Example {
@@ -31,17 +18,14 @@ class Example {
     this.below = shownBelow(block);
     this.editor = null;
     this.running = false;
-    this.status = element("span", {className: "live-status"});
-    this.status.setAttribute("role", "status");
-    this.bar = element("progress", {hidden: true});
-    this.bar.setAttribute("aria-label", words.starting);
-    this.runButton = button(words.run, () => this.run());
+    this.status = new Status(words, "live-status");
+    this.runButton = button(words.run, "", () => this.run());
     this.runButton.title = fill(words.about, page.size);
-    this.editButton = button(words.edit, () => this.edit());
-    this.resetButton = button(words.reset, () => this.reset());
+    this.editButton = button(words.edit, "", () => this.edit());
+    this.resetButton = button(words.reset, "", () => this.reset());
     this.resetButton.hidden = true;
     const buttons = element("div", {className: "live-bar"},
-      this.runButton, this.editButton, this.resetButton, this.bar, this.status);
+      this.runButton, this.editButton, this.resetButton, this.status.bar, this.status.line);
     this.result = element("div", {className: "live-result"});
     (this.below.at(-1) ?? block).after(buttons, this.result);
   }
@@ -49,14 +33,14 @@ class Example {
   async run() {
     if (this.running) return;
     this.busy(true);
-    this.show(words.running);
+    this.status.say(words.running);
     try {
       data ??= await programs();
       this.took(await this.asked());
     } catch (error) {
       this.failed(error);
     } finally {
-      this.bar.hidden = true;
+      this.status.bar.hidden = true;
       this.busy(false);
     }
   }
@@ -76,23 +60,12 @@ class Example {
       edited: Object.fromEntries(changed),
       words: data.words,
     };
-    return call("run_blocks", request, {limit: LIMIT, onProgress: (told) => this.progress(told)});
+    return call("run_blocks", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
   }
 
   /** Whether the reader has made another program of it. */
   get changed() {
     return this.editor !== null && this.editor.value !== data.blocks[this.number].source;
-  }
-
-  progress({phase, loaded, total}) {
-    this.bar.hidden = phase === "run";
-    this.bar.removeAttribute("value");
-    if (phase === "download") {
-      Object.assign(this.bar, {max: total, value: loaded});
-      this.show(fill(words.loading, megabytes(loaded), megabytes(total)));
-    } else {
-      this.show(phase === "start" ? words.starting : words.running);
-    }
   }
 
   took({output, errors, same, before, log}) {
@@ -102,13 +75,13 @@ class Example {
     if (errors) parts.push(printed(errors, words.errors, "live-errors"));
     if (before) parts.unshift(this.pointer(before));
     this.result.replaceChildren(...parts.filter(({textContent}) => textContent), ...spoken);
-    this.show(same === null ? words.edited : same ? words.same : words.different);
+    this.status.say(same === null ? words.edited : same ? words.same : words.different);
   }
 
   // A program that depends on one that failed is not to blame.
   pointer([place, raised]) {
     const first = examples.filter(({number}) => number <= this.number)[place];
-    const link = button(`${fill(words.before, raised)} ${first.title}`, () => first.block.scrollIntoView({block: "center"}));
+    const link = button(`${fill(words.before, raised)} ${first.title}`, "", () => first.block.scrollIntoView({block: "center"}));
     return element("p", {className: "live-obstacle live-bar"}, link);
   }
 
@@ -124,14 +97,10 @@ class Example {
       const parts = [element("p", {className: "live-obstacle"}, words.blocked, " ", link)];
       if (error.said.length) parts.unshift(printed(error.said.join(""), words.output));
       this.result.replaceChildren(...parts);
-      this.show(fill(words.limit, error.limit / 1000));
+      this.status.say(fill(words.limit, error.limit / 1000));
     } else {
-      this.show(error instanceof Unloaded ? words.unloaded : fill(words.failed, error.message));
+      this.status.say(error instanceof Unloaded ? words.unloaded : fill(words.failed, error.message));
     }
-  }
-
-  show(text) {
-    if (this.status.textContent !== text) this.status.textContent = text;
   }
 
   async edit() {
@@ -144,9 +113,8 @@ class Example {
     const text = data.blocks[this.number].source;
     this.editor = element("textarea", {
       className: "live-editor", value: text, spellcheck: false, rows: text.split("\n").length + 1,
+      attributes: {"aria-label": words.program, autocapitalize: "off"},
     });
-    this.editor.setAttribute("aria-label", words.program);
-    this.editor.setAttribute("autocapitalize", "off");
     this.editor.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.run();
     });
@@ -160,7 +128,7 @@ class Example {
     this.editor.remove();
     this.editor = null;
     this.result.replaceChildren();
-    this.show("");
+    this.status.say("");
     this.hide(false);
     this.runButton.focus();
   }
@@ -187,10 +155,8 @@ function shownBelow(block) {
 }
 
 function printed(text, label, className = "") {
-  const box = element("pre", {textContent: text, tabIndex: 0, className});
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", label);
-  return box;
+  const attributes = {role: "group", "aria-label": label};
+  return element("pre", {textContent: text, tabIndex: 0, className, attributes});
 }
 
 async function programs() {
@@ -201,10 +167,6 @@ async function programs() {
   } catch (error) {
     throw new Unloaded(error.message);
   }
-}
-
-function megabytes(bytes) {
-  return (bytes / 1e6).toFixed(1);
 }
 
 function numberOf(block) {
