@@ -77,8 +77,6 @@ def test_every_input_reaches_the_script() -> None:
 @pytest.mark.parametrize(
     ("inputs", "status", "words"),
     [
-        ({"target": "shop:good", "strict": "true"}, 0, "stops      yes"),
-        ({"target": "shop:leaves"}, 1, "FAIL: shutdown-answered"),
         ({"target": "shop:careless"}, 0, "WARN: unknown-scope-rejected"),
         ({"target": "shop:careless", "strict": "true"}, 1, "WARN: unknown-scope-rejected"),
         (
@@ -155,8 +153,8 @@ def commands() -> list[tuple[str, str]]:
     return [(name, command) for name, command in found if command.startswith("lifespec ")]
 
 
-@pytest.mark.parametrize(("name", "command"), commands())
-def test_the_files_that_pages_show(name: str, command: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", sorted({command for _, command in commands()}))
+def test_the_files_that_pages_show(command: str, tmp_path: Path) -> None:
     """Their check passes for a sound application, and fails for another one."""
     (tmp_path / "shop").mkdir()
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -170,7 +168,7 @@ def test_the_files_that_pages_show(name: str, command: str, tmp_path: Path) -> N
             check=False,
             timeout=60,
         )
-        assert (name, found.returncode) == (name, status), found.stderr
+        assert found.returncode == status, found.stderr
 
 
 def test_each_file_has_a_check() -> None:

@@ -178,7 +178,8 @@ async def blocks(scope, receive, send):
 """
     )
     said: list[str] = []
-    found = check(Job("application", f"{name}:blocks", limit=0.5), say=said.append)
+    only = "extra-keys", "start-and-stop"
+    found = check(Job("application", f"{name}:blocks", limit=0.5, only=only), say=said.append)
     assert found.course is not None
     assert (found.course.shutdown, said) == ("hung", [])
     assert found.course.detail.startswith("it blocked the event loop in `slowly`")
@@ -284,9 +285,11 @@ def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str])
 def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
     """What a fork would not have, or share, is imported anew for each case."""
     target = f"{write(text)}:live"
-    assert check(Job("application", target)).status(strict=True) == 0
+    job = Job("application", target, only=("extra-keys",))
+    found = check(job)
+    assert (found.status(strict=True), found.isolation) == (0, "spawn")
     with pytest.raises(Unchecked) as told:
-        check(Job("application", target, isolation="fork"))
+        check(replace(job, isolation="fork"))
     assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
 
 

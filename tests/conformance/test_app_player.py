@@ -340,16 +340,16 @@ def test_an_application_that_blocks() -> None:
 
 def test_an_application_that_blocks_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who blocks the loop less than the limit each time is seen again in real time."""
-    monkeypatch.setattr(player, "GRACE", 2.0)
+    monkeypatch.setattr(player, "GRACE", 0.7)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        time.sleep(3)  # noqa: ASYNC251  the same
+        time.sleep(1)  # noqa: ASYNC251  the same
         await send({"type": "lifespan.startup.complete"})
         await receive()
         time.sleep(60)  # noqa: ASYNC251
 
-    (seen,) = played(app, *START, *STOP, limit=4)
+    (seen,) = played(app, *START, *STOP, limit=2)
     assert (seen.startup, seen.doubt) == ("complete", "the application blocked the event loop")
 
 

@@ -43,9 +43,9 @@ def test_what_is_right_breaks_nothing(app: Application, spec: str) -> None:
         assert rule_ids == set()
 
 
-def test_ten_runs_give_the_same_verdicts() -> None:
+def test_three_runs_give_the_same_verdicts() -> None:
     """Nothing is left to chance."""
     for _, app in PAIRS:
         if app.__name__ != "waits_for_ever":
-            first, *others = [app_run.check(app) for _ in range(10)]
-            assert others == [first] * 9
+            first, *others = [app_run.check(app) for _ in range(3)]
+            assert others == [first] * 2
