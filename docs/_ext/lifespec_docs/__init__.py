@@ -20,7 +20,7 @@ FOLDERS = {  # and what each has for Sphinx
     ),
     "records": (
         "bench", "exit_statuses", "frameworks", "logindex", "loglines", "matrix", "middleware",
-        "scores", "subjects", "verification", "which_server",
+        "proposed", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),
     "live": ("pages", "playground"),

@@ -17,6 +17,7 @@ from babel.messages.extract import extract_from_dir
 
 from lifespec.conformance import cases, language, rules
 from lifespec.conformance.words import translator
+from lifespec_docs.i18n import restructured
 from lifespec_docs.i18n.catalogs import Message
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "CATALOG",
     "UnmarkedWordError",
     "in_data",
+    "in_text",
     "marked",
     "messages",
     "package_messages",
@@ -41,7 +43,9 @@ CATALOG = "lifespec"
 FOLDER = Path(__file__).parents[1]
 TEMPLATES = FOLDER.parents[1] / "_templates"
 KEYWORDS = {"_": None, "translate": None}
-METHODS = [("**.py", "python"), ("**.toml", f"{__name__}:in_data")]
+METHODS = [
+    ("**.py", "python"), ("**.toml", f"{__name__}:in_data"), ("**.rst", f"{__name__}:in_text"),
+]  # fmt: skip
 SHOWN = frozenset({"says", "title"})  # the keys of our data that have words
 
 
@@ -90,6 +94,18 @@ def in_data(
         for said in (row[key] for key in SHOWN & row.keys()):
             for text in filter(None, said.values() if isinstance(said, dict) else [said]):
                 yield 1, None, text, []
+
+
+def in_text(
+    file: BinaryIO,
+    _keywords: object,
+    _tags: object,
+    options: object,  # noqa: ARG001
+) -> Iterator[tuple[int, None, str, list[str]]]:
+    """Yield the words of a text in reStructuredText, as an extractor of Babel."""
+    for block in restructured.blocks(file.read().decode()):
+        if not block.code:
+            yield 1, None, block.words, []
 
 
 @lru_cache(maxsize=1)
