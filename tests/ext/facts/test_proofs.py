@@ -190,6 +190,14 @@ def test_a_definition_is_two_messages(tmp_path: Path) -> None:
     assert proof.chinese == "\n等。"
 
 
+@pytest.mark.parametrize("mark", ["{.live-only}", "(a-label)="])
+def test_the_marks_of_a_paragraph_are_no_words_of_it(tmp_path: Path, mark: str) -> None:
+    catalog = tmp_path / "a.po"
+    catalog.write_text('msgid "It waits."\nmsgstr "等。"\n', encoding="utf-8")
+    (proof,) = proofs.read("a", f"{mark}\nIt waits.\n\n```{{check}}\n1\n```\n", str(catalog), {})
+    assert (proof.chinese, proof.lost) == ("等。", ())
+
+
 def test_a_label_ends_with_a_word() -> None:
     (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "", {})
     assert proof.label == f"{'word ' * 11}word …"
@@ -221,6 +229,18 @@ def test_a_statement_is_bound_to_what_it_draws_of_others(root: Path) -> None:
     (root / "docs" / "b.md").write_text("# B\n\nuvicorn {fact}`version  uvicorn` waits.\n")
     (proof,) = [each for each in proofs.proofs(root) if each.page == "b"]
     assert proof.evidence == f"version uvicorn: {facts()['version uvicorn'].words[0]}\n"
+
+
+def test_a_statement_is_bound_to_the_help_of_its_commands(root: Path) -> None:
+    """What looks like a command and is none adds nothing."""
+    page = (
+        "# B\n\nRun `make docs`, `lifespec check app shop:app`, and `make docs` or `make dogs`.\n"
+    )
+    (root / "docs" / "b.md").write_text(page)
+    (proof,) = [each for each in proofs.proofs(root) if each.page == "b"]
+    docs, check = proof.evidence.splitlines()
+    assert docs.startswith("make docs: run every example")
+    assert check.startswith("lifespec check app: Check an application")
 
 
 def test_a_check_below_a_list_proves_each_item(root: Path) -> None:

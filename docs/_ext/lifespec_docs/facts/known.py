@@ -53,6 +53,7 @@ __all__ = [
     "known",
     "main",
     "nearest",
+    "parsers",
     "shown",
 ]
 

@@ -1,11 +1,11 @@
 """Each statement with evidence beside it is approved with it, in both languages.
 
 The evidence is the check below the statement, or below the list that it stands in; or else the
-program directly below or above it, with its output; and the rules that it links to, and what was
-measured of others that it draws.  A docstring is a statement of api.rst.  `docs/proofs.json` has
-the hash of a statement, of its Chinese and of its evidence, by page and by how the statement
-begins.  If one of them changes, somebody has to look at all: `make approve` shows each one as it
-was and as it is, and asks.
+program directly below or above it, with its output; and the rules that it links to, what was
+measured of others that it draws, and the help of the commands that it names.  A docstring is a
+statement of api.rst.  `docs/proofs.json` has the hash of a statement, of its Chinese and of its
+evidence, by page and by how the statement begins.  If one of them changes, somebody has to look at
+all: `make approve` shows each one as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +24,7 @@ from lifespec.conformance.rules import RuleError
 from lifespec_docs.facts import approval
 from lifespec_docs.facts.blocks import CHECK, blocks
 from lifespec_docs.facts.entries import entries
-from lifespec_docs.facts.known import canonical, facts
+from lifespec_docs.facts.known import ROOT, canonical, facts, parsers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -55,6 +56,9 @@ DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
 NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
+MARKS = re.compile(r"^(?:\{\.[^}]*\}|\([\w-]+\)=)\s+")  # classes and label of a paragraph
+COMMAND = re.compile(r"`(make \w+|lifespec (?:check \w+|\w+))(?![\w-])")
+HELP = re.compile(r"^([a-z]+):.*?## (.*)$", re.MULTILINE)
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
 LINK = re.compile(r"\{(doc|ref|term|rule)\}`[^`]*`")  # names no code
 WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states nothing
@@ -64,7 +68,8 @@ class Proof(NamedTuple):
     """A statement with its Chinese and its evidence; `line` is that of the check, if there is one.
 
     The evidence of a check begins with its fence, with the libraries; of a rule it is the ID and
-    the sentences; of what was measured, the words of its role and those that it draws.  `lost` are
+    the sentences; of what was measured, the words of its role and those that it draws; of
+    a command it is its help.  `lost` are
     the messages of the statement that the catalog does not have.
     """
 
@@ -108,7 +113,7 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
     labels: dict[str, int] = {}
     for place, line, evidence, found in _evidence(text, page):
         statement = found[place].text if place >= 0 else ""
-        whole = evidence + _named(statement, rules) + _measured(statement)
+        whole = evidence + _named(statement, rules) + _measured(statement) + _run(statement)
         if whole:
             label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1
@@ -186,6 +191,20 @@ def _measured(statement: str) -> str:
     )
 
 
+def _run(statement: str) -> str:
+    """Return what the commands that a statement names say of themselves."""
+    named = dict.fromkeys(COMMAND.findall(statement))
+    return "".join(f"{each}: {_helps()[each]}\n" for each in named if each in _helps())
+
+
+@lru_cache(maxsize=1)
+def _helps() -> dict[str, str]:
+    """Return the help of each command: those of make, and of lifespec."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    found = {f"make {name}": text for name, text in HELP.findall(makefile)}
+    return found | {f"lifespec {name}": parser.description or "" for name, parser in parsers()}
+
+
 def _label(statement: str) -> str:
     """Return how a statement begins, in whole words."""
     first = " ".join(statement.split())
@@ -194,7 +213,7 @@ def _label(statement: str) -> str:
 
 def _messages(statement: str) -> list[str]:
     """Return the messages that a paragraph, a definition or a table is in a catalog."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(statement)
+    tokens = MarkdownIt("commonmark").enable("table").parse(MARKS.sub("", statement))
     texts = (token.content for token in tokens if token.type == "inline")
     return [" ".join(part.split()) for text in texts for part in DEFINITION.split(text)]
 
