@@ -61,14 +61,17 @@ def test_workers_have_a_lifespan_each_and_the_parent_has_none() -> None:
 
 def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
     """The words come from the catalog of our own words."""
-    page = {"index": "# Page\n\n```{picture} workers\n```\n"}
+    page = {
+        "index": "# Page\n\n```{picture} workers\n```\n\n```{picture} protocol\n:beside:\n```\n"
+    }
     sample = SampleSite(tmp_path, page, "diagrams.figures", language="zh_CN")
     sample.translate("lifespec", {"event loop": "事件循环"})
     with sample:
         assert sample.warnings == []
-        (figure,) = sample.page().select("figure.states")
+        (figure, beside) = sample.page().select("figure.states")
         texts = [each.text for each in figure.select("text")]
     assert texts.count("事件循环") == 4
+    assert [each["class"] for each in (figure, beside)] == [["states"], ["states", "beside"]]
 
 
 def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ two show what stands around it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
@@ -112,9 +113,10 @@ PICTURES: dict[str, Callable[[Translate], str]] = {"protocol": protocol, "worker
 
 
 class Picture(SphinxDirective):
-    """One picture, by its name in PICTURES."""
+    """One picture, by its name in PICTURES; with `beside` the text flows around it."""
 
     required_arguments = 1
+    option_spec: ClassVar = {"beside": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the drawing."""
@@ -123,7 +125,8 @@ class Picture(SphinxDirective):
             known = " and ".join(PICTURES)
             raise self.error(f"There is no picture {name!r}: there are {known}.")
         svg = PICTURES[name](words(self.env))
-        html = f'<figure class="states">{svg}</figure>'
+        classes = "states beside" if "beside" in self.options else "states"
+        html = f'<figure class="{classes}">{svg}</figure>'
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 
 
