@@ -1,4 +1,4 @@
-"""Code to documents: mutants of the files to copy, each tried by the pages' examples alone.
+"""Code to documents: mutants of the files to copy, each tried by the pages' examples and checks.
 
 The mutants are those of `make mutation`.  Each is imported anew in a process of its own, which
 runs the examples of the English pages, and another one those of the Chinese: the pages that tell
@@ -158,10 +158,10 @@ def noticed(name: str, pages: Pages) -> tuple[str, str]:
         return "its import", f"{type(error).__name__}: {error}"
     examples.LIMITS["virtual"] = LIMIT
     first = [page for page in FIRST[name].split() if page in pages]
-    for kind in ("virtual", "real"):
+    for kinds, times in ({"virtual", "check"}, 1), ({"real"}, TWICE):
         for page in [*first, *sorted(pages.keys() - first)]:
-            blocks = [examples.Block(**each) for each in pages[page] if each["kind"] == kind]
-            if found := _failure(examples, blocks, TWICE if kind == "real" else 1):
+            blocks = [examples.Block(**each) for each in pages[page] if each["kind"] in kinds]
+            if found := _failure(examples, blocks, times):
                 return found
     return "", ""
 

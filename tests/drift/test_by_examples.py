@@ -100,6 +100,16 @@ def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
     assert "printed 'other'" in found["en"][1]
 
 
+def test_a_mutant_is_noticed_by_a_check(tmp_path: Path) -> None:
+    """It runs where it stands, with the names of the programs above it."""
+    text = mutated.source("application")
+    check = block("assert name == 'with_lifespan'\n", kind="check") | {"run_by": "asyncio"}
+    define = block("from lifespec import with_lifespan\nname = with_lifespan.__name__\n")
+    assert tried(text, tmp_path, define, check)["en"] == ["", ""]
+    found = tried(f"{text}\nwith_lifespan.__name__ = 'other'\n", tmp_path, define, check)
+    assert "What stands above is not so" in found["en"][1]
+
+
 def test_a_mutant_that_cannot_be_imported_is_noticed(tmp_path: Path) -> None:
     """By the first example that imports it."""
     found = tried("raise OSError('gone')\n", tmp_path, block(USE))
