@@ -14,6 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,41 +92,22 @@ def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) ->
     `say` is called with a sentence on what takes longer.
     """
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
-        bench = Bench(job, pool, say)
-        first, *others = job.cases()
-        began = time.monotonic()
-        usual = bench.first(first)
-        times = {first.name: time.monotonic() - began}
-        over = threading.Event()
-
-        def told(case: Case, found: CaseResult) -> CaseResult:
-            if case.name in (job.only or (case.name,)) and tell(case.name, found.findings):
-                over.set()
-            return found
-
-        def tried(case: Case) -> CaseResult:
-            if over.is_set():
-                skipped = without(case, job.spec, "skip", STOPPED)
-                return CaseResult(tuple(skipped))
-            began = time.monotonic()
-            found = bench.tried(case)
-            times[case.name] = time.monotonic() - began
-            return told(case, found)
-
-        told(first, usual)
-        others = [case for case in others if case.name in (job.only or (case.name,))]
+        bench = Bench(job, pool, say, tell)
+        first, chosen = job.cases()[0], job.chosen()
+        usual = bench.play(first, bench.first)
+        others = [case for case in chosen if case != first]
         threads = ThreadPoolExecutor(MOST)
         try:
-            results = [usual, *threads.map(tried, others)]
+            results = [usual, *threads.map(partial(bench.play, attempt=bench.tried), others)]
         finally:  # where one cannot be checked, or who asked has gone, none goes on
             pool.break_off()
             threads.shutdown(cancel_futures=True)
-    if job.only and first.name not in job.only:
+    if first not in chosen:
         del results[0]
     findings = tuple(finding for each in results for finding in each.findings)
     note = app_run.note_on(findings)
     found = Report(
-        job.target, job.spec, findings, note, isolation=pool.way, role=job.role, times=times
+        job.target, job.spec, findings, note, isolation=pool.way, role=job.role, times=bench.times
     )
     found = replace(found, partial=bool(job.only), notices=usual.notices)
     return assertions.concluded(found, bench.usual) if bench.usual else found
@@ -138,14 +120,29 @@ class Bench:
     then the others would have to wait, and perhaps too long.
     """
 
-    def __init__(self, job: Job, pool: Pool, say: Say = lambda _: None) -> None:
-        self.job, self.pool, self.say = job, pool, say
+    def __init__(
+        self, job: Job, pool: Pool, say: Say = lambda _: None, tell: Tell = lambda *_: False
+    ) -> None:
+        self.job, self.pool, self.say, self.tell = job, pool, say, tell
+        self.over = threading.Event()  # cases that have not begun are not played
+        self.times: dict[str, float] = {}
         self.places = threading.Semaphore(AT_ONCE)
         self.real = bool(job.pipe)
         self.usual: Course | None = None
         self.cost = 0.0
         self.blocks = False  # so that cases wait, and need no processor, on either clock
         self.doubts: dict[str, bool] = {}  # those told of, and whether the virtual clock was right
+
+    def play(self, case: Case, attempt: Callable[[Case], CaseResult]) -> CaseResult:
+        """Attempt a case unless the check is over, note the seconds, and tell what was found."""
+        if self.over.is_set():
+            return CaseResult(tuple(without(case, self.job.spec, "skip", STOPPED)))
+        began = time.monotonic()
+        found = attempt(case)
+        self.times[case.name] = time.monotonic() - began
+        if case.name in (self.job.only or (case.name,)) and self.tell(case.name, found.findings):
+            self.over.set()
+        return found
 
     def first(self, case: Case) -> CaseResult:
         """Try the case that says what is usual, and which clock the others need.
@@ -280,8 +277,8 @@ def _work(found: Any, told: str, work: str) -> None:
             if os.getpid() == process:  # the application may have forked it
                 file.write(f"{json.dumps(step)}\n")
 
-        class Told(Conversation):
-            """Tells of each entry at once, as the application may end the process."""
+        class Recorder(Conversation):
+            """Writes each entry at once, as the application may end the process."""
 
             def note(self, *entry: Any) -> None:
                 super().note(*entry)
@@ -291,7 +288,7 @@ def _work(found: Any, told: str, work: str) -> None:
         try:
             with _subject(found, job) as subject:
                 tell(found=True)
-                result = _played(subject, job, Told)
+                result = _played(subject, job, Recorder)
         except cases.Unchecked as error:
             tell(unchecked=str(error))
         else:

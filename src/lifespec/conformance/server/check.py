@@ -210,9 +210,9 @@ class _Bench:
             self.without = IDLE
         self.obstacle = self.without
         self.known.set()
-        return self.told_of(case, self.findings_of(case, seen))
+        return self.announce(case, self.findings_of(case, seen))
 
-    def told_of(self, case: Case, found: list[Finding]) -> list[Finding]:
+    def announce(self, case: Case, found: list[Finding]) -> list[Finding]:
         waits = self.doubted is not None and case in self.doubted
         if case in self.only and not waits and self.tell(case.name, found):
             self.over.set()
@@ -224,13 +224,13 @@ class _Bench:
             place.close()
             return [*findings.without(case, self.spec, "skip", STOPPED)]
         began = time.monotonic()
-        found = self.tried(case, place)
+        found = self.play_or_say_why(case, place)
         self.times[case.name] = time.monotonic() - began
-        return self.told_of(case, found)
+        return self.announce(case, found)
 
-    def tried(self, case: Case, place: ExitStack) -> list[Finding]:
+    def play_or_say_why(self, case: Case, place: ExitStack) -> list[Finding]:
         try:
-            return self.played(case, place)
+            return self.play_and_check(case, place)
         except _NoPlace as reason:
             return [*findings.without(case, self.spec, "skip", f"Not run: {reason}.")]
         except Unchecked as unchecked:
@@ -239,7 +239,7 @@ class _Bench:
         finally:
             place.close()
 
-    def played(self, case: Case, place: ExitStack) -> list[Finding]:
+    def play_and_check(self, case: Case, place: ExitStack) -> list[Finding]:
         if not any(findings.expected(case, self.spec)):
             return []
         if case.name in self.job.beside:
@@ -255,7 +255,7 @@ class _Bench:
     def findings_of(self, case: Case, seen: Seen) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         found = [
-            findings.finding(case, self.spec, each, self.told(each, seen), drawn)
+            findings.finding(case, self.spec, each, self.outcome(each, seen), drawn)
             for each in findings.expected(case, self.spec)
         ]
         if (
@@ -267,7 +267,7 @@ class _Bench:
             self.doubted.append(case)
         return found
 
-    def told(self, expected: Expectation, seen: Seen) -> Outcome:
+    def outcome(self, expected: Expectation, seen: Seen) -> Outcome:
         if expected.rule in self.job.beside:
             return Outcome("skip", self.job.beside[expected.rule])
         others = {line.get("type") for line in seen.all("called")} - {"lifespan", *REQUESTS}
