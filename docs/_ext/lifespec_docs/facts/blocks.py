@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["CHECK", "RULES", "Block", "blocks", "sentences", "shows"]
 
@@ -39,8 +40,9 @@ class Block(NamedTuple):
     items: int = 0
 
 
-def blocks(page: str) -> list[Block]:
-    """Return the blocks of a page, in order."""
+@cache
+def blocks(page: str) -> Sequence[Block]:
+    """Return the blocks of a page, in order; a build asks four times for those of each."""
     found: list[Block] = []
     section, titled, table, items = "", False, 0, 0
     for token in MarkdownIt("commonmark").enable("table").parse(page):
@@ -88,7 +90,7 @@ def sentences(text: str) -> Iterator[str]:
         yield from filter(None, [sentence.strip()])
 
 
-def shows(found: list[Block], place: int) -> Block | None:
+def shows(found: Sequence[Block], place: int) -> Block | None:
     """Return the example, table or rule that a text belongs to: the next one of its section.
 
     Where none follows, the last before it.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +27,7 @@ from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.known import ROOT, canonical, facts, parsers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lifespec.conformance.rules import Rule
@@ -87,7 +87,7 @@ class Proof(NamedTuple):
         return self.evidence.startswith(CHECK)
 
     @property
-    def messages(self) -> list[str]:
+    def messages(self) -> Sequence[str]:
         """What the statement is in a catalog."""
         return _messages(self.statement)
 
@@ -124,7 +124,7 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
             yield Proof(page, line, label, statement, said, whole, lost)
 
 
-def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, list[Block]]]:
+def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, Sequence[Block]]]:
     """Yield the place of each statement or -1, the line of its evidence, that, and all blocks."""
     found = _blocks(page, text)
     checks: dict[int, list[Block]] = {}
@@ -140,7 +140,7 @@ def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, list[Block]
             yield place, found[place].line, _program(found, place), found
 
 
-def _above(found: list[Block], place: int) -> list[int]:
+def _above(found: Sequence[Block], place: int) -> list[int]:
     """Return the places of what a check proves: what is directly above it, or the list above it."""
     above = place - 1
     while above >= 0 and found[above].kind == "check":
@@ -155,15 +155,15 @@ def _above(found: list[Block], place: int) -> list[int]:
     ]
 
 
-def _blocks(page: str, text: str) -> list[Block]:
+def _blocks(page: str, text: str) -> Sequence[Block]:
     return list(entries(text)) if page == API else blocks(text)
 
 
-def _program(found: list[Block], place: int) -> str:
+def _program(found: Sequence[Block], place: int) -> str:
     """Return the program directly below a statement, or else the one above, with its output."""
     below, above = found[place + 1 :], found[:place]
     if below and below[0].kind == "example":
-        shown = [below[0], *takewhile(_output, below[1:])]
+        shown: Sequence[Block] = [below[0], *takewhile(_output, below[1:])]
     else:
         outputs = len([*takewhile(_output, reversed(above))])
         shown = above[-outputs - 1 :]
@@ -211,7 +211,8 @@ def _label(statement: str) -> str:
     return first if len(first) <= LONGEST else first[:LONGEST].rpartition(" ")[0] + " …"
 
 
-def _messages(statement: str) -> list[str]:
+@cache
+def _messages(statement: str) -> Sequence[str]:
     """Return the messages that a paragraph, a definition or a table is in a catalog."""
     tokens = MarkdownIt("commonmark").enable("table").parse(MARKS.sub("", statement))
     texts = (token.content for token in tokens if token.type == "inline")
