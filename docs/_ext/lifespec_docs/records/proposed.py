@@ -67,7 +67,8 @@ class Proposals(OfRecord):
         for each in proposals.proposals():
             if each.section not in found:
                 name = nodes.make_id(f"section-{each.section}")
-                found[each.section] = _section(name, said(each.section))
+                title = self.translate("Section “%s”") % each.section
+                found[each.section] = _section(name, said(title))
             found[each.section] += self._proposal(each)
         return [*found.values()]
 
