@@ -40,7 +40,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "*.md", "*.rst", "examples.json", "proofs.json", "tra*.json"
             ),
         )
-    shutil.copy(ROOT / "pyproject.toml", root)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, root)
     (root / "docs" / "index.md").write_text(INDEX)
     rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
     rules.write_text("")

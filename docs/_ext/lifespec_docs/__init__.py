@@ -24,7 +24,7 @@ FOLDERS = {  # and what each has for Sphinx
     ),
     "diagrams": ("figures", "timeline"),
     "live": ("pages", "playground"),
-    "theme": ("lean", "metadata", "navigation", "options", "plain_text"),
+    "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
     "search": ("index",),
 }  # fmt: skip
 

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 import polib
 
-from lifespec_docs import increment, site_root, translate
+from lifespec_docs import increment, packages, site_root, translate
 from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.facts import approval, proofs, translated
 from lifespec_docs.i18n import catalogs, extraction
@@ -237,6 +237,7 @@ def _fresh(work: Path, into: Path) -> Iterator[str]:
         return
     _report(builds)
     assets.assemble(ROOT, work / assets.FOLDER)
+    packages.assemble(ROOT, work / packages.FOLDER)
     _finish(builds, work, into)
 
 
@@ -312,6 +313,7 @@ def _keep_all(builds: Sequence[Build], now: Inputs) -> None:
         shutil.rmtree(KEPT / build.folder, ignore_errors=True)
         shutil.move(build.work / build.folder, KEPT / build.folder)
     assets.assemble(ROOT, KEPT / assets.FOLDER)
+    packages.assemble(ROOT, KEPT / packages.FOLDER)
     needs = {
         program
         for build in builds
@@ -374,10 +376,17 @@ def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
     folders = {build.folder: build.html for build in builds}
     if (live := builds[0].work / assets.FOLDER).exists():
         folders[assets.FOLDER] = live
+    offered = builds[0].work / packages.FOLDER
+    folders[packages.INDEX] = offered / packages.INDEX
+    loose = [path for path in offered.iterdir() if path.is_file()]
+    _, *others = filecmp.cmpfiles(offered, into, [path.name for path in loose])
+    stands = stands and not any(others)
     if stands and all(_same(folder, into / name) for name, folder in folders.items()):
         return
     for name, folder in folders.items():
         shutil.copytree(folder, work / "site" / name)
+    for path in loose:
+        shutil.copy2(path, work / "site")
     for name, text in root.items():
         (work / "site" / name).write_text(text, encoding="utf-8")
     (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
