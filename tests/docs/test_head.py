@@ -20,6 +20,7 @@ def pages(site: Path) -> dict[str, BeautifulSoup]:
     return {
         path.relative_to(site).as_posix(): BeautifulSoup(path.read_text("utf-8"), "html.parser")
         for path in sorted(site.rglob("*.html"))
+        if "simple" not in path.parts  # for pip
     }
 
 

@@ -43,6 +43,7 @@ QUERIES = {
 def pages(site: Path) -> list[str]:
     """Return the pages' paths, both languages."""
     found = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
+    found = [name for name in found if not name.startswith("simple/")]  # for pip
     return [name for name in found if name != "404.html"]  # its links begin at the host
 
 

@@ -23,9 +23,7 @@ __all__ = ["CHECKSUMS", "FOLDER", "INDEX", "assemble"]
 FOLDER = "packages"  # beside the pages of the last build; its files stand at the site's top
 INDEX = "simple"
 CHECKSUMS = "SHA256SUMS"
-EPOCH = (
-    "1577836800"  # of all files in a package: 2020-01-01, so that two builds give the same bytes
-)
+EPOCH = "1577836800"  # 2020-01-01, of each file in a package: two builds give the same bytes
 PROJECT = "lifespec"
 
 
@@ -59,7 +57,7 @@ def _page(title: str, links: Iterable[tuple[str, str]]) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
         '<meta name="pypi:repository-version" content="1.0">',
         '<meta name="viewport" content="width=device-width">',
-        f"<title>{title}</title>\n</head>\n<body>",
+        f"<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>",
         *(f'<a href="{escape(link)}">{name}</a><br>' for link, name in links),
         "</body>\n</html>\n",
     ])  # fmt: skip
