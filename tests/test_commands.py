@@ -178,6 +178,10 @@ def test_assertions_of_tests_hold_under_optimization(tmp_path: Path) -> None:
     assert (run.returncode, "1 failed, 1 passed" in run.stdout) == (1, True), run.stdout
 
 
+TOOLS = (
+    *("basename", "bash", "cat", "chmod", "cmp", "cp", "dirname", "flock", "grep", "id", "ls"),
+    *("make", "mkdir", "mktemp", "rm", "sed", "sh", "tail", "tar", "timeout"),
+)
 # Pythons as a shell sees them
 TOO_OLD = "exit 1"
 NO_ENSUREPIP = 'case "$2" in *ensurepip*) exit 1 ;; esac'
@@ -187,28 +191,7 @@ NO_VENV = 'case "$*" in *venv*/*) exit 1 ;; --version) echo Python 3.12.0 ;; esa
 def path_of(folder: Path, programs: dict[str, str]) -> dict[str, str]:
     """Make a PATH that holds plain tools and the programs that are given as scripts."""
     folder.mkdir()
-    for tool in (
-        "basename",
-        "bash",
-        "dirname",
-        "cat",
-        "cmp",
-        "chmod",
-        "cp",
-        "flock",
-        "grep",
-        "id",
-        "ls",
-        "make",
-        "mkdir",
-        "mktemp",
-        "rm",
-        "sed",
-        "sh",
-        "tail",
-        "tar",
-        "timeout",
-    ):
+    for tool in TOOLS:
         (folder / tool).symlink_to(shutil.which(tool) or tool)
     for name, script in programs.items():
         (folder / name).unlink(missing_ok=True)

@@ -54,28 +54,19 @@ def test_every_step_of_every_state() -> None:
 
 
 def test_steps_name_rules() -> None:
-    """A step that must not be taken names a rule, and leads nowhere unless the call is over."""
+    """A step that must not be taken names a rule of its sender, and leads nowhere but to the end.
+
+    A warning names that rule, or one where the step can be taken; a rule of ours alone is one.
+    """
     for state, row in TRANSITIONS.items():
-        for happening, step in row.items():
-            if step.rule:
-                assert step.rule in rules()
-                assert step.to == ("gone" if happening in ("raise", "return") else state)
-
-
-def test_remarks_name_rules() -> None:
-    """A warning names the rule that the step breaks, or one where the step can be taken."""
-    for row in TRANSITIONS.values():
-        for step in row.values():
-            assert step.warning in {"", *rules()}
-            assert not step.rule or step.warning in {"", step.rule}
-
-
-def test_rules_of_ours_alone() -> None:
-    """A step that breaks a rule of ours alone is worth a warning, never a violation."""
-    for row in TRANSITIONS.values():
-        for step in row.values():
-            ours = step.rule and not rules()[step.rule].sources
-            assert not ours or step.warning
+        for happening, (to, rule_id, warning) in row.items():
+            assert warning in {"", *rules()}
+            if rule_id:
+                rule = rules()[rule_id]
+                assert to == ("gone" if happening in ENDS else state)
+                assert warning in ({"", rule_id} if rule.sources else {rule_id})
+                sender = EVENTS[happening].sender if happening in EVENTS else "application"
+                assert rule.role == sender
 
 
 def test_what_the_texts_forbid() -> None:
@@ -103,15 +94,6 @@ def test_nothing_follows_the_end() -> None:
         "lifespan.startup": "unsupported-gets-no-events",
         "lifespan.shutdown": "crashed-gets-no-events",
     }
-
-
-def test_roles_of_the_rules() -> None:
-    """A step of the server breaks a rule of the server, one of the application its own."""
-    for row in TRANSITIONS.values():
-        for happening, step in row.items():
-            if step.rule:
-                sender = EVENTS[happening].sender if happening in EVENTS else "application"
-                assert rules()[step.rule].role == sender
 
 
 def test_a_step_breaks_no_rule_by_itself() -> None:
@@ -152,22 +134,6 @@ def test_a_text_of_ones_own() -> None:
     """It leaves open what lifespan 2.0 does, but for what that says of event loops."""
     mine = validate.Spec("mine", "mine", {})
     assert mine.open == SPECS["asgi 2.0"].open - {"once-per-loop"}
-
-
-def test_the_legal_way() -> None:
-    """The conversation that everybody has is legal from end to end."""
-    state = "called"
-    for happening in (
-        "lifespan.startup",
-        "lifespan.startup.complete",
-        "lifespan.shutdown",
-        "lifespan.shutdown.complete",
-        "return",
-    ):
-        step = TRANSITIONS[state][happening]  # type: ignore[index]
-        assert step.rule == ""
-        state = step.to
-    assert state == "gone"
 
 
 def test_every_state_is_reached() -> None:

@@ -1,9 +1,7 @@
 """The cases as data: the format, what is refused, and the rules' levels."""
 
 import json
-from collections.abc import Iterator
 from importlib import resources
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
 from lifespec.conformance.language import DOINGS, PHRASES, USUAL, Phrase
 from lifespec.conformance.texts import packaged
-from lifespec.validate import SPECS, TRANSITIONS, State, Step
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -219,82 +217,6 @@ def test_the_cases_of_the_package() -> None:
     assert loaded is cases.load()
     assert len({case.name for case in loaded}) == len(loaded)
     assert [case.name for case in loaded if not case.says.endswith(".") or not case.expect] == []
-
-
-STARTED = "offer lifespan.startup; await startup; "
-STOPPED = "offer lifespan.shutdown; await shutdown; await end"
-UNHEARD = "offer lifespan.unheard; await reaction"
-# What a suite that plays a server does: what it offers, it waits for.
-LIFESPANS = {
-    f"call; {STARTED}{STOPPED}",
-    f"call; {STARTED}request; wait 1; {STOPPED}",
-    f"call; {STARTED}wait 1; cancel; await end",
-    f"call; {STARTED}{UNHEARD}",
-    f"call; {UNHEARD}",
-    "call; offer lifespan.startup; await received; cancel; await end",
-    "call; await reaction",
-}
-
-
-def test_a_script_for_applications_is_a_lifespan() -> None:
-    """Or one after another, in a loop of its own."""
-    for case in cases.load():
-        if case.role == "application":
-            words = (
-                (each.verb, each.type, each.text, f"{each.seconds:g}" * bool(each.seconds))
-                for each in case.script
-            )
-            script = "; ".join(" ".join(filter(None, line)) for line in words)
-            assert set(script.split("; loop; ")) <= LIFESPANS, case.name
-
-
-# What the script of a case breaks, or a server that goes on: all others are as the tables have it.
-BROKEN = {
-    "through-a-refused-event": ["lifespan.unheard"],
-    "failed-then-receives": ["shutdown-sent"],
-    "stopped-after-a-failed-start": ["shutdown-sent"],
-    "failed-then-completes": ["startup-answered-once", "shutdown-sent"],
-    "completes-before-it-receives": ["answers-in-order"],
-    "answers-both-at-once": ["answers-in-order"],
-    "completes-twice": ["startup-answered-once"],
-    "sends-an-unknown-type": ["lifespan.startup.done"],
-    "sends-no-mapping": [""],
-    "sends-no-type": [""],
-    "answers-shutdown-early": ["answers-in-order"],
-    "fails-while-serving": ["answers-in-order"],
-    "sends-after-its-end": ["answers-in-order"],
-    "raises-at-shutdown": ["shutdown-answered"],
-    "returns-at-shutdown": ["shutdown-answered"],
-    "receives-a-third-time": ["shutdown-sent"],
-}
-ENDS = {"hangs-at-startup": "starting", "hangs-at-shutdown": "stopping"}
-
-
-def happenings(case: cases.Case) -> Iterator[str]:
-    """Give what happens in the script of an application, in the words of the tables."""
-    offers = chain(["lifespan.startup"], repeat("lifespan.shutdown"))
-    for action in case.script:
-        if action.verb == "receive":
-            yield next(offers)
-        elif action.verb in {"send", "try", "later"}:
-            yield action.type
-        elif action.verb in {"raise", "throw", "return"}:
-            yield action.verb.replace("throw", "raise")
-
-
-def test_a_script_breaks_what_its_case_is_for() -> None:
-    """And nothing else; it goes on until the conversation has ended."""
-    played = [case for case in cases.load() if case.role != "application"]
-    found: dict[str, list[str]] = {}
-    for case in (case for case in played if case.lines != ("converse",)):
-        state: State = "called"
-        for happening in happenings(case):
-            step = TRANSITIONS[state].get(happening, Step(state, happening))
-            state = step.to
-            if happening not in TRANSITIONS[state] or step.rule or step.warning:
-                found.setdefault(case.name, []).append(step.rule or step.warning)
-        assert state in ({ENDS[case.name]} if case.name in ENDS else {"gone", "stopped", "refused"})
-    assert found == BROKEN
 
 
 def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
