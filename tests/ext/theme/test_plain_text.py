@@ -46,3 +46,16 @@ def test_a_site_that_names_no_pages_has_no_file(tmp_path: Path) -> None:
     """Nor has a build that failed, nor one of another kind."""
     with SampleSite(tmp_path, PAGES, *EXTENSIONS) as built:
         assert not Path(built.app.outdir, FILE).exists()
+
+
+def test_a_paragraph_in_chinese_is_one_line(tmp_path: Path) -> None:
+    """One in English has lines of the usual width."""
+    long = "A sentence that goes on and on. " * 8
+    pages = {"index": f"# A\n\n{long}\n"}
+    for language, lines in (("en", 4), ("zh_CN", 1)):
+        site = SampleSite(
+            tmp_path, pages, *EXTENSIONS, specification_pages=["index"], language=language
+        )
+        with site as built:
+            text = Path(built.app.outdir, FILE).read_text(encoding="utf-8")
+        assert len(text.partition("*\n\n")[2].strip().splitlines()) == lines

@@ -17,6 +17,8 @@ from lifespec_docs.rules import citations
 from lifespec_docs.rules.domain import rule_node
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
@@ -27,6 +29,15 @@ FILE = "specification.txt"
 
 class Translator(TextTranslator):
     """Writes what is inside the nodes of our own directives."""
+
+    def end_state(
+        self,
+        wrap: bool = True,  # noqa: FBT001, FBT002  Sphinx's signature
+        end: Sequence[str] | None = ("",),
+        first: str | None = None,
+    ) -> None:
+        """Wrap no paragraph of Chinese: a line would end within a word."""
+        super().end_state(wrap and self.config.language != "zh_CN", end, first)
 
     def visit_literal(self, _node: nodes.Element) -> None:
         """Begin a literal as Markdown does."""
