@@ -120,7 +120,7 @@ class Proposals(OfRecord):
         found = proposals.observed(proposal, self.record.subjects)
         nobody = translate("no measured server")
         names = {key: translate(", ").join(row) or nobody for key, row in found.items()}
-        sentence = translate("Already so: %s. Would have to change: %s.")
+        sentence = translate("Already so as far as measured: %s. Would have to change: %s.")
         return said(sentence % (names[True], names[False]))
 
 
