@@ -3,7 +3,7 @@
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.server.observation import Answer, Seen
+from lifespec.conformance.server.observation import Answer, ServerObservation
 
 __all__ = ["answered", "line", "saw"]
 
@@ -29,13 +29,13 @@ def line(told: str, time: float, /, **facts: Any) -> dict[str, Any]:
     return row | facts
 
 
-def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> Seen:
+def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> ServerObservation:
     """Return what was seen in a case: a line for each second from 1.0 on."""
     rows = [
         line(each, time) if isinstance(each, str) else line("x", time) | each
         for time, each in enumerate(lines, 1)
     ]
-    return Seen(CASES[case], rows, **facts)
+    return ServerObservation(CASES[case], rows, **facts)
 
 
 def answered(*paths: str, asked: float = 50.0, **body: Any) -> list[Answer]:

@@ -1,7 +1,8 @@
 """The command `lifespec`.
 
 Each command is a function of two: one adds its parser to the others, one does what was asked and
-returns the exit status. What cannot be done is a Refused: a sentence on standard error, status 2.
+returns the exit status. What cannot be done raises UsageError: a sentence on standard error, and
+status 2.
 What a command needs is imported when it is carried out: the others do not wait for it.
 """
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-__all__ = ["COPY_ME", "Refused", "main"]
+__all__ = ["COPY_ME", "UsageError", "main"]
 
 SIGNALLED = 128  # and the signal's number, as shells have it
 COPY_ME = {
@@ -35,7 +36,7 @@ COPY_ME = {
 }
 
 
-class Refused(Exception):
+class UsageError(Exception):
     """A command could not be run; `str()` says what was given, and what is expected."""
 
 
@@ -52,15 +53,15 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Raise Refused with the message of argparse and a pointer to --help."""
-        raise Refused(f"{message}; `{self.prog} --help` lists the options")
+        """Raise UsageError with the message of argparse and a pointer to --help."""
+        raise UsageError(f"{message}; `{self.prog} --help` lists the options")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status; 2 if it could not be run."""
     try:
         return _run(argv)
-    except (Refused, Unchecked) as refused:
+    except (UsageError, Unchecked) as refused:
         _say(str(refused))
         return 2
     except OSError as error:
@@ -81,7 +82,7 @@ def _say(sentence: str) -> None:
 
 def _run(argv: Sequence[str] | None) -> int:
     if sys.stdout is None:
-        raise Refused("standard output is closed: send it to a file or to a terminal")
+        raise UsageError("standard output is closed: send it to a file or to a terminal")
     status = 0
     try:
         try:
@@ -94,7 +95,7 @@ def _run(argv: Sequence[str] | None) -> int:
         _drop_output()
     except OutputFailed as failed:
         _drop_output()
-        raise Refused(f"the output cannot be written: {failed}") from None
+        raise UsageError(f"the output cannot be written: {failed}") from None
     return status
 
 
@@ -150,13 +151,13 @@ def _add_copy(parser: Parser) -> None:
 def _copy_me(name: str) -> str:
     if name not in COPY_ME:
         *others, last = COPY_ME
-        raise Refused(f"there is no file {name!r}: choose {', '.join(others)} or {last}")
+        raise UsageError(f"there is no file {name!r}: choose {', '.join(others)} or {last}")
     return name
 
 
 def _new_file(path: str) -> Path:
     if not path:
-        raise Refused("the path after --to is empty: give that of a new file")
+        raise UsageError("the path after --to is empty: give that of a new file")
     return Path(path)
 
 
@@ -167,7 +168,7 @@ def _copy(arguments: argparse.Namespace) -> int:
         _write({to / name: content for name, content in contents.items()})
         return 0
     if len(contents) > 1:
-        raise Refused("several files need a folder that exists: give it with --to")
+        raise UsageError("several files need a folder that exists: give it with --to")
     (content,) = contents.values()
     if to:
         _write({to: content})
@@ -182,7 +183,7 @@ def _content(name: str) -> bytes:
     try:
         return source.read_bytes()
     except OSError:
-        raise Refused(f"this installation has no {source}: install lifespec again") from None
+        raise UsageError(f"this installation has no {source}: install lifespec again") from None
 
 
 def _write(contents: dict[Path, bytes]) -> None:
@@ -196,9 +197,9 @@ def _write(contents: dict[Path, bytes]) -> None:
                     file.write(content)
             undone.pop_all()
     except FileExistsError:
-        raise Refused(f"{path} already exists: give another path, or remove it first") from None
+        raise UsageError(f"{path} already exists: give another path, or remove it first") from None
     except OSError as error:
-        raise Refused(f"{path} cannot be written: {error.strerror}; give another path") from None
+        raise UsageError(f"{path} cannot be written: {error.strerror}; give another path") from None
 
 
 def _add_explain(parser: Parser) -> None:

@@ -5,7 +5,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions as app_assertions
 from lifespec.conformance.app.assertions import Matter
-from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused, Seen
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, SendRefused
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.findings import Outcome, without
 from lifespec.conformance.language import PHRASES
@@ -18,16 +18,18 @@ __all__: list[str] = []
 USUAL = Course("complete", "complete")
 
 
-def seen(startup: str = "complete", shutdown: str = "complete", **facts: object) -> Seen:
+def seen(startup: str = "complete", shutdown: str = "complete", **facts: object) -> AppObservation:
     """Make what was seen of an application that returned."""
-    return Seen(startup=startup, shutdown=shutdown, **{"ended": "returned", **facts})  # type: ignore[arg-type]
+    return AppObservation(startup=startup, shutdown=shutdown, **{"ended": "returned", **facts})  # type: ignore[arg-type]
 
 
 def told(
-    phrase: str, rule_id: str, what: Seen, usual: Course = USUAL, spec: str = "asgi 2.0"
+    phrase: str, rule_id: str, what: AppObservation, usual: Course = USUAL, spec: str = "asgi 2.0"
 ) -> tuple[str, str]:
     """Ask a phrase of a rule."""
-    found = app_assertions.ASSERTIONS[phrase](Matter(rule_id, spec, [Seen(), what], usual))
+    found = app_assertions.ASSERTIONS[phrase](
+        Matter(rule_id, spec, [AppObservation(), what], usual)
+    )
     assert found.actual.endswith(".")
     return found
 
@@ -102,7 +104,7 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
         ),
     ],
 )
-def test_courses(what: Seen, course: str) -> None:
+def test_courses(what: AppObservation, course: str) -> None:
     """How a lifespan went is one sentence."""
     assert app_assertions.course(what) == course
 
@@ -118,7 +120,7 @@ def test_courses(what: Seen, course: str) -> None:
         ("state-keys-text", seen(sent=["x"])),
     ],
 )
-def test_kept(rule_id: str, idle: Seen) -> None:
+def test_kept(rule_id: str, idle: AppObservation) -> None:
     """A rule is kept where the validator found nothing, and does not apply without an occasion."""
     assert told("kept", rule_id, idle)[0] == "skip"
     rich = seen(sent=["x"], state={"pool": 1})
@@ -170,7 +172,7 @@ def test_keys_at_the_end() -> None:
         ("shutdown-answered", seen("complete", "returned", refused=["No."]), "skip"),
     ],
 )
-def test_answered(rule_id: str, what: Seen, how: str) -> None:
+def test_answered(rule_id: str, what: AppObservation, how: str) -> None:
     """Startup is answered if lifespan is supported; shutdown is answered."""
     assert told("answered", rule_id, what)[0] == how
 
@@ -186,7 +188,7 @@ def test_answered(rule_id: str, what: Seen, how: str) -> None:
         (seen("raised", "", **RAISED, received=True, refused=["No."]), "skip"),
     ],
 )
-def test_who_raises_at_startup_misses_a_should(what: Seen, how: str) -> None:
+def test_who_raises_at_startup_misses_a_should(what: AppObservation, how: str) -> None:
     """It is served without its startup."""
     found = told("no raise", "failed-to-prevent-start", what)
     assert found[0] == how
@@ -228,7 +230,7 @@ def test_what_a_report_says_of_all(usual: Course, statuses: tuple[int, int], wor
     assert failed.status() == 1
 
 
-REFUSED = ExceptionGroup("", [ValueError("another"), Refused("No.")])
+REFUSED = ExceptionGroup("", [ValueError("another"), SendRefused("No.")])
 
 
 @pytest.mark.parametrize(
@@ -256,13 +258,13 @@ REFUSED = ExceptionGroup("", [ValueError("another"), Refused("No.")])
             ("complete", "refused", True, "No"),
         ),
         (
-            seen("complete", "failed", refused=["No."], message="Refused: No."),
+            seen("complete", "failed", refused=["No."], message="SendRefused: No."),
             ("complete", "refused", True, "No"),
         ),
         (seen("complete", refused=["No."]), ("complete", "complete", True, "")),
     ],
 )
-def test_how_it_goes(what: Seen, course: tuple[str, str, bool, str]) -> None:
+def test_how_it_goes(what: AppObservation, course: tuple[str, str, bool, str]) -> None:
     """For the first lines of a report: what came of both events, and a detail."""
     what.received = True
     found = app_assertions.course_of(what)
@@ -297,7 +299,7 @@ def test_whose_doing_it_is() -> None:
         ("no exit", seen("exited", "", ended="exited", error=SystemExit()), USUAL, "broken"),
     ],
 )
-def test_comparisons(phrase: str, what: Seen, usual: Course, how: str) -> None:
+def test_comparisons(phrase: str, what: AppObservation, usual: Course, how: str) -> None:
     """What is seen is compared with what is usual, or is plain."""
     assert told(phrase, "startup-answered", what, usual)[0] == how
 
@@ -323,7 +325,7 @@ def test_comparisons(phrase: str, what: Seen, usual: Course, how: str) -> None:
         (seen(reaction="returned"), ("broken", "It returned.")),
     ],
 )
-def test_raises(what: Seen, wanted: tuple[str, str]) -> None:
+def test_raises(what: AppObservation, wanted: tuple[str, str]) -> None:
     """What nobody can know is to be refused by raising."""
     assert told("raises", "receive-refuses-unknown", what) == wanted
 
@@ -365,7 +367,7 @@ def test_findings() -> None:
         ((), seen(), "pass"),
     ],
 )
-def test_verdicts(silent: tuple[str, ...], what: Seen, verdict: str) -> None:
+def test_verdicts(silent: tuple[str, ...], what: AppObservation, verdict: str) -> None:
     """Where the text is silent nobody is at fault."""
     expect = Expectation("shutdown-answered", "answered")
     (found,) = app_assertions.findings(case(expect, silent=silent), "asgi 2.0", [what], USUAL)

@@ -17,7 +17,7 @@ import pytest
 
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import isolation
-from lifespec.conformance.app.check import Job, check
+from lifespec.conformance.app.check import AppCheck, check
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Course, Report
 from lifespec.testing.trace import Entry
@@ -62,10 +62,10 @@ def verdicts(found: Report) -> dict[str, str]:
 def test_an_application_that_conforms(write: Callable[..., str]) -> None:
     """Each case is told of when it is done; the report names the target."""
     target = f"{write('')}:live"
-    job, told = Job("application", target), []
+    job, told = AppCheck("application", target), []
     found = check(job, lambda *_: bool(told.append(1)))
     assert (found.subject, found.spec, found.status(strict=True)) == (target, "asgi 2.0", 0)
-    spawned = check(Job("application", target, isolation="spawn"))
+    spawned = check(AppCheck("application", target, isolation="spawn"))
     assert (found.isolation, spawned) == ("fork", replace(found, isolation="spawn"))
     assert len(told) == len(job.cases()) == len({each.case for each in found.findings})
 
@@ -73,7 +73,7 @@ def test_an_application_that_conforms(write: Callable[..., str]) -> None:
 def test_middleware(write: Callable[..., str]) -> None:
     """The same for middleware."""
     target = f"{write('def same(app): return app')}:same"
-    job, told = Job("middleware", target, "pagi 0.3"), []
+    job, told = AppCheck("middleware", target, "pagi 0.3"), []
     found = check(job, lambda *_: bool(told.append(1)))
     assert found.status(strict=True) == 0
     assert len(told) == len(job.cases())
@@ -93,7 +93,7 @@ async def once(scope, receive, send):
     await live(scope, receive, send)
 """
     )
-    found = check(Job("application", f"{name}:once"))
+    found = check(AppCheck("application", f"{name}:once"))
     wrong = [each for each in found.findings if each.verdict not in ("pass", "skip")]
     assert [(each.case, each.verdict) for each in wrong] == [("two-loops", "info")]
     assert wrong[0].actual.endswith(
@@ -112,7 +112,7 @@ async def threads(scope, receive, send):
     await live(scope, receive, send)
 """
     )
-    assert check(Job("application", f"{name}:threads")).status(strict=True) == 0
+    assert check(AppCheck("application", f"{name}:threads")).status(strict=True) == 0
 
 
 def test_real_time_where_a_case_needs_it(write: Callable[..., str]) -> None:
@@ -130,9 +130,9 @@ async def declines_late(scope, receive, send):
 """
     )
     said: list[str] = []
-    wanted = verdicts(check(Job("application", f"{name}:live"), say=said.append))
+    wanted = verdicts(check(AppCheck("application", f"{name}:live"), say=said.append))
     assert not said
-    job = Job("application", f"{name}:declines_late", limit=5.0)
+    job = AppCheck("application", f"{name}:declines_late", limit=5.0)
     assert verdicts(check(job, say=said.append)) == wanted
     assert said == ["again in real time: the application called datetime.now while it waited"]
 
@@ -155,7 +155,7 @@ async def lingers(scope, receive, send):
 """
     )
     said: list[str] = []
-    found = check(Job("application", f"{name}:lingers", limit=2.0), say=said.append)
+    found = check(AppCheck("application", f"{name}:lingers", limit=2.0), say=said.append)
     assert found.course is not None
     assert (found.course.startup, found.course.shutdown) == ("complete", "hung")
     assert len([*Path().glob("real*")]) == 1
@@ -179,7 +179,7 @@ async def blocks(scope, receive, send):
     )
     said: list[str] = []
     only = "extra-keys", "start-and-stop"
-    found = check(Job("application", f"{name}:blocks", limit=0.5, only=only), say=said.append)
+    found = check(AppCheck("application", f"{name}:blocks", limit=0.5, only=only), say=said.append)
     assert found.course is not None
     assert (found.course.shutdown, said) == ("hung", [])
     assert found.course.detail.startswith("it blocked the event loop in `slowly`")
@@ -188,7 +188,7 @@ async def blocks(scope, receive, send):
 def test_who_declines(write: Callable[..., str]) -> None:
     """Its cases are not played, and the report says so."""
     name = write("async def no(scope, receive, send): raise ValueError(scope['type'])")
-    found = check(Job("application", f"{name}:no"))
+    found = check(AppCheck("application", f"{name}:no"))
     assert (found.status(), found.status(strict=True)) == (0, 1)
     assert verdicts(found)["shutdown-answered"] == "skip"
 
@@ -196,7 +196,7 @@ def test_who_declines(write: Callable[..., str]) -> None:
 def test_who_ends_its_process(write: Callable[..., str]) -> None:
     """It broke the rule on how to keep a server from starting; the rest could not be seen."""
     name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
-    found = check(Job("application", f"{name}:leaves"))
+    found = check(AppCheck("application", f"{name}:leaves"))
     said, _ = [each for each in found.findings if each.rule == "failed-to-prevent-start"]
     sentence = "It ended the process at startup: status 3."
     assert (said.verdict, said.actual) == ("warn", sentence)
@@ -209,7 +209,7 @@ def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
         "import os, signal\n"
         "async def dies(scope, receive, send): os.kill(os.getpid(), signal.SIGKILL)"
     )
-    found = check(Job("application", f"{name}:dies"))
+    found = check(AppCheck("application", f"{name}:dies"))
     said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
     assert said == {f"It ended the process at startup: signal {signal.SIGKILL:d}."}
 
@@ -229,7 +229,7 @@ async def forks(scope, receive, send):
     await live(scope, receive, send)
 """
     )
-    check(Job("application", f"{name}:forks"))
+    check(AppCheck("application", f"{name}:forks"))
     pids = [int(pid) for pid in Path("pids").read_text().split()]
     assert len(pids) > 10
     limit = time.monotonic() + 10
@@ -263,7 +263,7 @@ def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str])
     """What is no application is a sentence that names the target."""
     name = write(text)
     with pytest.raises(Unchecked) as error:
-        check(Job("application", f"{name}:app"))
+        check(AppCheck("application", f"{name}:app"))
     assert str(error.value).startswith(said.format(name))
 
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_checked(text: str, said: str, write: Callable[..., str])
 def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
     """What a fork would not have, or share, is imported anew for each case."""
     target = f"{write(text)}:live"
-    job = Job("application", target, only=("extra-keys",))
+    job = AppCheck("application", target, only=("extra-keys",))
     found = check(job)
     assert (found.status(strict=True), found.isolation) == (0, "spawn")
     with pytest.raises(Unchecked) as told:
@@ -296,7 +296,7 @@ def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) ->
 def test_one_import_for_all_cases(write: Callable[..., str]) -> None:
     """Where it can be forked; else one for each."""
     name = write("import os; open('imports', 'a').write('x')")
-    job = Job("application", f"{name}:live")
+    job = AppCheck("application", f"{name}:live")
     check(job)
     assert Path("imports").read_text() == "x"
     check(replace(job, isolation="spawn"))
@@ -325,7 +325,7 @@ async def slow(scope, receive, send):
     most = []
     for little in (60.0, 0.0):
         monkeypatch.setattr(app_check, "LITTLE", little)
-        assert check(Job("application", f"{name}:slow")).status(strict=True) == 0
+        assert check(AppCheck("application", f"{name}:slow")).status(strict=True) == 0
         most.append(max(map(int, Path("most").read_text().split())))
         Path("most").unlink()
     assert most[1] <= app_check.AT_ONCE < most[0]
@@ -334,7 +334,7 @@ async def slow(scope, receive, send):
 def test_a_factory(write: Callable[..., str]) -> None:
     """The target may make the application."""
     name = write("def make(): return live")
-    assert check(Job("application", f"{name}:make", factory=True)).status(strict=True) == 0
+    assert check(AppCheck("application", f"{name}:make", factory=True)).status(strict=True) == 0
 
 
 def test_a_process_that_does_not_end(
@@ -348,7 +348,7 @@ def test_a_process_that_does_not_end(
         "while True: time.sleep(1)"
     )
     with pytest.raises(Unchecked, match=r"the process had not ended after 1\.6 s"):
-        check(Job("application", f"{name}:app", limit=0.1))
+        check(AppCheck("application", f"{name}:app", limit=0.1))
 
 
 def test_a_result_that_was_cut_short(
@@ -358,7 +358,7 @@ def test_a_result_that_was_cut_short(
     name = write("import os, threading, time\nasync def app(*_): pass")
     program = "open(__import__('sys').argv[1], 'w').write('{{\"found\": 1}}\\n{{\"findi')"
     monkeypatch.setattr(isolation, "_PROGRAM", program)
-    found = check(Job("application", f"{name}:app", isolation="spawn"))
+    found = check(AppCheck("application", f"{name}:app", isolation="spawn"))
     said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
     assert said == {"It ended the process at startup: status 0."}
 
@@ -387,7 +387,7 @@ async def slow(scope, receive, send):
     watcher.start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        check(Job("application", f"{name}:slow", limit=200.0))
+        check(AppCheck("application", f"{name}:slow", limit=200.0))
     watcher.join()
     assert time.monotonic() - began < 60
     pids = [int(path.name[3:]) for path in Path().glob("pid*")]
@@ -414,7 +414,7 @@ def test_a_program_instead_of_a_target(write: Callable[..., str], tmp_path: Path
     """A program that speaks the protocol of the pipe is checked like an application."""
     program = tmp_path / "piped.py"
     program.write_text(PIPED)
-    found = check(Job("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))
+    found = check(AppCheck("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))
     assert (found.subject, found.status()) == ("it", 0)
     assert found.note.startswith(
         "It does not support lifespan: on the scope it raised PipeError: http only."
@@ -469,7 +469,7 @@ def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[...
     given: list[Any] = []
     monkeypatch.setattr(isolation, "host", lambda *what: given.extend(what))
     target = f"{write('')}:live"
-    app_check.serve("7", json.dumps(asdict(Job("application", target))))
+    app_check.serve("7", json.dumps(asdict(AppCheck("application", target))))
     channel, find, work = given
     assert (channel, find().__name__, work) == (7, "live", app_check._work)
 
@@ -492,7 +492,9 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
 
 def test_a_reason_for_real_time_is_told_once() -> None:
     said: list[str] = []
-    bench = app_check.Bench(Job("application", "shop:app"), cast("Any", None), said.append)
+    bench = app_check.CaseRunner(
+        AppCheck("application", "shop:app"), cast("Any", None), said.append
+    )
     bench._tell("it waits")
     bench._tell("it waits")
     assert said == ["again in real time: it waits"]

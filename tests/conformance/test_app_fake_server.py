@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from lifespec import limits, validate
-from lifespec.conformance.app.fake_server import IDLE, Call, NoApplication, Refused, Seen
+from lifespec.conformance.app.fake_server import (
+    IDLE,
+    AppObservation,
+    Call,
+    NoApplication,
+    SendRefused,
+)
 from lifespec.testing import clock
 from lifespec.testing.trace import text
 
@@ -19,10 +25,10 @@ STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
 
 
-def served(app: Application, *events: dict[str, Any], cancel: bool = False) -> Seen:
+def served(app: Application, *events: dict[str, Any], cancel: bool = False) -> AppObservation:
     """Call an application and let it receive events, one a second; return what was seen."""
 
-    async def main() -> Seen:
+    async def main() -> AppObservation:
         call = Call(app)
         call.begin(validate.lifespan_scope("asgi 2.0"))
         for event in events:
@@ -46,7 +52,7 @@ def sending(*messages: Any, swallow: bool = True) -> Application:
         for message in messages:
             try:
                 await send(message)
-            except Refused:
+            except SendRefused:
                 if not swallow:
                     raise
 
@@ -125,7 +131,7 @@ def test_a_failure_before_shutdown_is_taken() -> None:
 def test_an_answer_after_the_deadline_is_late() -> None:
     """A loop that was blocked notices the deadline and the answer, or the end, together."""
 
-    async def main(app: Application, event: dict[str, Any]) -> Seen:
+    async def main(app: Application, event: dict[str, Any]) -> AppObservation:
         call = Call(app)
         call.begin(validate.lifespan_scope("asgi 2.0"))
         call.put(event)
@@ -157,7 +163,7 @@ def test_a_refusal_that_ends_the_application() -> None:
     """The refusal is raised out of send; the application raises it, or does not."""
     seen = served(sending({"type": "lifespan.ready"}, swallow=False), STARTUP)
     assert (seen.startup, seen.ended) == ("raised", "raised")
-    assert isinstance(seen.error, Refused)
+    assert isinstance(seen.error, SendRefused)
     assert [found.rule for found in seen.violations] == ["events-known"]
 
 
@@ -265,7 +271,7 @@ def test_sends_after_the_end() -> None:
 def test_the_first_end_counts() -> None:
     """A call that was found to have ended does not end again."""
 
-    async def main() -> Seen:
+    async def main() -> AppObservation:
         call = Call(live)
         call.begin(validate.lifespan_scope("asgi 2.0"))
         await asyncio.sleep(1)

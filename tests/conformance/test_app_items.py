@@ -308,7 +308,7 @@ def test_an_error_that_is_not_the_applications_keeps_its_traceback(
     def lost(*_: object) -> None:
         raise OSError("no processes")
 
-    monkeypatch.setattr("lifespec.conformance.app.check.Bench.tried", lost)
+    monkeypatch.setattr("lifespec.conformance.app.check.CaseRunner.tried", lost)
     result = run("--lifespec-app", "shop:good", "-k", "extra-keys")
     result.stdout.fnmatch_lines(["E *OSError: no processes"])
 

@@ -20,7 +20,7 @@ import attrs
 import pytest
 
 from lifespec.conformance.app import outside, player
-from lifespec.conformance.app.fake_server import IDLE, Seen
+from lifespec.conformance.app.fake_server import IDLE, AppObservation
 from lifespec.conformance.app.player import play, scope_of
 from lifespec.conformance.cases import Case, action
 from lifespec.testing.trace import text
@@ -48,7 +48,7 @@ def played(
     spec: str = "asgi 2.0",
     limit: float = 10.0,
     real: bool = False,
-) -> list[Seen]:
+) -> list[AppObservation]:
     """Play these lines to an application."""
     script = tuple(action(line, "application") for line in lines)
     case = Case("quick", "application", "It is played.", script, ())

@@ -161,11 +161,13 @@ def test_the_job(
     ended("check", "app", "--strict", "--pipe", "perl", "a b.pl", "--strict")
     ended("check", "app", "lib/shop.pl", "--spec", "pagi")
     assert [job[0] for job, _ in given] == [
-        app_check.Job("application", "shop:live"),
-        app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
-        app_check.Job("middleware", "shop:same", "asgi 1.0"),
-        app_check.Job("application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")),
-        app_check.Job(
+        app_check.AppCheck("application", "shop:live"),
+        app_check.AppCheck("application", "shop:make", "amgi 2.0", factory=True, limit=2.5),
+        app_check.AppCheck("middleware", "shop:same", "asgi 1.0"),
+        app_check.AppCheck(
+            "application", "perl 'a b.pl' --strict", pipe=("perl", "a b.pl", "--strict")
+        ),
+        app_check.AppCheck(
             "application",
             "lib/shop.pl",
             "pagi 0.3",
@@ -186,14 +188,14 @@ def test_what_is_configured(
     status, out, _ = ended("check", "app")
     assert status == 1
     assert "规则" in out
-    wanted = app_check.Job("application", "shop:make", "amgi 2.0", factory=True, limit=2.0)
+    wanted = app_check.AppCheck("application", "shop:make", "amgi 2.0", factory=True, limit=2.0)
     assert given.pop()[0][0] == wanted
     ended("check", "app", "shop:live", "--spec", "asgi", "--timeout", "3", "--language", "en")
-    wanted = app_check.Job("application", "shop:live", factory=True, limit=3.0)
+    wanted = app_check.AppCheck("application", "shop:live", factory=True, limit=3.0)
     assert given.pop()[0][0] == wanted
     assert ended("check", "app", "--ignore", "events-known")[0] == 2
     ended("check", "middleware", "shop:same")
-    assert given.pop()[0][0] == app_check.Job("middleware", "shop:same", "amgi 2.0", limit=2.0)
+    assert given.pop()[0][0] == app_check.AppCheck("middleware", "shop:same", "amgi 2.0", limit=2.0)
     ended("check", "driver", "starlette")
     assert given.pop()[0][0] == clients.job("starlette", limit=2.0)
 
@@ -293,7 +295,7 @@ def test_progress_in_a_ci_log(
     monkeypatch.setenv("CI", setting)
     found("pass")
     *_, err = ended("check", "app", "shop:live")
-    line = f"lifespec: case 1 of {len(app_check.Job('application', 'x').cases())}: one PASS\n"
+    line = f"lifespec: case 1 of {len(app_check.AppCheck('application', 'x').cases())}: one PASS\n"
     assert err == line * (setting in ("true", "1"))
 
 
@@ -310,7 +312,7 @@ def test_the_job_of_a_server(
     ended("check", "server", "--spec", "pagi", "--only", "state", "--", *words)
     server, brokered, driver, perl = (job for (job, *_), _ in given)
     assert perl.begins is OfPerl
-    assert server == server_check.Job(words, "asgi 2.0", "-w 2", 3.0)
+    assert server == server_check.ServerCheck(words, "asgi 2.0", "-w 2", 3.0)
     assert brokered.command == (*words, "{topic}")
     assert brokered.begins.args == (brokers.BROKERS["mosquitto"],)
     assert driver == clients.job("starlette", "asgi 1.0", limit=4.0)

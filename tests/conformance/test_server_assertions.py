@@ -6,7 +6,7 @@ import pytest
 
 from lifespec.conformance.server.assertions import PHRASES, misled
 from lifespec.conformance.server.observation import RAISED as TO_CALLER
-from lifespec.conformance.server.observation import Beside, Seen, Unspecified
+from lifespec.conformance.server.observation import Beside, ServerObservation, Unspecified
 from sights import answered, line, saw
 
 __all__: list[str] = []
@@ -19,7 +19,7 @@ STOPPED = "sends lifespan.shutdown.complete"
 OTHER = "called lifespan  pid=2"
 
 
-def held(phrase: str, seen: Seen, argument: str = "") -> bool | str:
+def held(phrase: str, seen: ServerObservation, argument: str = "") -> bool | str:
     """Say whether a phrase holds, or why nothing is said."""
     try:
         return PHRASES[phrase](seen, argument).held
@@ -27,7 +27,7 @@ def held(phrase: str, seen: Seen, argument: str = "") -> bool | str:
         return "skip"
 
 
-def actual(phrase: str, seen: Seen, argument: str = "") -> str:
+def actual(phrase: str, seen: ServerObservation, argument: str = "") -> str:
     """Say what was seen."""
     return PHRASES[phrase](seen, argument).actual
 

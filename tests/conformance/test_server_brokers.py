@@ -12,7 +12,7 @@ from lifespec.conformance.leftovers import until
 from lifespec.conformance.server import brokers, process
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.brokers import BROKERS, Broker, Brokered
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 
 __all__: list[str] = []
 
@@ -83,13 +83,13 @@ def broker(tmp_path: Path) -> Broker:
 
 
 @pytest.fixture
-def job(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> Job:
+def job(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> ServerCheck:
     """Return what checks a server of messages that obeys the text."""
     monkeypatch.setitem(BROKERS, "redis", broker)
     return brokers.job(COMMAND, "redis", "amgi 2.0", limit=LIMIT)
 
 
-def test_a_server_of_messages_is_checked(job: Job) -> None:
+def test_a_server_of_messages_is_checked(job: ServerCheck) -> None:
     """By what its application sees; of a port of its own nothing is said."""
     only = ["well-behaved", "state", "failed-with-message", "request-in-flight", "port-in-use"]
     found = server_check.check(job, server_check.chosen(only)).findings

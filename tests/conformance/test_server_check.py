@@ -18,8 +18,8 @@ from lifespec.conformance.report.model import Finding
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import process
 from lifespec.conformance.server import run as server_run
-from lifespec.conformance.server.check import Job
-from lifespec.conformance.server.observation import RAISED, Seen
+from lifespec.conformance.server.check import ServerCheck
+from lifespec.conformance.server.observation import RAISED, ServerObservation
 from lifespec.testing.trace import Entry
 from sights import line, saw
 
@@ -48,12 +48,12 @@ asyncio.run(serve(getattr(importlib.import_module(module), name), int(sys.argv[2
 """
 
 
-def job(*command: str, **options: Any) -> Job:
+def job(*command: str, **options: Any) -> ServerCheck:
     """Return what is to be checked."""
-    return Job(command or SERVER, **options)
+    return ServerCheck(command or SERVER, **options)
 
 
-def program(text: str, **options: Any) -> Job:
+def program(text: str, **options: Any) -> ServerCheck:
     """Return a job whose command runs a program of a few lines."""
     return job(sys.executable, "-c", text, "{app}", "{port}", **options)
 
@@ -209,7 +209,7 @@ class Tried:
     def __init__(self, _: object, case: Case, *__: object, rests: Any, **___: object) -> None:
         self.case, self.rests = case, rests
 
-    def run(self) -> Seen:
+    def run(self) -> ServerObservation:
         """Take part; the first case does not rest."""
         Tried.now += 1
         Tried.most = max(Tried.most, Tried.now)
@@ -248,7 +248,7 @@ def test_what_fails_because_it_came_late_is_tried_again(
     runs: list[str] = []
 
     class Late(Tried):
-        def run(self) -> Seen:
+        def run(self) -> ServerObservation:
             runs.append(self.case.name)
             late = self.case.name == "state" and runs.count("state") <= slow
             return saw(self.case.name, "called lifespan", late=late)
@@ -256,7 +256,7 @@ def test_what_fails_because_it_came_late_is_tried_again(
     said = {"copies": lambda seen, _: (not seen.late, "It is so.")}
     monkeypatch.setattr(server_check, "PHRASES", {**server_check.PHRASES, **said})
     monkeypatch.setattr(server_check, "CaseRun", Late)
-    monkeypatch.setattr(Seen, "finished", lambda _: None)
+    monkeypatch.setattr(ServerObservation, "finished", lambda _: None)
     told: list[str] = []
     only = server_check.chosen(["state", "well-behaved"])
     found = server_check.check(job(), only, lambda name, _: bool(told.append(name)))
@@ -333,7 +333,7 @@ def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """What held until then is skipped, with the step that was not reached."""
 
     class Halted(Tried):
-        def run(self) -> Seen:
+        def run(self) -> ServerObservation:
             played = ["called lifespan", "received lifespan.startup", "plays receive"]
             return saw(self.case.name, *played)
 
@@ -349,7 +349,7 @@ def test_a_server_that_serves_nothing_cannot_be_checked(monkeypatch: pytest.Monk
     """Startup was completed: what the call showed until then counts, and the rest is left out."""
 
     class Idle(Tried):
-        def run(self) -> Seen:
+        def run(self) -> ServerObservation:
             lines = [
                 "called lifespan",
                 "received lifespan.startup",
@@ -386,7 +386,7 @@ def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch
     """It goes to the caller, and no specification says that it must not."""
 
     class Raised(Tried):
-        def run(self) -> Seen:
+        def run(self) -> ServerObservation:
             lines = ["called lifespan", "plays raise"]
             facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
             return saw(self.case.name, *lines, output="ValueError: no\n", **facts)

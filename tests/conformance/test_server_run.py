@@ -15,7 +15,7 @@ from lifespec.conformance.language import DOINGS
 from lifespec.conformance.server import process
 from lifespec.conformance.server import run as server_run
 from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import Seen
+from lifespec.conformance.server.observation import ServerObservation
 from lifespec.conformance.server.run import CaseRun
 
 __all__: list[str] = []
@@ -48,12 +48,12 @@ def play(
     command: list[str] = SERVER,
     limit: float = LIMIT,
     **facts: Any,
-) -> Seen:
+) -> ServerObservation:
     """Play a case with a server."""
     return CaseRun(command, case(script, meanwhile, **facts), limit, threading.Event()).run()
 
 
-def kinds(seen: Seen) -> list[str]:
+def kinds(seen: ServerObservation) -> list[str]:
     """Return kind and type of each line that is not of a request."""
     rows = sorted(seen.lines, key=lambda line: float(line["time"]))
     return [f"{row['kind']} {row.get('type') or ''}" for row in rows if row.get("type") != "http"]

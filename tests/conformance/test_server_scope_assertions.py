@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.server.observation import Beside, Seen
+from lifespec.conformance.server.observation import Beside, ServerObservation
 from lifespec.conformance.server.scope_assertions import OFFERED
 from sights import answered, line, saw
 
@@ -13,12 +13,12 @@ __all__: list[str] = []
 CALLED, HTTP = "called lifespan", "called http"
 
 
-def offers(scope: dict[str, Any], **also: Any) -> Seen:
+def offers(scope: dict[str, Any], **also: Any) -> ServerObservation:
     """Return what was seen of a server that offers a scope."""
     return saw("well-behaved", line(CALLED, 1, scope=scope, **also))
 
 
-def held(phrase: str, seen: Seen) -> tuple[bool | str, str]:
+def held(phrase: str, seen: ServerObservation) -> tuple[bool | str, str]:
     """Say whether a phrase holds, and what was seen."""
     try:
         return OFFERED[phrase](seen, "")

@@ -152,7 +152,7 @@ class Run(logging.Handler):
     async def serve(self) -> None:
         """Be a server, and see each exception that is thrown into it."""
         try:
-            await Seen(self.conduct, lambda: self.tell("thrown"))
+            await AppObservation(self.conduct, lambda: self.tell("thrown"))
         except BaseException as error:
             self.error = error
             raise
@@ -183,7 +183,7 @@ class Run(logging.Handler):
         self.tell("returned")
 
 
-class Seen(NamedTuple):
+class AppObservation(NamedTuple):
     """An awaitable that runs a coroutine, and calls `thrown` when an exception is thrown in."""
 
     function: Callable[[], Any]
@@ -210,7 +210,7 @@ def places(waiting: Any) -> Iterator[tuple[str, int]]:
         frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
         inner = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
         if frame is not None and inner is None:
-            inner = frame.f_locals.get("call")  # `Seen` drives its coroutine by hand
+            inner = frame.f_locals.get("call")  # `AppObservation` drives its coroutine by hand
         if frame is not None and inner is not None and frame.f_code.co_filename == server.__file__:
             yield frame.f_code.co_name, frame.f_lineno
         waiting = inner

@@ -25,7 +25,7 @@ from lifespec.conformance.cases import Case
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.process import OfPerl
 from lifespec_docs.facts.recorded import made_with
 
@@ -63,7 +63,7 @@ PAGI = os.environ.get("PAGI_SERVER", "")  # the program, where there is one: its
 class Subject(NamedTuple):
     """What is checked by the programs of a folder; what it is called; whose versions count."""
 
-    job: Callable[[Path], Job]
+    job: Callable[[Path], ServerCheck]
     command: str
     packages: Sequence[str]
 
@@ -71,7 +71,9 @@ class Subject(NamedTuple):
 def server(packages: Sequence[str], command: str) -> Subject:
     """Return a server, with the command that its users type."""
     program, *words = command.split()
-    return Subject(lambda folder: Job((str(folder / program), *words), TEXT), command, packages)
+    return Subject(
+        lambda folder: ServerCheck((str(folder / program), *words), TEXT), command, packages
+    )
 
 
 def adapted(name: str) -> Subject:
@@ -79,7 +81,9 @@ def adapted(name: str) -> Subject:
     packages, command = SERVERS[name]
     words = [ADAPTED, *command.split()]
     shown = f"python tests/matrix/adapted.py {command}"
-    return Subject(lambda folder: Job((f"{folder / 'python'}", *words), TEXT), shown, packages)
+    return Subject(
+        lambda folder: ServerCheck((f"{folder / 'python'}", *words), TEXT), shown, packages
+    )
 
 
 def driver(name: str, *others: str) -> Subject:
@@ -95,7 +99,7 @@ def consumer(name: str) -> Subject:
     broker, module = AMGI[name]
     words = [CONSUME, module, "{app}", "{topic}", "{port}"]
 
-    def job(folder: Path) -> Job:
+    def job(folder: Path) -> ServerCheck:
         return brokers.job([f"{folder / 'python'}", *words], broker, "amgi 2.0")
 
     shown = f"python tests/matrix/consume.py {' '.join(words[1:])}"
@@ -105,7 +109,7 @@ def consumer(name: str) -> Subject:
 def pagi() -> Subject:
     """Return the server of PAGI."""
     words = ("{app}", "--port", "{port}", "--workers", "{workers}", "--no-access-log")
-    job = Job(("perl", PAGI, *words), "pagi 0.3", begins=OfPerl)
+    job = ServerCheck(("perl", PAGI, *words), "pagi 0.3", begins=OfPerl)
     return Subject(lambda _: job, f"pagi-server {' '.join(words)}", ["PAGI::Server"])
 
 
@@ -144,7 +148,7 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
     return dict(zip(packages, said.split(), strict=True))
 
 
-def findings(job: Job, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+def findings(job: ServerCheck, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     """Check a subject; return what was found, as a record has it."""
     cases = {case.name: case for case in chosen}
     return [

@@ -15,7 +15,7 @@ from pathlib import Path
 from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import rules
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 from servers import BEFORE, MUTANTS
 
 __all__ = ["NOT_SPECIFIED", "REFERENCE", "faults", "job", "named"]
@@ -26,11 +26,11 @@ NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so
 LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 
-def job(program: Path, spec: str = "asgi 2.0") -> Job:
+def job(program: Path, spec: str = "asgi 2.0") -> ServerCheck:
     """Return what is checked; those that were made servers of another text have workers."""
     command = (sys.executable, str(program), "{app}", "--port", "{port}")
     workers = ("--workers", "{workers}") if spec in BEFORE else ()
-    return Job((*command, *workers), spec, limit=LIMIT)
+    return ServerCheck((*command, *workers), spec, limit=LIMIT)
 
 
 def faults(program: Path, cases: Sequence[Case], spec: str = "asgi 2.0") -> set[str]:

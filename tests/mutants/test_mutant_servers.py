@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 from play import NOT_SPECIFIED, REFERENCE, faults, job, named
 from servers import BEFORE, FAULTS, MUTANTS, written
 
@@ -48,7 +48,8 @@ def test_a_fault_is_told_once_and_by_its_weight(name: str, tmp_path: Path) -> No
 def test_the_reference_passes_everywhere() -> None:
     """Each case that can be played with one process, by what is specified and by what is not."""
     found = server_check.check(
-        Job((sys.executable, str(REFERENCE), "{app}", "--port", "{port}")), server_check.chosen()
+        ServerCheck((sys.executable, str(REFERENCE), "{app}", "--port", "{port}")),
+        server_check.chosen(),
     )
     others = {(each.case, each.verdict) for each in found.findings if each.verdict != "pass"}
     workers = {case.name for case in server_check.chosen() if case.workers > 1}

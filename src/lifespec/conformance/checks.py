@@ -41,7 +41,9 @@ def check_app(
     RuntimeError if an event loop is running in this thread.
     """
     if isinstance(app, str):
-        return app_check.check(app_check.Job("application", app, known_spec(spec), limit=timeout))
+        return app_check.check(
+            app_check.AppCheck("application", app, known_spec(spec), limit=timeout)
+        )
     return app_run.check(app, spec, timeout)
 
 
@@ -56,7 +58,9 @@ def check_middleware(
     are those of `check_app`.
     """
     if isinstance(wrap, str):
-        return app_check.check(app_check.Job("middleware", wrap, known_spec(spec), limit=timeout))
+        return app_check.check(
+            app_check.AppCheck("middleware", wrap, known_spec(spec), limit=timeout)
+        )
     return middleware.check(wrap, spec, timeout)
 
 
@@ -87,7 +91,7 @@ def check_server(
 
 def server_job(
     command: Sequence[str], spec: str, workers: str, broker: str, timeout: float
-) -> server_check.Job:
+) -> server_check.ServerCheck:
     """Return what checks a server of a specification; raise Unchecked where nothing can."""
     known = " or ".join(brokers.BROKERS)
     if broker and broker not in brokers.BROKERS:
@@ -97,4 +101,4 @@ def server_job(
     if spec.startswith("amgi "):
         raise Unchecked(f"by AMGI messages come from a broker: give --broker {known}")
     begins = OfPerl if spec.startswith("pagi ") else Subject
-    return server_check.Job(tuple(command), spec, workers, timeout, begins=begins)
+    return server_check.ServerCheck(tuple(command), spec, workers, timeout, begins=begins)

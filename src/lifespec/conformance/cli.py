@@ -198,7 +198,7 @@ def _driver(arguments: argparse.Namespace) -> int:
     return _check_server(clients.job(name, arguments.spec or "", limit=timeout), arguments)
 
 
-def _check_server(job: server_check.Job, arguments: argparse.Namespace) -> int:
+def _check_server(job: server_check.ServerCheck, arguments: argparse.Namespace) -> int:
     only = server_check.chosen(arguments.only, slow=arguments.slow)
     return _publish(
         arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
@@ -322,7 +322,7 @@ def _check(arguments: argparse.Namespace) -> int:
         raise Unchecked("give a TARGET, as in shop.main:app, or --pipe and a COMMAND")
     if target and target.endswith(".pl"):  # PAGI's language
         pipe = in_perl(target)
-    job = app_check.Job(
+    job = app_check.AppCheck(
         arguments.role,
         target or shlex.join(pipe),
         arguments.spec,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.app import hints
-from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Refused
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, SendRefused
 from lifespec.conformance.findings import Outcome, expected, finding
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import (
@@ -25,7 +25,7 @@ from lifespec.testing.ladder import sequence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lifespec.conformance.app.fake_server import Seen
+    from lifespec.conformance.app.fake_server import AppObservation
     from lifespec.conformance.cases import Case
     from lifespec.conformance.findings import How
     from lifespec.conformance.report.model import Report
@@ -52,16 +52,16 @@ class Matter(NamedTuple):
 
     rule: str
     spec: str
-    seen: Sequence[Seen]
+    seen: Sequence[AppObservation]
     usual: Course
 
     @property
-    def last(self) -> Seen:
+    def last(self) -> AppObservation:
         """The last of the calls."""
         return self.seen[-1]
 
 
-def course_of(seen: Seen, own: str = "") -> Course:
+def course_of(seen: AppObservation, own: str = "") -> Course:
     """Return how an application goes, by what was seen of it; `own` is the package checked."""
     startup, shutdown, refused = seen.startup, seen.shutdown, _refusal(seen)
     if startup == "complete":
@@ -91,11 +91,11 @@ _LONGEST = 20_000  # characters of a traceback
 _RAISED = ("failed", "raised", "exited", "refused")
 
 
-def _refusal(seen: Seen) -> str:
+def _refusal(seen: AppObservation) -> str:
     """Say what was refused if that ended the application, or kept it from answering."""
     errors = [*_chain(seen.error)]
     for sentence in seen.refused:
-        told = any(isinstance(each, Refused) and str(each) == sentence for each in errors)
+        told = any(isinstance(each, SendRefused) and str(each) == sentence for each in errors)
         if told or sentence in str(seen.message) or seen.startup in DECLINED:
             return sentence.removesuffix(".")
     return ""
@@ -125,7 +125,7 @@ def _traceback(error: BaseException) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n... (cut)"
 
 
-def _detail(seen: Seen) -> str:
+def _detail(seen: AppObservation) -> str:
     """Return the message, the exception, or what it was doing, of what it did last.
 
     A framework's message can be the whole traceback.
@@ -144,7 +144,7 @@ def _detail(seen: Seen) -> str:
     return raised
 
 
-def whose(seen: Seen, own: str = "") -> str:
+def whose(seen: AppObservation, own: str = "") -> str:
     """Say whose doing it is what an application did last, where that is a framework; or "".
 
     `own` is the package that is checked.
@@ -191,7 +191,7 @@ _CAUSES = (
 
 
 def findings(
-    case: Case, spec: str, seen: Sequence[Seen], usual: Course, own: str = ""
+    case: Case, spec: str, seen: Sequence[AppObservation], usual: Course, own: str = ""
 ) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played to an application.
 
@@ -205,7 +205,7 @@ def findings(
         yield replace(found, whose=theirs)
 
 
-def course(seen: Seen) -> str:
+def course(seen: AppObservation) -> str:
     """Say in a sentence how a lifespan went."""
     if seen.startup in DECLINED:
         when = "when it had received startup" if seen.received else "on the scope"
@@ -218,7 +218,7 @@ def course(seen: Seen) -> str:
     return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-def _answer(seen: Seen, phase: str) -> str:
+def _answer(seen: AppObservation, phase: str) -> str:
     answer = getattr(seen, phase)
     if answer == "complete":
         return f"{phase} was answered with complete"
@@ -230,14 +230,14 @@ def _answer(seen: Seen, phase: str) -> str:
     return f"{phase} was not answered: it {_end(seen)}"
 
 
-def _activity(seen: Seen) -> str:
+def _activity(seen: AppObservation) -> str:
     """Say what an application did when its time was over, and where."""
     if not seen.place:
         return seen.doing
     return f"{seen.doing if seen.doing in (IDLE, BLOCKED) else 'it was'} in {seen.place}"
 
 
-def _end(seen: Seen) -> str:
+def _end(seen: AppObservation) -> str:
     if seen.ended in ("raised", "exited"):
         text = said(seen.error)
         return f"raised {type(seen.error).__name__}{': ' * bool(text)}{text}"
@@ -248,7 +248,7 @@ def _end(seen: Seen) -> str:
 
 # ---- the phrases -------------------------------------------------------------------------------
 
-_NO_OCCASION: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
+_NO_OCCASION: Mapping[str, tuple[Callable[[AppObservation], bool], str]] = {
     "startup-answered-once": (lambda seen: not seen.sent, "It sent nothing."),
     "answers-in-order": (lambda seen: not seen.sent, "It sent nothing."),
     "events-known": (lambda seen: not seen.sent, "It sent nothing."),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     Say = Callable[[str], object]
 
-__all__ = ["SPARE", "Bench", "Job", "check", "main", "serve"]
+__all__ = ["SPARE", "AppCheck", "CaseRunner", "check", "main", "serve"]
 
 SPARE = 30.0  # seconds for a process, beside the limits of what it does
 AT_ONCE = os.cpu_count() or 1  # processes that work
@@ -54,7 +54,7 @@ _SPOILED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AppCheck:
     """What is checked: see the options of `lifespec check app`.
 
     Where there is a `pipe`, that command is the application, and `target` no more than its name.
@@ -85,14 +85,14 @@ class Job:
         return [known[name] for name in known if name in (self.only or known)]
 
 
-def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) -> Report:
+def check(job: AppCheck, tell: Tell = lambda *_: False, say: Say = lambda _: None) -> Report:
     """Check a target; raise Unchecked where it cannot be.
 
     `tell` is called after a case; where it returns True, cases that have not begun are not played.
     `say` is called with a sentence on what takes longer.
     """
     with Pool(__name__, asdict(job), job.isolation, job.limit * 2 + SPARE) as pool:
-        bench = Bench(job, pool, say, tell)
+        bench = CaseRunner(job, pool, say, tell)
         first, chosen = job.cases()[0], job.chosen()
         usual = bench.play(first, bench.first)
         others = [case for case in chosen if case != first]
@@ -113,7 +113,7 @@ def check(job: Job, tell: Tell = lambda *_: False, say: Say = lambda _: None) ->
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 
-class Bench:
+class CaseRunner:
     """Tries cases, several at a time.
 
     In real time many more of them, unless the first one has shown that they need the processor:
@@ -121,7 +121,7 @@ class Bench:
     """
 
     def __init__(
-        self, job: Job, pool: Pool, say: Say = lambda _: None, tell: Tell = lambda *_: False
+        self, job: AppCheck, pool: Pool, say: Say = lambda _: None, tell: Tell = lambda *_: False
     ) -> None:
         self.job, self.pool, self.say, self.tell = job, pool, say, tell
         self.over = threading.Event()  # cases that have not begun are not played

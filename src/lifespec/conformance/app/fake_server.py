@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-__all__ = ["BLOCKED", "IDLE", "Call", "NoApplication", "Refused", "Seen"]
+__all__ = ["BLOCKED", "IDLE", "AppObservation", "Call", "NoApplication", "SendRefused"]
 
 IDLE, BLOCKED = "it was waiting for another event", "it blocked the event loop"
 
@@ -43,12 +43,12 @@ def _instead(kind: object) -> str:
     return f", but {meant[0]!r}" if meant else ""
 
 
-class Refused(Exception):
+class SendRefused(Exception):
     """The server of the suite refused what the application sent; `str()` says why."""
 
 
 @dataclass(slots=True)
-class Seen:
+class AppObservation:
     """All that was seen of an application in one call with a lifespan scope.
 
     `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
@@ -101,7 +101,7 @@ class Call:
     deadline = math.inf  # of what the script waits for
 
     def __init__(self, app: Application, spoken: trace.Conversation | None = None) -> None:
-        self.app, self.seen = app, Seen(spoken=spoken or trace.Conversation())
+        self.app, self.seen = app, AppObservation(spoken=spoken or trace.Conversation())
         self.validator = validate.validator(self._checked)
         self.seen.violations, self.seen.warnings = (
             self.validator.violations,
@@ -233,7 +233,7 @@ class Call:
         self._moved()
         if sentence:
             self.seen.refused.append(sentence)
-            raise Refused(sentence)
+            raise SendRefused(sentence)
 
     def _taken(self, message: Any) -> tuple[str, str, str]:
         """Take a step; return what was sent, why it is refused or "", and its message."""

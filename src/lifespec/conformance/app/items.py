@@ -104,7 +104,7 @@ class Application(pytest.Collector):
         self.strict, self.ignore = settings.strict, settings.ignore
         self.known: set[str] = set()  # sentences that one of its items has told
         timeout = settings.timeout or app_run.LIMIT
-        self.job = app_check.Job(
+        self.job = app_check.AppCheck(
             "application", self.name, spec, factory=settings.factory, limit=timeout
         )
 
@@ -121,7 +121,7 @@ class Application(pytest.Collector):
         pool = Pool(app_check.__name__, asdict(job), job.isolation, job.limit * 2 + app_check.SPARE)
         self.first = job.cases()[0]
         try:
-            self.bench = app_check.Bench(job, stack.enter_context(pool))
+            self.bench = app_check.CaseRunner(job, stack.enter_context(pool))
             self.usual = self.bench.first(self.first)
         except cases.Unchecked as error:
             self.obstacle = str(error)

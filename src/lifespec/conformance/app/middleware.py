@@ -25,7 +25,7 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from lifespec.conformance.app.fake_server import Seen
+    from lifespec.conformance.app.fake_server import AppObservation
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.findings import How
     from lifespec.conformance.report.model import Finding
@@ -108,7 +108,7 @@ class _Sides:
     """What was seen at both ends of the middleware."""
 
     probe: Probe
-    seen: Seen
+    seen: AppObservation
 
     def offered(self, phase: str) -> list[Any]:
         """Return the events of a phase that the server sent."""
@@ -340,7 +340,7 @@ def _end(_: str, sides: _Sides) -> Outcome:
     return Outcome("broken", f"The application {did}; the middleware {_gone(seen)}.")
 
 
-def _gone(seen: Seen) -> str:
+def _gone(seen: AppObservation) -> str:
     if seen.ended in ("raised", "exited"):
         return f"raised {_exception(seen.error)}"
     return "returned" if seen.ended == "returned" else "did not end"

@@ -9,12 +9,12 @@ from lifespec.conformance.report.notices import Notice
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lifespec.conformance.app.fake_server import Seen
+    from lifespec.conformance.app.fake_server import AppObservation
 
 __all__ = ["noticed"]
 
 
-def noticed(seen: Seen, not_run: Iterable[str], *, framework: bool) -> Iterator[Notice]:
+def noticed(seen: AppObservation, not_run: Iterable[str], *, framework: bool) -> Iterator[Notice]:
     """Yield what is to be told.
 
     `not_run` names the applications in it whose lifespan was not run; `framework` says whether its

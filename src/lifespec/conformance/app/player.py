@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
 from lifespec.conformance.app import outside
-from lifespec.conformance.app.fake_server import BLOCKED, IDLE, Call, Seen
+from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, Call
 from lifespec.conformance.texts import said
 from lifespec.testing import clock, places, tasks
 from lifespec.testing.trace import Conversation
@@ -41,7 +41,7 @@ def play(
     real: bool,
     own: str = "",
     spoken: Callable[[], Conversation] = Conversation,
-) -> list[Seen]:
+) -> list[AppObservation]:
     """Play a case; return what was seen of each lifespan, in their order.
 
     `limit` is how many seconds an answer may take, on the virtual clock or in real time.  `own` is
@@ -86,7 +86,7 @@ def _parts(script: Sequence[Action]) -> Iterator[list[Action]]:
     yield part
 
 
-def _in_a_loop(player: _Player, actions: Sequence[Action], *, real: bool) -> Seen:
+def _in_a_loop(player: _Player, actions: Sequence[Action], *, real: bool) -> AppObservation:
     """Play one part; what it leaves behind in the loop is cancelled, and not waited for.
 
     Who blocks the loop does so in real time on either clock.

@@ -56,7 +56,7 @@ def show(
     console = _Console(
         file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
     )
-    told = _Told(console, stream.encoding or "ascii", wording, report.spec, report.role)
+    told = _Writer(console, stream.encoding or "ascii", wording, report.spec, report.role)
     shown = [each for each in report.findings if every or _is_shown(each, report)]
     listed = bool(every or shown or report.partial or not report.course)
     told.head(report, listed=listed)
@@ -112,7 +112,7 @@ class _Unpadded:
 
 
 @dataclass
-class _Told:
+class _Writer:
     """Writes the parts of a report in the characters that the stream can encode."""
 
     console: Console

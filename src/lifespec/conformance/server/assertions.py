@@ -25,7 +25,7 @@ from lifespec.conformance.server.scope_assertions import OFFERED
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from lifespec.conformance.server.observation import Line, Seen
+    from lifespec.conformance.server.observation import Line, ServerObservation
 
 __all__ = ["AT_ONCE", "PHRASES", "misled"]
 
@@ -43,7 +43,7 @@ AT_ONCE = (  # what the call shows, whatever comes after it
 # ---- startup -----------------------------------------------------------------------------------
 
 
-def _startup_first(seen: Seen, _: str) -> Result:
+def _startup_first(seen: ServerObservation, _: str) -> Result:
     for call in seen.lifespans:
         types = _types(seen, call)
         if not types or _disordered(types):
@@ -51,12 +51,12 @@ def _startup_first(seen: Seen, _: str) -> Result:
     return Result(held=True, actual="Startup came first, and once.")
 
 
-def misled(seen: Seen) -> bool:
+def misled(seen: ServerObservation) -> bool:
     """Whether startup was not the first event, or came twice: then the script was not played."""
     return any(_disordered(_types(seen, call)) for call in seen.all("called", "lifespan"))
 
 
-def _types(seen: Seen, call: Line) -> list[str]:
+def _types(seen: ServerObservation, call: Line) -> list[str]:
     return [line["type"] for line in own(seen.all("received"), call)]
 
 
@@ -64,13 +64,13 @@ def _disordered(types: Sequence[str]) -> bool:
     return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
 
 
-def _startup_before_requests(seen: Seen, _: str) -> Result:
+def _startup_before_requests(seen: ServerObservation, _: str) -> Result:
     startup = clock(seen.first("received", "lifespan.startup"))
     early = sum(clock(line) < startup for line in seen.requests)
     return Result(not early, f"{count(early, 'request')} came before startup.")
 
 
-def _no_request_before(seen: Seen, _: str) -> Result:
+def _no_request_before(seen: ServerObservation, _: str) -> Result:
     seen.first("received", "lifespan.startup")
     early, limit = 0, ""
     for call in seen.lifespans:
@@ -87,7 +87,7 @@ def _no_request_before(seen: Seen, _: str) -> Result:
     return Result(not early, f"{what} {limit}." if limit else what)
 
 
-def _cut(seen: Seen, call: Line, since: float, what: str) -> str:
+def _cut(seen: ServerObservation, call: Line, since: float, what: str) -> str:
     """Say after how many seconds the server ended a startup or a clean-up by itself, or ""."""
     over = [clock(line) for line in own(seen.all("cancelled", "lifespan"), call)]
     over += [seen.ended] if seen.ended is not None else []
@@ -97,7 +97,7 @@ def _cut(seen: Seen, call: Line, since: float, what: str) -> str:
     return f"The server ended {what} after {min(over) - since:.0f} s"
 
 
-def _ready(seen: Seen) -> None:
+def _ready(seen: ServerObservation) -> None:
     """Raise Beside where the application has not said what it has to say about startup."""
     said = (step for step, verb in enumerate(_verbs(seen)) if verb not in _BEFORE)
     seen.reached(next(said))
@@ -106,11 +106,11 @@ def _ready(seen: Seen) -> None:
 _BEFORE = ("receive", "state", "listen")
 
 
-def _verbs(seen: Seen) -> list[str]:
+def _verbs(seen: ServerObservation) -> list[str]:
     return [action.verb for action in seen.case.script]
 
 
-def _served(seen: Seen, _: str) -> Result:
+def _served(seen: ServerObservation, _: str) -> Result:
     _ready(seen)
     wanted = sum(doing.verb == "request" for doing in seen.case.meanwhile)
     missed = [answer for answer in seen.answers if answer.body is None]
@@ -126,36 +126,36 @@ def _served(seen: Seen, _: str) -> Result:
     return Result(held=True, actual="It was served.")
 
 
-def _not_blocked(seen: Seen, _: str) -> Result:
+def _not_blocked(seen: ServerObservation, _: str) -> Result:
     result = _served(seen, "")
     if not result.held and seen.by_itself:  # it did not wait, and it did not serve
         raise Beside(result.actual)
     return result
 
 
-def _survives(seen: Seen, _: str) -> Result:
+def _survives(seen: ServerObservation, _: str) -> Result:
     line = _tried(seen)
     if line["kind"] != "refused":
         raise Beside(_sending(seen, line))
     return _served(seen, "")
 
 
-def _failed(seen: Seen) -> Line:
+def _failed(seen: ServerObservation) -> Line:
     return seen.first("sends", "lifespan.startup.failed")
 
 
-def _not_served(seen: Seen, _: str) -> Result:
+def _not_served(seen: ServerObservation, _: str) -> Result:
     failed = clock(_failed(seen))
     late = sum(clock(line) > failed for line in seen.requests)
     return Result(not late, f"{count(late, 'request')} came after startup.failed; {seen.end}.")
 
 
-def _exits(seen: Seen, _: str) -> Result:
+def _exits(seen: ServerObservation, _: str) -> Result:
     _failed(seen)
     return Result(seen.ended is not None and seen.stopped is None, f"{seen.end.capitalize()}.")
 
 
-def _status(seen: Seen, _: str) -> Result:
+def _status(seen: ServerObservation, _: str) -> Result:
     """Hold that a supervisor notices the failure; no specification speaks of the status.
 
     A server that stops with the signal that it was sent ends so without a failure, too.
@@ -170,7 +170,7 @@ def _status(seen: Seen, _: str) -> Result:
     return Result(held=True, actual=f"{seen.way.capitalize()}: a supervisor notices the failure.")
 
 
-def _shows(seen: Seen, text: str) -> Result:
+def _shows(seen: ServerObservation, text: str) -> Result:
     steps = enumerate(seen.case.script)
     said = (step for step, it in steps if text in (it.text, it.keys.get("message")))
     seen.reached(next(said))
@@ -178,13 +178,13 @@ def _shows(seen: Seen, text: str) -> Result:
     return Result(bool(found), _saying(found))
 
 
-def _hides(seen: Seen, text: str) -> Result:
+def _hides(seen: ServerObservation, text: str) -> Result:
     result = _process_ends(seen, "")
     found = _line_with(seen, text)
     return Result(held=False, actual=_saying(found)) if found else result
 
 
-def _line_with(seen: Seen, text: str) -> str:
+def _line_with(seen: ServerObservation, text: str) -> str:
     return next((line for line in seen.words if text in line), "")
 
 
@@ -192,7 +192,7 @@ def _saying(line: str) -> str:
     return f"The output says: {short(line.strip())}" if line else "It is not in the output."
 
 
-def _tells(seen: Seen, _: str) -> Result:
+def _tells(seen: ServerObservation, _: str) -> Result:
     _ready(seen)
     if seen.by_itself:  # what it says then is of its own end
         raise Beside(f"The application was not served; {seen.end}.")
@@ -209,7 +209,7 @@ def _names(text: str, line: str) -> bool:
 _NO_MESSAGE = re.compile(r"[\s|]*KeyError: 'message'\s*")
 
 
-def _as_empty(seen: Seen, _: str) -> Result:
+def _as_empty(seen: ServerObservation, _: str) -> Result:
     seen.finished()
     refused = any(line["error"] == "KeyError" for line in seen.all("refused"))
     if refused or any(map(_NO_MESSAGE.fullmatch, seen.words)):
@@ -220,7 +220,7 @@ def _as_empty(seen: Seen, _: str) -> Result:
 # ---- what is sent ------------------------------------------------------------------------------
 
 
-def _tried(seen: Seen) -> Line:
+def _tried(seen: ServerObservation) -> Line:
     """Return what became of the event of `try`."""
     step = _verbs(seen).index("try")
     seen.reached(step)
@@ -228,26 +228,26 @@ def _tried(seen: Seen) -> Line:
     return (lines or seen.beside())[0]
 
 
-def _sending(seen: Seen, line: Line) -> str:
+def _sending(seen: ServerObservation, line: Line) -> str:
     if line["kind"] == "sent":
         raised = f" It raised to the caller: {short(seen.to_caller.strip())}"
         return f"send has returned.{raised * bool(seen.to_caller)}"
     return f"send has raised {line['error']}: {short(line['text'])}"
 
 
-def _taken(seen: Seen, _: str) -> Result:
+def _taken(seen: ServerObservation, _: str) -> Result:
     line = _tried(seen)
     return Result(line["kind"] == "sent", _sending(seen, line))
 
 
-def _refused(seen: Seen, _: str) -> Result:
+def _refused(seen: ServerObservation, _: str) -> Result:
     line = _tried(seen)
     if line["kind"] == "sent" and seen.to_caller:
         raise Unspecified(_sending(seen, line))
     return Result(line["kind"] == "refused", _sending(seen, line))
 
 
-def _does_nothing(seen: Seen, _: str) -> Result:
+def _does_nothing(seen: ServerObservation, _: str) -> Result:
     lines = seen.all("sent", by="child") + seen.all("refused", by="child")
     line = (lines or seen.beside())[0]
     return Result(line["kind"] == "sent", _sending(seen, line))
@@ -256,13 +256,13 @@ def _does_nothing(seen: Seen, _: str) -> Result:
 # ---- the end -----------------------------------------------------------------------------------
 
 
-def _over(seen: Seen) -> Line:
+def _over(seen: ServerObservation) -> Line:
     """Return how the call ended; raise Beside where it did not before the server was stopped."""
     ends = seen.all("raised", "lifespan") + seen.all("returned", "lifespan")
     return min(ends or seen.beside(), key=clock)
 
 
-def _quiet(seen: Seen, _: str) -> Result:
+def _quiet(seen: ServerObservation, _: str) -> Result:
     """Hold that no event comes after the end: only a task that outlives the call can see one."""
     over = clock(_over(seen))
     late = [line for line in seen.all("received", by="child") if clock(line) > over]
@@ -273,12 +273,12 @@ def _quiet(seen: Seen, _: str) -> Result:
     return Result(held=True, actual="No event came afterwards.")
 
 
-def _stopped(seen: Seen) -> None:
+def _stopped(seen: ServerObservation) -> None:
     if seen.stopped is None:
         raise Beside(f"It could not be told to stop; {seen.end}.")
 
 
-def _shutdown_once(seen: Seen, _: str) -> Result:
+def _shutdown_once(seen: ServerObservation, _: str) -> Result:
     occupied = seen.case.meanwhile[0].verb == "occupy"
     if occupied and not seen.all("called", "lifespan"):
         raise Beside("It found the port in use before it called the application.")
@@ -297,7 +297,7 @@ def _shutdown_once(seen: Seen, _: str) -> Result:
     return Result(held=True, actual=f"Shutdown came once; {seen.end}.")
 
 
-def _no_request_after(seen: Seen, _: str) -> Result:
+def _no_request_after(seen: ServerObservation, _: str) -> Result:
     seen.first("received", "lifespan.shutdown")
     for shutdown in seen.all("received", "lifespan.shutdown"):
         time = clock(shutdown)
@@ -311,7 +311,7 @@ def _no_request_after(seen: Seen, _: str) -> Result:
     return Result(held=True, actual="No request was there, and none came.")
 
 
-def _no_connection_after(seen: Seen, _: str) -> Result:
+def _no_connection_after(seen: ServerObservation, _: str) -> Result:
     """Hold that no connection was served while the application handled shutdown.
 
     The system completes a connection to a socket that listens, also if the server accepts it no
@@ -330,13 +330,13 @@ def _no_connection_after(seen: Seen, _: str) -> Result:
     return Result(held=True, actual="A connection was refused after shutdown had come.")
 
 
-def _gone(seen: Seen, _: str) -> Result:
+def _gone(seen: ServerObservation, _: str) -> Result:
     """Hold that the process is gone: by itself, or when it was told to stop."""
     seen.finished()
     return Result(seen.ended is not None, f"{seen.end.capitalize()}.")
 
 
-def _waits(seen: Seen, _: str) -> Result:
+def _waits(seen: ServerObservation, _: str) -> Result:
     since = clock(seen.first("received", "lifespan.shutdown"))
     for call in seen.all("received", "lifespan.shutdown"):
         if not own(seen.all("sends", "lifespan.shutdown.complete"), call):
@@ -346,19 +346,19 @@ def _waits(seen: Seen, _: str) -> Result:
     return Result(held=True, actual=f"It waited; {seen.end}.")
 
 
-def _process_ends(seen: Seen, _: str) -> Result:
+def _process_ends(seen: ServerObservation, _: str) -> Result:
     """Hold that the process ends where it was told to stop, and has said all that it has to."""
     _stopped(seen)
     seen.finished()
     return Result(seen.ended is not None, f"{seen.end.capitalize()}.")
 
 
-def _finishes(seen: Seen, _: str) -> Result:
+def _finishes(seen: ServerObservation, _: str) -> Result:
     seen.first("sent", "lifespan.shutdown.complete")
     return Result(bool(seen.all("returned", "lifespan")), f"{seen.end.capitalize()}.")
 
 
-PHRASES: Mapping[str, Callable[[Seen, str], Result]] = {
+PHRASES: Mapping[str, Callable[[ServerObservation, str], Result]] = {
     **OFFERED,
     "startup first": _startup_first,
     "startup before requests": _startup_before_requests,

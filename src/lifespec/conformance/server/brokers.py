@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import ENDING
@@ -130,11 +130,11 @@ class Brokered(Delivered):
 
 def job(
     command: Sequence[str], broker: str, spec: str, workers: str = "", limit: float = PATIENCE
-) -> Job:
+) -> ServerCheck:
     """Return what checks a server of messages; raise Unchecked where that cannot be."""
     if spec != "amgi 2.0":
         raise Unchecked(f"messages come from a broker by amgi 2.0, not by {spec}: give --spec amgi")
     if not any("{topic}" in word for word in command):
         raise Unchecked("the command has no {topic}, on which the broker's messages come")
     begins = partial(Brokered, BROKERS[broker])
-    return Job(tuple(command), spec, workers, limit, begins=begins, beside=_BESIDE)
+    return ServerCheck(tuple(command), spec, workers, limit, begins=begins, beside=_BESIDE)

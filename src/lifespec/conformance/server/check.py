@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.findings import Tell
     from lifespec.conformance.report.model import Finding
-    from lifespec.conformance.server.observation import Line, Seen
+    from lifespec.conformance.server.observation import Line, ServerObservation
 
-__all__ = ["AT_ONCE", "MOST", "Job", "check", "chosen"]
+__all__ = ["AT_ONCE", "MOST", "ServerCheck", "check", "chosen"]
 
 AT_ONCE = 2 * (os.cpu_count() or 1)  # cases in which something happens
 MOST = 6 * AT_ONCE  # with those that do nothing but wait
@@ -76,7 +76,7 @@ class _NoPlace(Unchecked):
 
 
 @dataclass(frozen=True)
-class Job:
+class ServerCheck:
     """What is checked: see the options of `lifespec check server`.
 
     `begins` makes the process of a case.  `beside` has the names of cases and rules that say
@@ -114,7 +114,7 @@ class Job:
         return [*self.command, *shlex.split(self.workers)]
 
 
-def check(job: Job, only: Sequence[Case], tell: Tell = lambda *_: False) -> Report:
+def check(job: ServerCheck, only: Sequence[Case], tell: Tell = lambda *_: False) -> Report:
     """Check a server; raise Unchecked where it cannot be.
 
     `tell` is called after a case; where it returns True, cases that have not begun are not played.
@@ -127,7 +127,7 @@ def check(job: Job, only: Sequence[Case], tell: Tell = lambda *_: False) -> Repo
         if not any(place in word for word in job.command):
             raise Unchecked(f"the command has no {place}: {job.subject}")
     first = chosen()[0]
-    bench = _Bench(job, only, tell)
+    bench = _CaseRunner(job, only, tell)
     waiting = [case for case in only if _waits(case)]
     others = [case for case in only if case != first and not _waits(case)]
     others.sort(key=lambda case: -case.workers)  # these take longest
@@ -164,10 +164,10 @@ def _waits(case: Case) -> bool:
     return "hang" in verbs or "wait" in {doing.verb for doing in case.meanwhile}
 
 
-class _Bench:
+class _CaseRunner:
     """Plays cases, and checks what was seen."""
 
-    def __init__(self, job: Job, only: Sequence[Case], tell: Tell) -> None:
+    def __init__(self, job: ServerCheck, only: Sequence[Case], tell: Tell) -> None:
         self.job, self.spec, self.tell, self.only = job, job.spec, tell, only
         self.over = threading.Event()
         self.times: dict[str, float] = {}
@@ -186,7 +186,7 @@ class _Bench:
         place.callback(self.places.release)
         return pool.submit(play, case, place)
 
-    def run_case(self, case: Case, place: ExitStack) -> Seen:
+    def run_case(self, case: Case, place: ExitStack) -> ServerObservation:
         """Play a case."""
         job, command = self.job, self.job.arguments(case)
         off, begins = self.broken_off, job.begins
@@ -252,7 +252,7 @@ class _Bench:
             return [*findings.without(case, self.spec, "skip", self.without)]
         return self.findings_of(case, seen)
 
-    def findings_of(self, case: Case, seen: Seen) -> list[Finding]:
+    def findings_of(self, case: Case, seen: ServerObservation) -> list[Finding]:
         drawn = sequence([*_entries(seen)])
         found = [
             findings.finding(case, self.spec, each, self.outcome(each, seen), drawn)
@@ -267,7 +267,7 @@ class _Bench:
             self.doubted.append(case)
         return found
 
-    def outcome(self, expected: Expectation, seen: Seen) -> Outcome:
+    def outcome(self, expected: Expectation, seen: ServerObservation) -> Outcome:
         if expected.rule in self.job.beside:
             return Outcome("skip", self.job.beside[expected.rule])
         others = {line.get("type") for line in seen.all("called")} - {"lifespan", *REQUESTS}
@@ -286,7 +286,7 @@ class _Bench:
         return Outcome("held" if held else "broken", actual)
 
 
-def _obstacle(seen: Seen, name: str) -> str:
+def _obstacle(seen: ServerObservation, name: str) -> str:
     """Say why the application was never called: then nothing can be checked."""
     if seen.left and seen.status is not None:
         what = f"{name!r} ended and left other processes behind: start it in the foreground"
@@ -304,7 +304,7 @@ def _obstacle(seen: Seen, name: str) -> str:
 SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
 
 
-def _entries(seen: Seen) -> Iterator[Entry]:
+def _entries(seen: ServerObservation) -> Iterator[Entry]:
     """Yield what the first lifespan and the server said to each other, as a trace has it."""
     calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
     for line in sorted(seen.lines, key=clock) if calls else ():

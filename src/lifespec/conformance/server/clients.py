@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.server import client_host
-from lifespec.conformance.server.check import Job
+from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.client_host import HOSTED
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
@@ -68,7 +68,9 @@ _OF_EACH: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def job(name: str, spec: str = "", python: str = sys.executable, limit: float = PATIENCE) -> Job:
+def job(
+    name: str, spec: str = "", python: str = sys.executable, limit: float = PATIENCE
+) -> ServerCheck:
     """Return what checks a driver, run by a Python that has it; raise Unchecked.
 
     The specification is the newest of the protocol if none is named.
@@ -82,7 +84,7 @@ def job(name: str, spec: str = "", python: str = sys.executable, limit: float = 
         raise Unchecked(f"{name} is a driver of {protocol}, not of {named}")
     if named == "amgi 1.0":
         raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
-    return Job(
+    return ServerCheck(
         (python, "-m", client_host.__name__, name, "{app}", "{port}"),
         named,
         limit=limit,

@@ -22,7 +22,7 @@ __all__ = [
     "Knock",
     "Line",
     "Result",
-    "Seen",
+    "ServerObservation",
     "Unspecified",
     "among",
     "clock",
@@ -73,7 +73,7 @@ class Unspecified(Exception):
 
 
 @dataclass
-class Seen:
+class ServerObservation:
     """All that was seen in one case; times are seconds on the clock that counts monotonically.
 
     `answers` are those of each `request`, the last one where it had to be repeated.  `stopped` is

@@ -18,7 +18,7 @@ from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.leftovers import until
 from lifespec.conformance.server.connections import Hindered, Kept, websocket
 from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import LIFESPAN, Answer, Knock, Seen
+from lifespec.conformance.server.observation import LIFESPAN, Answer, Knock, ServerObservation
 from lifespec.conformance.server.process import FLOOD, Subject
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class CaseRun:
         self.subject = begins(command, script, case.workers)
         self.subject.broken_off = broken_off
         hangs = any(action.verb == "hang" for action in case.script)
-        self.seen = Seen(case, limit=min(limit, HANGING) if hangs else limit)
+        self.seen = ServerObservation(case, limit=min(limit, HANGING) if hangs else limit)
         self.kept = Kept(self.subject.port)
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
-    def run(self) -> Seen:
+    def run(self) -> ServerObservation:
         """Play the case to its end; raise Unchecked where it cannot be checked."""
         with ExitStack() as stack:
             if self.case.meanwhile[0].verb == "occupy":

@@ -22,7 +22,7 @@ from lifespec.validate import SPECS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lifespec.conformance.server.observation import Line, Seen
+    from lifespec.conformance.server.observation import Line, ServerObservation
 
 __all__ = ["OFFERED"]
 
@@ -30,7 +30,7 @@ __all__ = ["OFFERED"]
 # ---- the scope, and where it comes -------------------------------------------------------------
 
 
-def _lifespan_scope(seen: Seen, _: str) -> Result:
+def _lifespan_scope(seen: ServerObservation, _: str) -> Result:
     known = ("lifespan", *REQUESTS)
     others = [line for line in seen.all("called") if line["type"] not in known]
     if others:
@@ -38,7 +38,7 @@ def _lifespan_scope(seen: Seen, _: str) -> Result:
     return Result(held=True, actual=f"{count(len(seen.lifespans), 'lifespan')}.")
 
 
-def _versions(seen: Seen, _: str) -> Result:
+def _versions(seen: ServerObservation, _: str) -> Result:
     scope = seen.lifespans[0]["scope"]
     spec = SPECS[seen.spec]
     box = scope.get(spec.envelope)
@@ -49,7 +49,7 @@ def _versions(seen: Seen, _: str) -> Result:
     return Result(held, f"{spec.envelope} is {box}.")
 
 
-def _worker_numbers(seen: Seen, _: str) -> Result:
+def _worker_numbers(seen: ServerObservation, _: str) -> Result:
     boxes = [call["scope"].get("pagi") for call in seen.lifespans]
     if not all(isinstance(box, dict) for box in boxes):
         raise Beside("The scope is none of PAGI.")
@@ -69,7 +69,7 @@ def _of_nobody(worker: object, number: object, workers: int) -> bool:
     return number is None and (worker is None or (worker == 0 and workers == 1))
 
 
-def _offered(seen: Seen) -> Any:
+def _offered(seen: ServerObservation) -> Any:
     """Return the state that the first lifespan was offered."""
     scope = seen.lifespans[0]["scope"]
     if "state" not in scope:
@@ -77,20 +77,20 @@ def _offered(seen: Seen) -> Any:
     return scope["state"]
 
 
-def _name_space(seen: Seen, _: str) -> Result:
+def _name_space(seen: ServerObservation, _: str) -> Result:
     state = _offered(seen)
     held = isinstance(state, dict) and bool(state.get("mutable", "!" not in state))
     return Result(held, f"The state was {state}.")
 
 
-def _empty_state(seen: Seen, _: str) -> Result:
+def _empty_state(seen: ServerObservation, _: str) -> Result:
     state = _offered(seen)
     if not isinstance(state, dict):
         raise Beside(f"The state was {state}, no namespace.")
     return Result(not state.get("holds", state), f"The state was {state}.")
 
 
-def _one_call(seen: Seen, _: str) -> Result:
+def _one_call(seen: ServerObservation, _: str) -> Result:
     """Hold that no loop has two calls, and no process serves without one; see "same loop"."""
     calls = [loop(line) for line in seen.all("called") if line["type"] not in REQUESTS]
     serving = {line["pid"] for line in seen.requests}
@@ -101,7 +101,7 @@ def _one_call(seen: Seen, _: str) -> Result:
     return Result(held=False, actual=f"{lifespans}, {served} that served.")
 
 
-def _same_loop(seen: Seen, _: str) -> Result:
+def _same_loop(seen: ServerObservation, _: str) -> Result:
     loops = {loop(line) for line in seen.lifespans}
     elsewhere = [line for line in seen.requests if loop(line) not in loops]
     if not seen.requests:
@@ -117,7 +117,7 @@ def _differs(one: Line, other: Line) -> str:
     return next(word for key, word in keys.items() if one[key] != other[key])
 
 
-def _lasts(seen: Seen, _: str) -> Result:
+def _lasts(seen: ServerObservation, _: str) -> Result:
     """Hold that the server breaks no call off before it is told to stop."""
     told = seen.stopped or float("inf")
     seen.first("called", "lifespan")
@@ -129,13 +129,13 @@ def _lasts(seen: Seen, _: str) -> Result:
 # ---- state -------------------------------------------------------------------------------------
 
 
-def _namespace(seen: Seen) -> Line:
+def _namespace(seen: ServerObservation) -> Line:
     """Return the state of the first lifespan, as the application has made it last."""
     _offered(seen)
     return own(seen.all("kept"), seen.first("kept"))[-1]
 
 
-def _copies(seen: Seen, _: str) -> Result:
+def _copies(seen: ServerObservation, _: str) -> Result:
     if seen.hindrance:
         raise Beside(seen.hindrance)
     _namespace(seen)
@@ -150,7 +150,7 @@ def _copies(seen: Seen, _: str) -> Result:
     return Result(not faults, faults[0] if faults else "Each request had a shallow copy.")
 
 
-def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
+def _of_copy(body: Mapping[str, Any], seen: ServerObservation) -> list[str]:
     """Return what is wrong about the state of one request."""
     if "state" not in body:
         return ["A request had no state."]
@@ -164,7 +164,7 @@ def _of_copy(body: Mapping[str, Any], seen: Seen) -> list[str]:
     return ["The values of a request are not those of a lifespan."]
 
 
-def _late_key(seen: Seen, _: str) -> Result:
+def _late_key(seen: ServerObservation, _: str) -> Result:
     if "late" not in _namespace(seen)["state"]:
         seen.beside()
     bodies = [answer.body for answer in seen.answers if answer.path == "/late" and answer.body]
@@ -174,7 +174,7 @@ def _late_key(seen: Seen, _: str) -> Result:
     return Result(held, "It came with later requests." if held else "It did not come.")
 
 
-def _untouched(seen: Seen, _: str) -> Result:
+def _untouched(seen: ServerObservation, _: str) -> Result:
     kept = _namespace(seen)
     found = own(seen.all("received", "lifespan.shutdown"), kept)
     if not found:
@@ -185,7 +185,7 @@ def _untouched(seen: Seen, _: str) -> Result:
     return Result(same, f"At shutdown the state was {found[0]['state']}.")
 
 
-OFFERED: Mapping[str, Callable[[Seen, str], Result]] = {
+OFFERED: Mapping[str, Callable[[ServerObservation, str], Result]] = {
     "lifespan scope": _lifespan_scope,
     "versions": _versions,
     "worker numbers": _worker_numbers,
