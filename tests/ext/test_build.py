@@ -17,8 +17,10 @@ import pytest
 from published import ROOT
 
 from lifespec_docs import build as building
-from lifespec_docs.build import counted, faults, main, swap
+from lifespec_docs.build import counted, main
 from lifespec_docs.facts import proofs, translated
+from lifespec_docs.publish import swap
+from lifespec_docs.sphinx_run import Build, faults
 from sample_runtime import install
 
 __all__: list[str] = []
@@ -294,7 +296,7 @@ def test_a_terminal_is_told_how_far_it_is(
     monkeypatch.setattr(building, "HERE", tmp_path)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     (tmp_path / "index.md").write_text("")
-    english = building.Build("en", tmp_path)
+    english = Build("en", tmp_path, tmp_path)
     english.doctrees.mkdir(parents=True)
     (english.doctrees / "index.doctree").write_bytes(b"")
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
@@ -332,7 +334,7 @@ def test_warnings_become_faults_with_file_and_line() -> None:
         "WARNING: No file at all.\n"
         "something else\n"
     )
-    assert list(faults(text)) == [
+    assert list(faults(text, ROOT)) == [
         "docs/startup.md:41: No such thing.",
         "docs/state.md: No title.",
         "No file at all.",

@@ -18,38 +18,36 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import filecmp
 import itertools
 import json
 import os
-import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polib
 
-from lifespec_docs import increment, packages, site_root, translate
-from lifespec_docs.examples.sandbox import plain
+from lifespec_docs import increment, packages, translate
 from lifespec_docs.facts import approval, proofs, translated
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
 from lifespec_docs.lint import doctrees
 from lifespec_docs.live import assets
+from lifespec_docs.publish import publish
+from lifespec_docs.sphinx_run import LANGUAGES, Build, numbered, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Build", "counted", "faults", "main", "swap"]
+__all__ = ["counted", "main"]
 
 HERE = Path(__file__).resolve().parents[2]
 ROOT = HERE.parent
@@ -58,115 +56,8 @@ SITE = ROOT / "site"
 COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
 KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
 RULES = ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
-LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 
-WARNING = re.compile(
-    r"^(?:(?P<file>.+?):(?:(?P<line>\d+):)? )?(?:WARNING|ERROR|CRITICAL): (?P<text>.*)$",
-    re.MULTILINE,
-)
-CRASH = "\nVersions\n========\n"  # how Sphinx begins to tell of its own end
 POLL = 0.1  # seconds
-KIND = re.compile(r" \[[\w.]+\]$")
-
-
-@dataclass
-class Build:
-    """One language's pages, built by a process of its own in the folder `work`."""
-
-    language: str
-    work: Path
-    more: Sequence[str] = ()
-    process: subprocess.Popen[bytes] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.folder, self.name = LANGUAGES[self.language]
-        self.doctrees = self.work / self.folder / "doctrees"
-        self.html = self.work / self.folder / "html"
-        self.warnings = self.work / f"warnings-{self.folder}.txt"
-        self.log = self.work / f"log-{self.folder}.txt"
-
-    def start(self) -> None:
-        """Start Sphinx."""
-        self.process = _started(self._command(), self.log)
-
-    def _command(self) -> list[str]:
-        options = ["-b", "html", "-q", "-N", "-n", "-W", "--keep-going"]
-        folders = ["-d", str(self.doctrees), "-w", str(self.warnings)]
-        language = ["-D", f"language={self.language}"]
-        last = [str(HERE), str(self.html)]
-        return [sys.executable, "-m", "sphinx", *options, *language, *folders, *self.more, *last]
-
-    @property
-    def pages_read(self) -> int:
-        """How many pages are read, their examples run."""
-        return sum(1 for _ in self.doctrees.rglob("*.doctree"))
-
-    def known(self) -> dict[str, Any]:
-        """Return what is known of the examples of each page."""
-        return _json(self.doctrees / "examples.json")
-
-    def counts(self) -> dict[str, int]:
-        """Return how many examples each page has, where it has any."""
-        known = {name: len(page["blocks"]) for name, page in self.known().items()}
-        return {name: count for name, count in sorted(known.items()) if count}
-
-    def done(self) -> dict[str, Any]:
-        """Return what this build did."""
-        return _json(self.doctrees / increment.DONE)
-
-    def report(self) -> Iterator[str]:
-        """Say how many pages and examples there are, what was done again, and how long it took."""
-        known, done = self.known(), self.done()
-        total = sum(page["run"] for page in known.values())
-        yield (
-            f"{self.name + ':':<10}{_number(len(known), 'page')}, {len(done['read'])} read; "
-            f"{_number(total, 'example')}, {done['ran']} run"
-        )
-        yield (
-            f"          {done['reading']:.1f} s to read, with {done['examples']:.1f} s for "
-            f"examples; {done['writing']:.1f} s to write"
-        )
-        for page in known.values():
-            yield from (f"  not run: {each}" for each in page["not_run"])
-
-    def faults(self) -> list[str]:
-        """Return what Sphinx found wrong; empty where it built the pages."""
-        if not self.process.wait():
-            return []
-        written = self.warnings.read_text(encoding="utf-8") if self.warnings.exists() else ""
-        crashed = self.warnings if CRASH in written else self.log
-        found = list(faults(written.partition(CRASH)[0]))
-        return found if found and CRASH not in written else [*found, _last_words(crashed)]
-
-
-def _json(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
-
-
-def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    with log.open("wb") as output:
-        return subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT, env=plain())
-
-
-def faults(warnings: str) -> Iterator[str]:
-    """Yield each warning of Sphinx as `file:line: sentence`."""
-    for found in WARNING.finditer(warnings):
-        where = [found["file"] and os.path.relpath(found["file"], ROOT), found["line"]]
-        place = "".join(f"{part}:" for part in where if part)
-        yield f"{place} {KIND.sub('', found['text'])}".strip()
-
-
-def _last_words(log: Path) -> str:
-    """Return the sentence a program ended with: of a traceback, the exception's."""
-    text = log.read_text(encoding="utf-8").partition("The full traceback")[0]
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return re.sub(r"^[\w.]+: ", "", _near(lines[-1])) if lines else "A program ended in silence."
-
-
-def _near(text: str) -> str:
-    """Name files from the project's folder."""
-    return text.replace(f"{ROOT}/", "")
 
 
 def counted(*folders: Path) -> dict[str, int]:
@@ -177,19 +68,6 @@ def counted(*folders: Path) -> dict[str, int]:
         "in all": len(entries),
         "waiting for a translation": sum(map(catalogs.is_waiting, entries)),
     }
-
-
-def swap(new: Path, site: Path) -> None:
-    """Put the new folder where the site stands; the old one stays until the new one is there."""
-    old = new.with_name("old")
-    if site.exists():
-        site.rename(old)
-    try:
-        new.rename(site)
-    except OSError:
-        if old.exists():
-            old.rename(site)
-        raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -213,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             steps = _renewed(Path(work), into)
         found = list(dict.fromkeys(steps))
     if found:
-        found.append(f"The site was not built: {_number(len(found), 'fault')}.")
+        found.append(f"The site was not built: {numbered(len(found), 'fault')}.")
         sys.stderr.write("\n".join(found) + "\n")
         return 1
     seconds = time.monotonic() - began
@@ -230,7 +108,7 @@ def _fresh(work: Path, into: Path) -> Iterator[str]:
     """Build from nothing, and run the examples of each language; yield what is wrong."""
     _say("Reading all pages in two languages, running the examples of each, checking the catalogs.")
     compile_catalogs(ROOT / "locales")
-    builds = [Build(language, work, _live_size()) for language in LANGUAGES]
+    builds = [Build(language, HERE, work, _live_size()) for language in LANGUAGES]
     found = list(_built(builds))
     if found:
         yield from found
@@ -246,7 +124,7 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
     before = Inputs.read(KEPT / "inputs.json")
     now = Inputs.now(ROOT, before.programs if before else ())
     if now == before:
-        builds = [Build(language, KEPT) for language in LANGUAGES]
+        builds = [Build(language, HERE, KEPT) for language in LANGUAGES]
         found = list(_lost_examples(builds[0].counts()))
         if found:
             yield from found
@@ -258,10 +136,10 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
     results = {"kept": KEPT / "examples", "code": now.code, "library": now.library}
     options = (("-D", f"examples_{name}={value}") for name, value in results.items())
     more = [*(part for option in options for part in option), *_live_size()]
-    builds = [Build(language, work, more) for language in LANGUAGES]
+    builds = [Build(language, HERE, work, more) for language in LANGUAGES]
     if before and before.frame == now.frame:
         changed = now.changed(before)
-        _say(f"Since the last build {_number(len(changed), 'file')} changed: reading on.")
+        _say(f"Since the last build {numbered(len(changed), 'file')} changed: reading on.")
         _take_over(builds, changed)
     else:
         _say("Reading all pages in two languages, running examples, checking the catalogs.")
@@ -271,7 +149,7 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
         return
     _report(builds)
     _keep_all(builds, now)
-    _finish([Build(language, KEPT) for language in LANGUAGES], work, into)
+    _finish([Build(language, HERE, KEPT) for language in LANGUAGES], work, into)
 
 
 @contextmanager
@@ -317,7 +195,7 @@ def _keep_all(builds: Sequence[Build], now: Inputs) -> None:
     needs = {
         program
         for build in builds
-        for page in Build(build.language, KEPT).known().values()
+        for page in Build(build.language, HERE, KEPT).known().values()
         for block in page["blocks"]
         for program in block["needs"]
     }
@@ -342,11 +220,11 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
 
 def _lost_examples(now: dict[str, int]) -> Iterator[str]:
     """Yield where a page has fewer examples than it had."""
-    for line, (name, before) in enumerate(_json(COUNTS).items() if COUNTS.exists() else (), 2):
+    for line, (name, before) in enumerate(read_json(COUNTS).items() if COUNTS.exists() else (), 2):
         if now.get(name, 0) < before:
             yield (
                 f"{os.path.relpath(COUNTS, ROOT)}:{line}: the page {name!r} had "
-                f"{_number(before, 'example')} and has {now.get(name, 0)}: change this line "
+                f"{numbered(before, 'example')} and has {now.get(name, 0)}: change this line "
                 "if they went on purpose."
             )
 
@@ -362,49 +240,9 @@ def _catalog_faults(english: Build) -> Iterator[str]:
 
 def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
     """Publish the pages; where that is the site, write down what the repository holds of them."""
-    _publish(builds, work, into)
+    publish(builds, work, into)
     if into == SITE:
         _keep(COUNTS, json.dumps(builds[0].counts(), indent=1) + "\n")
-
-
-def _publish(builds: Sequence[Build], work: Path, into: Path) -> None:
-    """Put copies of the pages where the site stands; leave it alone where they stand there."""
-    base, templates = os.environ.get("LIFESPEC_BASE_URL", ""), HERE / "_templates" / "root"
-    doctrees = {build.language: build.doctrees for build in builds}
-    root = site_root.files(base, templates, doctrees)
-    stands = all(_holds(into / name, text) for name, text in root.items())
-    folders = {build.folder: build.html for build in builds}
-    if (live := builds[0].work / assets.FOLDER).exists():
-        folders[assets.FOLDER] = live
-    offered = builds[0].work / packages.FOLDER
-    folders[packages.INDEX] = offered / packages.INDEX
-    loose = [path for path in offered.iterdir() if path.is_file()]
-    _, *others = filecmp.cmpfiles(offered, into, [path.name for path in loose])
-    stands = stands and not any(others)
-    if stands and all(_same(folder, into / name) for name, folder in folders.items()):
-        return
-    for name, folder in folders.items():
-        shutil.copytree(folder, work / "site" / name)
-    for path in loose:
-        shutil.copy2(path, work / "site")
-    for name, text in root.items():
-        (work / "site" / name).write_text(text, encoding="utf-8")
-    (work / "site" / ".nojekyll").touch()  # GitHub Pages leaves out what begins with "_" else
-    swap(work / "site", into)
-
-
-def _holds(file: Path, text: str) -> bool:
-    return file.exists() and file.read_text(encoding="utf-8") == text
-
-
-def _same(ours: Path, theirs: Path) -> bool:
-    """Whether two folders have the same files, by name, size and time."""
-    return theirs.is_dir() and _equal(filecmp.dircmp(ours, theirs, ignore=[], hide=[]))
-
-
-def _equal(found: filecmp.dircmp[str]) -> bool:
-    other = found.left_only or found.right_only or found.diff_files or found.funny_files
-    return not other and all(map(_equal, found.subdirs.values()))
 
 
 def _wait(builds: Sequence[Build]) -> None:
@@ -442,7 +280,3 @@ def _keep(path: Path, text: str) -> None:
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
         _say(f"  changed:  {os.path.relpath(path, ROOT)}")
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
