@@ -49,7 +49,7 @@ def read() -> dict[str, Path]:
 
 
 @functools.cache
-def published() -> dict[str, dict[str, list[runner.Block]]]:
+def published() -> dict[str, dict[str, list[runner.Example]]]:
     """Return the examples by language and page."""
     return {
         tag: {name: [block(**each) for each in page["blocks"]] for name, page in pages.items()}
@@ -65,12 +65,12 @@ def known() -> dict[str, dict[str, Any]]:
     }
 
 
-def block(*, needs: list[str], beside: list[str], **others: Any) -> runner.Block:
+def block(*, needs: list[str], beside: list[str], **others: Any) -> runner.Example:
     """Return a block from its JSON."""
-    return runner.Block(needs=tuple(needs), beside=tuple(beside), **others)
+    return runner.Example(needs=tuple(needs), beside=tuple(beside), **others)
 
 
-def of_readme(text: str) -> list[runner.Block]:
+def of_readme(text: str) -> list[runner.Example]:
     """Return the examples of a plain Markdown file; a `text` block below one is its output."""
     tokens = MarkdownIt().parse(text)
     blocks = []
@@ -79,5 +79,5 @@ def of_readme(text: str) -> list[runner.Block]:
             shown = below is not None and below.type == "fence" and below.info == "text"
             expected = below.content if below is not None and shown else None
             line = token.map[0] + 2
-            blocks.append(runner.Block("README.md", line, token.info, token.content, expected))
+            blocks.append(runner.Example("README.md", line, token.info, token.content, expected))
     return blocks

@@ -46,8 +46,8 @@ def test_readme_blocks_know_their_line_and_their_output() -> None:
     text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
     text += "```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
     assert of_readme(text) == [
-        runner.Block("README.md", 4, "python", "print(1)\n", "1\n"),
-        runner.Block("README.md", 16, "pycon", ">>> 1\n1\n", None),
+        runner.Example("README.md", 4, "python", "print(1)\n", "1\n"),
+        runner.Example("README.md", 16, "pycon", ">>> 1\n1\n", None),
     ]
 
 
@@ -66,7 +66,7 @@ def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def printed(program: runner.Block) -> str:
+def printed(program: runner.Example) -> str:
     """Return what a program prints, though nothing is shown of it."""
     with runner.Session([program]) as session:
         try:
@@ -84,5 +84,5 @@ def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
         if found := programs(page):
             shown = "\n".join((each.expected or "").partition(TRACEBACK)[0] for each in found)
             name = f"{found[0].page} as one file"
-            whole = runner.Block(name, 1, "python", download.joined(found), None)
+            whole = runner.Example(name, 1, "python", download.joined(found), None)
             assert lines(printed(whole)) == lines(shown), name

@@ -160,7 +160,7 @@ def noticed(name: str, pages: Pages) -> tuple[str, str]:
     first = [page for page in FIRST[name].split() if page in pages]
     for kinds, times in ({"virtual", "check"}, 1), ({"real"}, TWICE):
         for page in [*first, *sorted(pages.keys() - first)]:
-            blocks = [examples.Block(**each) for each in pages[page] if each["kind"] in kinds]
+            blocks = [examples.Example(**each) for each in pages[page] if each["kind"] in kinds]
             if found := _failure(examples, blocks, times):
                 return found
     return "", ""

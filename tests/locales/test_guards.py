@@ -372,7 +372,7 @@ UNHEARD = re.compile("lose_the_answer|answer_late|lifespan.begin")
 RULE_PAGES = ("scope", "startup", "shutdown", "state", "applications-without-lifespan")
 
 
-def renamed(block: runner.Block) -> Iterator[tuple[str, runner.Block]]:
+def renamed(block: runner.Example) -> Iterator[tuple[str, runner.Example]]:
     """Rename one event of an example at a time; name the place."""
     lines = block.source.split("\n")
     for row, line in enumerate(lines):
@@ -383,7 +383,7 @@ def renamed(block: runner.Block) -> Iterator[tuple[str, runner.Block]]:
             yield f"{block.page}:{block.line + row}: {found[0]}", replace(block, source=source)
 
 
-def passes(page: list[runner.Block]) -> bool:
+def passes(page: list[runner.Example]) -> bool:
     """Run the virtual examples of a page; say whether all of them passed."""
     try:
         with runner.Session(page) as session:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifespec_docs.examples import directive
-from lifespec_docs.examples.runner import Block
+from lifespec_docs.examples.runner import Example
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -42,7 +42,7 @@ def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     return SampleSite(folder, {"index": f"# A page\n\n{page}"}, "examples.directive", **options)
 
 
-def only(built: SampleSite) -> Block:
+def only(built: SampleSite) -> Example:
     """Return the page's one block."""
     (block,) = directive.blocks(built.app.env)["index"]
     return block
@@ -51,7 +51,7 @@ def only(built: SampleSite) -> Block:
 def test_a_block_knows_its_page_and_the_line_of_its_code(tmp_path: Path) -> None:
     """The line is that of the first line of code, not of the fence."""
     with sample(tmp_path, "```python\nx = 1\n```\n") as built:
-        assert only(built) == Block("docs/index.md", 4, "python", "x = 1\n", None)
+        assert only(built) == Example("docs/index.md", 4, "python", "x = 1\n", None)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
     """Only the pages it read are taken over."""
     with sample(tmp_path, "", builder="dummy") as built:
         other = type(built.app.env).__new__(type(built.app.env))
-        directive.pages(other).update(far=directive.Page([]), near=directive.Page([]))
+        directive.pages(other).update(far=directive.Examples([]), near=directive.Examples([]))
         directive.merge(built.app, built.app.env, ["far"], other)
         assert directive.pages(built.app.env).keys() == {"index", "far"}
 

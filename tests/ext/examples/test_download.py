@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lifespec_docs.examples.download import joined
-from lifespec_docs.examples.runner import TRACEBACK, Block, ExampleFailed
+from lifespec_docs.examples.runner import TRACEBACK, Example, ExampleFailed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,9 +20,9 @@ __all__: list[str] = []
 SHOWN = f"{TRACEBACK}\n  ...\n{{}}"
 
 
-def block(source: str, expected: str | None = None, language: str = "python", **of: Any) -> Block:
+def block(source: str, expected: str | None = None, language: str = "python", **of: Any) -> Example:
     """Return a block that begins in line 41 of a page."""
-    return Block("docs/startup.md", 41, language, dedent(source).strip("\n"), expected, **of)
+    return Example("docs/startup.md", 41, language, dedent(source).strip("\n"), expected, **of)
 
 
 def test_joined(tmp_path: Path) -> None:

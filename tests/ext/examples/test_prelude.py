@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from lifespec_docs.examples.prelude import MATRIX, reads
-from lifespec_docs.examples.runner import Block, ExampleFailed, Namespace, run
+from lifespec_docs.examples.runner import Example, ExampleFailed, Namespace, run
 
 __all__: list[str] = []
 
@@ -51,9 +51,9 @@ def names() -> Namespace:
     return Namespace()
 
 
-def block(source: str, libraries: str = "asyncio trio") -> Block:
+def block(source: str, libraries: str = "asyncio trio") -> Example:
     """Return a check in line 10 of a page."""
-    return Block("docs/a.md", 10, "python", source, None, kind="check", run_by=libraries)
+    return Example("docs/a.md", 10, "python", source, None, kind="check", run_by=libraries)
 
 
 @pytest.mark.parametrize("source", TRUE)

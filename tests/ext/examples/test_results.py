@@ -8,14 +8,14 @@ import pytest
 
 from lifespec_docs.examples import runner
 from lifespec_docs.examples.results import Result, Results, keys
-from lifespec_docs.examples.runner import Block, ExampleFailed, Run
+from lifespec_docs.examples.runner import Example, ExampleFailed, Run
 
 __all__: list[str] = []
 
-ONE = Block("docs/a.md", 3, "python", "x = 1  # one\nprint(x)\n", "1\n")
-TWO = Block("docs/a.md", 9, "python", "print(x + 1)\n", "2\n")
-REAL = Block("docs/a.md", 15, "python", "print('apart')\n", "apart\n", kind="real")
-TALK = Block(
+ONE = Example("docs/a.md", 3, "python", "x = 1  # one\nprint(x)\n", "1\n")
+TWO = Example("docs/a.md", 9, "python", "print(x + 1)\n", "2\n")
+REAL = Example("docs/a.md", 15, "python", "print('apart')\n", "apart\n", kind="real")
+TALK = Example(
     "docs/b.md",
     3,
     "pycon",

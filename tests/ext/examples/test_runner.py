@@ -35,11 +35,11 @@ async def main():
 """
 
 
-def block(source: str, expected: str | None = None, **fields: object) -> runner.Block:
+def block(source: str, expected: str | None = None, **fields: object) -> runner.Example:
     """Return a block that begins in line 41 of a page."""
     fields = {"language": "python", **fields}
     shown = None if expected is None else dedent(expected).strip("\n")
-    return runner.Block(
+    return runner.Example(
         page="docs/startup.md",
         line=41,
         source=dedent(source).strip("\n"),
@@ -48,7 +48,7 @@ def block(source: str, expected: str | None = None, **fields: object) -> runner.
     )
 
 
-def pycon(source: str) -> runner.Block:
+def pycon(source: str) -> runner.Example:
     """Return a session."""
     return block(source, language="pycon")
 
@@ -61,7 +61,7 @@ def namespace() -> Iterator[runner.Namespace]:
     page.close()
 
 
-def told(*blocks: runner.Block) -> str:
+def told(*blocks: runner.Example) -> str:
     """Return the sentence about the last of these blocks."""
     with runner.Session(blocks) as session, pytest.raises(runner.ExampleFailed) as caught:
         session.run(len(blocks) - 1)
@@ -70,7 +70,7 @@ def told(*blocks: runner.Block) -> str:
     return str(caught.value)
 
 
-def output(*blocks: runner.Block) -> str:
+def output(*blocks: runner.Example) -> str:
     """Return what the last of these blocks prints."""
     with runner.Session(blocks) as session:
         return session.run(len(blocks) - 1).output
@@ -453,7 +453,7 @@ def test_needs(kind: str) -> None:
         assert session.run(1) == runner.Run("", [], ("no-such-program",))
 
 
-def real(source: str, expected: str | None = None) -> runner.Block:
+def real(source: str, expected: str | None = None) -> runner.Example:
     """Return a block that runs in a process of its own."""
     return block(source, expected, kind="real")
 
@@ -557,7 +557,7 @@ def test_real_under_uvicorn() -> None:
     assert output(replace(real(UNSUPPORTED, shown), run_by="uvicorn")) == shown
 
 
-def commands(source: str, expected: str | None = None) -> runner.Block:
+def commands(source: str, expected: str | None = None) -> runner.Example:
     """Return a block that a shell runs."""
     return replace(real(source, expected), language="sh", run_by="sh")
 
@@ -594,14 +594,14 @@ exec(open(sys.argv[-1]).read())
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., runner.Block]:
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., runner.Example]:
     """Return a block of Perl that runs as a program of Python, which says what a bridge says."""
     (tmp_path / "fake.py").write_text(FAKE)
     monkeypatch.setattr(perl_apps, "COMMAND", [sys.executable, str(tmp_path / "fake.py")])
     return functools.partial(block, language="perl", kind="real")
 
 
-def test_perl(served: Callable[..., runner.Block]) -> None:
+def test_perl(served: Callable[..., runner.Example]) -> None:
     """An application in Perl is served, and what it prints is compared."""
     source = """
         say(did="ready", loop="IO::Async")
@@ -621,7 +621,7 @@ def test_perl(served: Callable[..., runner.Block]) -> None:
             session.run(1)
 
 
-def test_perl_broken(served: Callable[..., runner.Block]) -> None:
+def test_perl_broken(served: Callable[..., runner.Example]) -> None:
     """Perl's complaint is told with the line of the page that it is about."""
     source = "say(did='broken', error='syntax error at ./app.pl line {}, near \"}}\"')"
     sentence = told(served(source.format(3)))
@@ -631,7 +631,7 @@ def test_perl_broken(served: Callable[..., runner.Block]) -> None:
 
 
 def test_perl_too_long(
-    served: Callable[..., runner.Block], monkeypatch: pytest.MonkeyPatch
+    served: Callable[..., runner.Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has the time of a real block."""
     monkeypatch.setitem(runner.LIMITS, "real", 3)

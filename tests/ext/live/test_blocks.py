@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifespec_docs.examples.runner import TRACEBACK, Block
+from lifespec_docs.examples.runner import TRACEBACK, Example
 from lifespec_docs.live import blocks
 from lifespec_docs.live.blocks import EDITED, run_blocks
 
@@ -43,7 +43,7 @@ def fresh() -> Iterator[None]:
 
 def row(source: str, expected: str | None = None, line: int = 41) -> dict[str, Any]:
     """Return an example as a page's data has it."""
-    return asdict(Block("docs/startup.md", line, "python", dedent(source).strip("\n"), expected))
+    return asdict(Example("docs/startup.md", line, "python", dedent(source).strip("\n"), expected))
 
 
 def asked(

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from lifespec_docs.examples.results import Result
 
 __all__ = [
+    "Examples",
     "Output",
-    "Page",
     "blocks",
     "is_check",
     "is_command",
@@ -76,14 +76,14 @@ JOINED = ("python", "virtual")
 
 
 @dataclass
-class Page:
+class Examples:
     """The examples of a page, how many of them ran, and where those stand that did not.
 
     Of those that ran `reused` did so for an earlier build, or for the other language; `seconds` is
     how long it took to have the results.
     """
 
-    blocks: list[runner.Block]
+    blocks: list[runner.Example]
     run: int = 0
     reused: int = 0
     seconds: float = 0.0
@@ -124,14 +124,14 @@ class Check(SphinxDirective):
         return [next(folds), block, next(folds)]
 
 
-def pages(env: BuildEnvironment) -> dict[str, Page]:
+def pages(env: BuildEnvironment) -> dict[str, Examples]:
     """Return what is known of the examples of every page, by docname."""
     if not hasattr(env, "lifespec_pages"):
         env.lifespec_pages = {}  # type: ignore[attr-defined]
     return env.lifespec_pages  # type: ignore[attr-defined, no-any-return]
 
 
-def blocks(env: BuildEnvironment) -> dict[str, list[runner.Block]]:
+def blocks(env: BuildEnvironment) -> dict[str, list[runner.Example]]:
     """Return the examples of every page by docname, in page order."""
     return {docname: page.blocks for docname, page in pages(env).items()}
 
@@ -166,7 +166,7 @@ def is_command(node: nodes.Element) -> bool:
     return node.get("language") == "sh" and "real" in node["classes"]
 
 
-def programs(page_blocks: list[runner.Block]) -> list[runner.Block]:
+def programs(page_blocks: list[runner.Example]) -> list[runner.Example]:
     """Return the blocks that are joined as the one file a page offers.
 
     A real block is a program by itself.
@@ -205,12 +205,12 @@ def _block(
     node: nodes.Element,
     files: tuple[str, ...],
     named: tuple[tuple[str, str], ...],
-) -> runner.Block:
+) -> runner.Example:
     shown = _output_of(node)
     classes = node["classes"]
     if is_check(node):
         files = prelude.reads(node.astext())
-    return runner.Block(
+    return runner.Example(
         page=name,
         line=_first_line(page, node),
         language=node["language"],
@@ -280,7 +280,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     shown = (node for node in literal if "shown" in node["classes"])
     files = tuple(sorted({node["source"] for node in shown if "source" in node}))
     named = dict(zip(literal, _named_before(literal), strict=True))
-    page = Page([_block(name, text, node, files, named[node]) for node in found])
+    page = Examples([_block(name, text, node, files, named[node]) for node in found])
     pages(env)[env.docname] = page
     for file in (file for block in page.blocks if block.kind == "check" for file in block.beside):
         env.note_dependency(os.path.relpath(file, env.srcdir))
@@ -294,7 +294,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _show(
-    env: BuildEnvironment, page: Page, results: Iterable[tuple[nodes.Element, Result]]
+    env: BuildEnvironment, page: Examples, results: Iterable[tuple[nodes.Element, Result]]
 ) -> None:
     """Count the examples of a page, and show what was said, up to the first that failed."""
     for block, (node, result) in zip(page.blocks, results, strict=False):

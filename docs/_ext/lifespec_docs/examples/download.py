@@ -11,12 +11,12 @@ from lifespec_docs.examples.runner import TRACEBACK, compiled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lifespec_docs.examples.runner import Block
+    from lifespec_docs.examples.runner import Example
 
 __all__ = ["joined"]
 
 
-def joined(blocks: Sequence[Block]) -> str:
+def joined(blocks: Sequence[Example]) -> str:
     """Return a page's programs as one file that runs to its end.
 
     Where a program ends in an exception that its page shows, the file prints it and goes on.
@@ -26,7 +26,7 @@ def joined(blocks: Sequence[Block]) -> str:
     return "\n\n\n".join(["\n".join(sorted(head))] * bool(head) + parts) + "\n"
 
 
-def _part(block: Block, head: set[str]) -> str:
+def _part(block: Example, head: set[str]) -> str:
     """Return a program's text, and add to `head` what stands at the head of the whole file."""
     compiled(block, block.line, block.source)
     lines = block.source.strip("\n").split("\n")

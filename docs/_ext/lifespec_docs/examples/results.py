@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import runner
-from lifespec_docs.examples.runner import Block, ExampleFailed, Run
+from lifespec_docs.examples.runner import Example, ExampleFailed, Run
 from lifespec_docs.i18n import comments
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Results:
     def __init__(self, folder: Path | None, library: str, everything: str) -> None:
         self.folder, self.library, self.everything = folder, library, everything
 
-    def of(self, blocks: Sequence[Block]) -> list[Result]:
+    def of(self, blocks: Sequence[Example]) -> list[Result]:
         """Return what came of each block of a page, in order."""
         if not blocks:
             return []
@@ -55,7 +55,7 @@ class Results:
         with _alone(self.folder / name) as file:
             return self._shared(blocks, file)
 
-    def _shared(self, blocks: Sequence[Block], file: Path) -> list[Result]:
+    def _shared(self, blocks: Sequence[Example], file: Path) -> list[Result]:
         """Take the results that the file has, run the rest, and add what passed."""
         known = _read(file)
         own = keys(blocks, self.library, self.everything)
@@ -78,7 +78,7 @@ class Results:
         ]
 
 
-def keys(blocks: Sequence[Block], library: str, everything: str) -> list[str]:
+def keys(blocks: Sequence[Example], library: str, everything: str) -> list[str]:
     """Return the key of each block: of a virtual one it holds all virtual ones before it."""
     before = library
     found = []
@@ -92,12 +92,12 @@ def keys(blocks: Sequence[Block], library: str, everything: str) -> list[str]:
     return found
 
 
-def _uses_more(block: Block) -> bool:
+def _uses_more(block: Example) -> bool:
     sources = [block.source, *(text for _, text in block.named)]
     return block.language not in ("python", "pycon") or any(map(MORE.search, sources))
 
 
-def _digest(start: str, block: Block) -> str:
+def _digest(start: str, block: Example) -> str:
     digest = hashlib.sha256(start.encode())
     about = [block.page, block.line, block.language, block.expected, block.kind]
     needs = [block.needs, block.requests, block.beside, block.named, block.run_by]
@@ -107,7 +107,7 @@ def _digest(start: str, block: Block) -> str:
     return digest.hexdigest()
 
 
-def _bare(block: Block) -> str:
+def _bare(block: Example) -> str:
     """Return the code, its comments emptied: it is the same in both languages."""
     try:
         return comments.bare(block.source, block.language)

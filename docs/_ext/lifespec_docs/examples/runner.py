@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LIMITS",
     "TRACEBACK",
-    "Block",
+    "Example",
     "ExampleFailed",
     "Namespace",
     "Run",
@@ -85,7 +85,7 @@ sys.exit(run.returncode)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Example:
     """One example: `source` begins in line `line` of the file `page`.
 
     `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
@@ -119,7 +119,7 @@ class Run:
 class ExampleFailed(Exception):
     """An example did not do what its page shows; `output` is what it printed."""
 
-    def __init__(self, block: Block, line: int, sentence: str, output: str = "") -> None:
+    def __init__(self, block: Example, line: int, sentence: str, output: str = "") -> None:
         super().__init__(f"{block.page}:{line}: {sentence}")
         self.block = block
         self.line = line
@@ -129,7 +129,7 @@ class ExampleFailed(Exception):
 class Session:
     """The blocks of one page in one language."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[Example]) -> None:
         self.blocks = tuple(blocks)
         self.namespace = Namespace()
         self._done: list[Run | ExampleFailed] = []
@@ -157,7 +157,7 @@ class Session:
         self.close()
 
 
-def results(blocks: Sequence[Block], wanted: Iterable[int]) -> list[Run | ExampleFailed]:
+def results(blocks: Sequence[Example], wanted: Iterable[int]) -> list[Run | ExampleFailed]:
     """Run these blocks of a page: the real ones first, side by side, then the others in order."""
     numbers = list(wanted)
     apart = [number for number in numbers if _is_apart(blocks[number])]
@@ -170,23 +170,23 @@ def results(blocks: Sequence[Block], wanted: Iterable[int]) -> list[Run | Exampl
     return [found[number] for number in numbers]
 
 
-def _is_apart(block: Block) -> bool:
+def _is_apart(block: Example) -> bool:
     return block.language in ("python", "sh") and block.kind == "real"
 
 
-def _ran_apart(block: Block) -> Run | ExampleFailed:
+def _ran_apart(block: Example) -> Run | ExampleFailed:
     """Run a block that needs no namespace."""
     return _result(block, Namespace())
 
 
-def _result(block: Block, namespace: Namespace) -> Run | ExampleFailed:
+def _result(block: Example, namespace: Namespace) -> Run | ExampleFailed:
     try:
         return run(block, namespace)
     except ExampleFailed as failure:
         return failure
 
 
-def run(block: Block, namespace: Namespace) -> Run:
+def run(block: Example, namespace: Namespace) -> Run:
     """Run one block after those that `namespace` has seen; raise ExampleFailed."""
     missing = tuple(filter(None, map(lacking, block.needs)))
     if missing:
@@ -218,7 +218,7 @@ def spoken_since(before: dict[int, int], namespace: Namespace) -> list[list[trac
     return [list(spoken.entries) for spoken in grown]
 
 
-def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:
+def _run_here(block: Example, namespace: Namespace) -> Iterator[str]:
     """Yield what each statement prints, if it is what the page shows."""
     for line, source, expected in _statements(block):
         code = compiled(block, line, source)
@@ -241,7 +241,7 @@ def _run_here(block: Block, namespace: Namespace) -> Iterator[str]:
             yield printed
 
 
-def _raised_by(block: Block, code: CodeType, namespace: Namespace) -> BaseException | None:
+def _raised_by(block: Example, code: CodeType, namespace: Namespace) -> BaseException | None:
     try:
         if block.kind == "check":
             prove(code, namespace.names, block.run_by)
@@ -267,7 +267,7 @@ async def _statement(code: CodeType, names: dict[str, Any]) -> None:
         await cast("clock.VirtualLoop", asyncio.get_running_loop()).settle()
 
 
-def _statements(block: Block) -> list[tuple[int, str, str]]:
+def _statements(block: Example) -> list[tuple[int, str, str]]:
     """Return line, source and expected output of each statement; a program is one."""
     if block.language == "python":
         return [(block.line, block.source, block.expected or "")]
@@ -285,7 +285,7 @@ def _statements(block: Block) -> list[tuple[int, str, str]]:
     return [(line, "\n".join(code), "\n".join(shown)) for line, code, shown in found]
 
 
-def compiled(block: Block, line: int, source: str) -> CodeType:
+def compiled(block: Example, line: int, source: str) -> CodeType:
     """Compile what begins in that line of the page, so that tracebacks name page and line."""
     mode, flags = "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT * (block.kind == "check")
     if block.language == "pycon":
@@ -311,7 +311,7 @@ def _is_code(source: str) -> bool:
     return any(line.strip() and not line.lstrip().startswith("#") for line in source.split("\n"))
 
 
-def _compare(block: Block, line: int, printed: str, shown: str) -> None:
+def _compare(block: Example, line: int, printed: str, shown: str) -> None:
     before = None
     for number, (has, wants) in enumerate(zip_longest(_lines(printed), _lines(shown)), 1):
         same = has == wants or (before == TRACEBACK and _unqualified(has) == wants)
@@ -341,19 +341,19 @@ def _with_traceback(printed: str, rest: str) -> str:
     return printed + "\n" * (printed[-1:] not in ("", "\n")) + TRACEBACK + rest
 
 
-def _line(block: Block, error: BaseException) -> int:
+def _line(block: Example, error: BaseException) -> int:
     """Return the last line of the page's own that the exception came through."""
     stack = traceback.walk_tb(error.__traceback__)
     lines = [line for frame, line in stack if frame.f_code.co_filename == block.page]
     return lines[-1] if lines else block.line
 
 
-def _too_long(block: Block, line: int) -> ExampleFailed:
+def _too_long(block: Example, line: int) -> ExampleFailed:
     told = f"The example ran for more than {LIMITS[block.kind]:g} seconds."
     return ExampleFailed(block, line, told)
 
 
-def _run_beside(block: Block) -> str:
+def _run_beside(block: Example) -> str:
     """Return what a block prints in a process of its own, if the page shows that."""
     files: list[str | tuple[str, str]] = [*block.beside, *block.named]
     if block.run_by != "sh":
@@ -390,7 +390,7 @@ def _summary(printed: str) -> str:
     return "\n".join([*(error.strip() for error in errors), last, ""])
 
 
-def _run_perl(block: Block) -> Run:
+def _run_perl(block: Example) -> Run:
     """Return what an application in Perl prints, and what was said, if the page shows that."""
     try:
         printed, said = served(block.source, block.requests, LIMITS["real"] * patience())

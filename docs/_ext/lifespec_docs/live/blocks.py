@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec_docs.diagrams.event_log import event_log
 from lifespec_docs.examples.runner import (
-    Block,
+    Example,
     ExampleFailed,
     Namespace,
     Run,
@@ -37,7 +37,7 @@ MOST_TEXT = 20_000  # characters of output that are shown
 class _Page:
     """The examples that ran last, in this order, what they share, and the first that failed."""
 
-    done: list[Block] = field(default_factory=list)
+    done: list[Example] = field(default_factory=list)
     failed: tuple[int, str] | None = None
 
     def __post_init__(self) -> None:
@@ -98,17 +98,17 @@ def _cut(text: str) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]} …\n"
 
 
-def _block(row: dict[str, Any], edited: str | None) -> Block:
+def _block(row: dict[str, Any], edited: str | None) -> Example:
     values: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in row.items()
     }
-    block = Block(**values)
+    block = Example(**values)
     if edited is None:
         return block
     return replace(block, page=EDITED, line=1, source=edited, expected=None)
 
 
-def _namespace_after(blocks: Sequence[Block]) -> Namespace:
+def _namespace_after(blocks: Sequence[Example]) -> Namespace:
     """Return a namespace in which these ran, and nothing else; the last one if that is so."""
     global _last  # noqa: PLW0603  what one call leaves is for the next
     if _last.done != blocks:
@@ -121,7 +121,7 @@ def _namespace_after(blocks: Sequence[Block]) -> Namespace:
     return _last.namespace
 
 
-def _done(block: Block, namespace: Namespace) -> tuple[Run, str, str]:
+def _done(block: Example, namespace: Namespace) -> tuple[Run, str, str]:
     """Return what came of a block, what the page says otherwise, and what it raised."""
     if block.page == EDITED:
         done, raised = tried(block, namespace)
@@ -136,7 +136,7 @@ def _done(block: Block, namespace: Namespace) -> tuple[Run, str, str]:
         return done, str(failure), type(cause).__name__ if cause else ""
 
 
-def tried(block: Block, namespace: Namespace) -> tuple[Run, str]:
+def tried(block: Example, namespace: Namespace) -> tuple[Run, str]:
     """Run a program and compare nothing; what it raises is printed, and its class returned."""
     before, start = lengths(namespace), len(namespace.stdout.getvalue())
     # so that a traceback shows the lines

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sphinx.environment import BuildEnvironment
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.examples.runner import Block
+    from lifespec_docs.examples.runner import Example
 
 __all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "obstacle", "setup"]
 
@@ -73,7 +73,7 @@ BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
 APART = re.compile(r"\b(aside|command)\(")  # what a check calls outside of the event loop
 
 
-def obstacle(block: Block) -> str:
+def obstacle(block: Example) -> str:
     """Return why a block cannot run in a browser, or ""; a key of OBSTACLES, or "sh"."""
     if block.language in ("perl", "sh"):
         return block.language
@@ -121,7 +121,7 @@ def add_context(
     context["live"] = {"folder": f"{up}../{FOLDER}/", "data": json.dumps(told, ensure_ascii=False)}
 
 
-def _program(docname: str, count: int, block: Block) -> str:
+def _program(docname: str, count: int, block: Example) -> str:
     """Return where the program of one example is offered, in the folder of a language."""
     return f"_programs/{docname}-{count}.{directive.SUFFIXES[block.language]}"
 
@@ -145,7 +145,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def data(env: BuildEnvironment, blocks: list[Block]) -> dict[str, Any]:
+def data(env: BuildEnvironment, blocks: list[Example]) -> dict[str, Any]:
     """Return the examples of a page that can run in a browser, by number, and words for logs."""
     translate = words(env)
     return {
