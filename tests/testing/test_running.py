@@ -127,12 +127,12 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
         async with Running(wrong_key):
             pass
     assert [each.rule for each in caught.value.violations] == ["state-keys-text"]
-    rule, empty, head, *ladder = str(caught.value).splitlines()
+    rule, empty, head, *diagram = str(caught.value).splitlines()
     assert rule == (
         "[state-keys-text] The application put the key 1 into the state while starting."
     )
     assert (empty, head.split()) == ("", ["server", "application"])
-    assert [line.strip(" |<->") for line in ladder] == [
+    assert [line.strip(" |<->") for line in diagram] == [
         "lifespan",
         "lifespan.startup",
         "lifespan.startup.complete",

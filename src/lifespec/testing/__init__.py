@@ -12,7 +12,7 @@ from lifespec.lazy import attach
 
 if TYPE_CHECKING:
     from lifespec.testing.clock import Deadlock, VirtualLoop, run
-    from lifespec.testing.ladder import sequence
+    from lifespec.testing.diagram import sequence
     from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
     from lifespec.testing.trace import (
         Conversation,
@@ -46,7 +46,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "clock": ("Deadlock", "VirtualLoop", "run"),
-        "ladder": ("sequence",),
+        "diagram": ("sequence",),
         "running": ("LifespanWarning", "Running", "ViolationsFound"),
         "trace": ("Conversation", "Entry", "Recorder", "collect", "record", "text", "to_json"),
     },

@@ -102,7 +102,7 @@ def _configure_applications(config: pytest.Config) -> None:
         options.lifespec_app = table.get("app")  # a worker of pytest-xdist gets the options
     if not options.lifespec_app:
         return
-    found = import_module("lifespec.conformance.app.items")
+    found = import_module("lifespec.conformance.app.pytest_items")
     settings = found.Settings(
         targets=tuple(dict.fromkeys(options.lifespec_app)),
         spec=options.lifespec_spec or table.get("spec", "asgi"),

@@ -11,7 +11,7 @@ from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
 
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, State
-from lifespec.testing.ladder import sequence
+from lifespec.testing.diagram import sequence
 from lifespec.testing.places import without_ours
 from lifespec.testing.tasks import left
 from lifespec.testing.trace import record
@@ -157,8 +157,8 @@ class Running(Generic[State]):
     def _told(self) -> str:
         """Return the broken rules, a line each, tasks that were left, and the message sequence."""
         rules = [f"[{each.rule}] {each.message}." for each in self.violations]
-        ladders = [sequence(each.entries) for each in self.conversations]
-        return "\n".join([*rules, *self._left, "", *ladders]).strip("\n")
+        diagrams = [sequence(each.entries) for each in self.conversations]
+        return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
     async def _tasks_left(self) -> list[str]:
         """Name the tasks that the application or its requests started, and that still run."""

@@ -20,7 +20,7 @@ from lifespec.conformance.report.model import (
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import cut, said
 from lifespec.testing import places
-from lifespec.testing.ladder import sequence
+from lifespec.testing.diagram import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

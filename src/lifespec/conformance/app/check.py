@@ -29,7 +29,7 @@ from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import Course, Finding, Report
 from lifespec.conformance.report.notices import Notice
 from lifespec.conformance.texts import unknown
-from lifespec.testing.ladder import sequence
+from lifespec.testing.diagram import sequence
 from lifespec.testing.trace import Conversation, Entry
 
 if TYPE_CHECKING:

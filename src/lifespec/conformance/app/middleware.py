@@ -19,7 +19,7 @@ from lifespec.conformance.findings import Outcome
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.rules import known_spec
 from lifespec.conformance.texts import said, shown
-from lifespec.testing.ladder import sequence
+from lifespec.testing.diagram import sequence
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:

@@ -133,9 +133,9 @@ class Application(pytest.Collector):
 
     def told(self, what: str, sentence: str) -> str:
         """Say that it does not start or stop: its own traceback, why, and the message sequence."""
-        ladder = next(each.conversation for each in self.usual.findings)
+        diagram = next(each.conversation for each in self.usual.findings)
         why = f"{what}: {sentence.removeprefix('no, ')}."
-        return "\n\n".join(filter(None, [self.course.traceback, why, ladder]))
+        return "\n\n".join(filter(None, [self.course.traceback, why, diagram]))
 
     def tried(self, case: Case) -> CaseResult:
         """Play a case."""
@@ -261,5 +261,5 @@ def _shown(findings: Sequence[Finding]) -> str:
         f"actual:   {each.actual}\n" + f"{each.whose}\n" * bool(each.whose)
         for each in findings
     ]
-    ladders = dict.fromkeys(each.conversation for each in findings if each.conversation)
-    return "\n".join([*parts, *ladders]).rstrip()
+    diagrams = dict.fromkeys(each.conversation for each in findings if each.conversation)
+    return "\n".join([*parts, *diagrams]).rstrip()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.conformance.app import items
+from lifespec.conformance.app import pytest_items
 from lifespec.conformance.app import run as app_run
 from lifespec.testing import plugin
 
@@ -109,7 +109,7 @@ def test_a_failed_case_shows_rule_and_message_sequence(run: Run) -> None:
             "*|-- lifespan.shutdown ---*>|",
         ]
     )
-    result.stdout.no_fnmatch_line(f"*{items.__file__}*")
+    result.stdout.no_fnmatch_line(f"*{pytest_items.__file__}*")
 
 
 def test_what_misses_a_should_is_a_warning(run: Run) -> None:
@@ -201,7 +201,7 @@ def test_what_does_not_start_is_a_failure_and_all_else_an_error(
     played = 2  # start-and-stop itself, and the scope that is none of a lifespan
     result.assert_outcomes(failed=1, errors=COUNT - 1 - played, passed=played)
     result.stdout.fnmatch_lines(["It does not start: *", "*::stops - *it does not start: *"])
-    result.stdout.no_fnmatch_line(f"*{items.__file__}*")
+    result.stdout.no_fnmatch_line(f"*{pytest_items.__file__}*")
 
 
 def test_a_clean_up_that_fails_is_shown_with_its_own_traceback(

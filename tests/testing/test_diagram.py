@@ -1,6 +1,6 @@
 """Conversations as sequence diagrams in text."""
 
-from lifespec.testing.ladder import sequence
+from lifespec.testing.diagram import sequence
 from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
