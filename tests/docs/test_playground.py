@@ -33,6 +33,14 @@ ENDLESS = (
     "import time\nasync def app(scope, receive, send):\n    await receive()\n"
     "    while True:\n        time.sleep(0.1)\n"
 )
+FAILS = """\
+async def app(scope, receive, send):
+    await receive()
+    try:
+        await send({"type": "lifespan.startup.failed", "message": "db-1 is away"})
+    except Exception as error:
+        print(repr(error))
+"""
 WRONG = "x = 1\nasync def app(scope, receive, send:\n    pass\n"
 
 
@@ -190,6 +198,46 @@ def test_the_second_tab_sets_the_server(browser: Browser, page: str) -> None:
     assert "GET / → 200, 3 connections" in run(browser)
 
 
+@pytest.mark.parametrize(
+    ("folder", "sentence", "log"),
+    [
+        ("en", "The process ended with status 3.", "Log of uvicorn"),
+        ("zh-cn", "进程以状态 3 退出", "uvicorn 0"),
+    ],
+)
+def test_a_server_behaves_as_a_recorded_one(
+    browser: Browser, page: str, folder: str, sentence: str, log: str
+) -> None:
+    """The choice is in the link; the result says what was seen, logged and exited with."""
+    fragment = linked(FAILS, **{"as": "uvicorn"}, startup_timeout=3, requests=1)
+    visit(browser, page.replace("/en/", f"/{folder}/") + fragment)
+    assert browser.run("document.querySelector('#play-as').value") == "uvicorn"
+    report = run(browser)
+    for text in (sentence, log, "ERROR:    db-1 is away\nERROR:    Application startup failed."):
+        assert text in report
+    names = browser.run("[...document.querySelectorAll('.play-found a')].map((a) => a.hash)")
+    assert "#startup-failed-exits" in names
+    disabled = "[...document.querySelectorAll('.play-form :disabled')].map((each) => each.id)"
+    assert {"play-spec", "play-grace", "play-strict"} < {*browser.run(disabled)}
+    assert browser.run("document.querySelector('#play-requests').disabled") is False
+    assert browser.run("document.querySelector('#play-startup_timeout').value") == "3"
+
+
+def test_another_server_is_one_choice_away(browser: Browser, page: str) -> None:
+    """What `send` raises under hypercorn is caught, and the application is served."""
+    visit(browser, page + linked(FAILS))
+    assert "not served" in run(browser)
+    browser.run("document.querySelector('#play-as').value = 'hypercorn-asyncio'")
+    browser.run("document.querySelector('#play-as').dispatchEvent(new Event('input'))")
+    assert browser.run("!!document.querySelector('.play-stale')")
+    report = run(browser)
+    assert "LifespanFailureError(" in report
+    assert "not served" not in report
+    until(browser, f"location.hash !== {json.dumps(linked(FAILS))}")
+    visit(browser, browser.run("location.href"))
+    assert browser.run("document.querySelector('#play-as').value") == "hypercorn-asyncio"
+
+
 def test_an_edge_case_opens_with_its_program(browser: Browser, page: str) -> None:
     """The link stands in its row; its server has the timeout that the page has."""
     browser.open(page.replace("playground", "edge-cases"))
@@ -303,11 +351,11 @@ def test_the_keyboard_is_enough(browser: Browser, page: str) -> None:
     focused = "document.activeElement.id || document.activeElement.className"
     browser.run("document.querySelector('#play-starts').focus()")
     stops = []
-    for _ in range(4):
+    for _ in range(5):
         press(browser, "Tab")
         stops.append(browser.run(focused))
-    assert stops[:3] == ["play-run", "play-quiet", "play-tab-application"]
-    assert "cm-content" in stops[3]
+    assert stops[:4] == ["play-as", "play-run", "play-quiet", "play-tab-application"]
+    assert "cm-content" in stops[4]
     press(browser, "a", 2)
     browser.send("Input.insertText", text="if True:")
     press(browser, "Enter")

@@ -9,7 +9,7 @@ const MOST = 1_000_000; // bytes of what an address holds
 const PAUSE = 300; // milliseconds without a key, before the address is renewed
 const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
 const USUAL = {
-  spec: "asgi 2.0", state: true, strict: false, ...MINUTES, requests: 0, cancel: [], fails: false,
+  as: "", spec: "asgi 2.0", state: true, strict: false, ...MINUTES, requests: 0, cancel: [], fails: false,
 };
 
 const place = document.getElementById("play");
@@ -21,6 +21,9 @@ function around(sentence, node) {
   const [before, after] = sentence.split("%s");
   return [before, node, after];
 }
+
+/** Return what a form says that applies to a recorded server: it has its own scope and timeouts. */
+const applied = ({as, requests, serve}) => JSON.parse(JSON.stringify({as, requests, serve}));
 
 // -- the address: raw deflate in base64url, of JSON
 
@@ -73,6 +76,7 @@ async function addressed() {
 /** Keep what the form has a field for, and only values of the kind that it has. */
 function known(server) {
   const kinds = {
+    as: (value) => Object.hasOwn(page.servers, value),
     spec: (value) => value in page.specs,
     cancel: (value) => Array.isArray(value) && value.every((each) => each >= 0),
     requests: (value) => Number.isInteger(value) && value >= 0 && value <= 9,
@@ -91,6 +95,9 @@ function known(server) {
 class Form {
   constructor(changed) {
     const specs = Object.entries(page.specs).map(([value, textContent]) => element("option", {value, textContent}));
+    this.as = element("select", {id: "play-as"}, ...servers());
+    this.as.addEventListener("input", changed);
+    this.decided = element("p", {className: "play-note"});
     this.fields = {
       spec: element("select", {}, ...specs),
       state: element("input", {type: "checkbox"}),
@@ -103,12 +110,12 @@ class Form {
       fails: element("input", {type: "checkbox"}),
       strict: element("input", {type: "checkbox"}),
     };
-    const rows = Object.entries(this.fields).map(([name, field]) => this.row(name, field));
+    this.rows = Object.entries(this.fields).map(([name, field]) => this.row(name, field));
     const reset = button(labels.defaults, "play-quiet", () => {
       this.value = {};
       changed();
     });
-    this.node = element("form", {className: "play-form"}, ...rows,
+    this.node = element("form", {className: "play-form"}, this.decided, ...this.rows,
       element("p", {className: "play-note", textContent: labels.clock}), reset);
     this.node.addEventListener("submit", (event) => event.preventDefault());
     this.node.addEventListener("input", changed);
@@ -132,8 +139,13 @@ class Form {
     return element("div", {className: field.type === "checkbox" ? "play-row play-check" : "play-row"}, ...parts);
   }
 
+  /** The row of the recorded server that was chosen, undefined for Lifespan. */
+  get recorded() {
+    return page.servers[this.as.value];
+  }
+
   get value() {
-    const found = {};
+    const found = this.as.value ? {as: this.as.value} : {};
     for (const [name, field] of Object.entries(this.fields)) {
       const usual = USUAL[name];
       let value;
@@ -144,16 +156,43 @@ class Form {
       else value = field.valueAsNumber;
       if (JSON.stringify(value) !== JSON.stringify(usual)) found[name] = value;
     }
-    return known(found);
+    return this.recorded ? applied(known(found)) : known(found);
   }
 
   set value(server) {
     const all = {...USUAL, ...server};
+    this.as.value = all.as;
     for (const [name, field] of Object.entries(this.fields)) {
       if (field.type === "checkbox") field.checked = all[name];
       else field.value = name === "cancel" ? all.cancel.join(", ") : (all[name] ?? "");
     }
+    this.limit();
   }
+
+  // A recorded server has no arguments.
+  limit() {
+    const {recorded} = this;
+    this.decided.textContent = recorded ? fill(labels.decided, recorded.title) : "";
+    for (const [name, field] of Object.entries(this.fields)) {
+      field.disabled = Boolean(recorded) && !(name in applied({requests: 0, serve: 0}));
+    }
+  }
+}
+
+/** Return the choices of the server: ours, and those of the records. */
+function servers() {
+  const rows = Object.entries(page.servers).map(([name, row]) => ({name, ...row}));
+  return [element("option", {value: "", textContent: "Lifespan"}), ...grouped(rows)];
+}
+
+/** Return options in their groups. */
+function grouped(rows) {
+  const groups = new Map();
+  for (const {name, title, group} of rows) {
+    if (!groups.has(group)) groups.set(group, []);
+    groups.get(group).push(element("option", {value: name, textContent: title}));
+  }
+  return [...groups].map(([label, each]) => element("optgroup", {label: label || labels.programs}, ...each));
 }
 
 function moments(text) {
@@ -216,9 +255,9 @@ class Report {
     this.node.scrollIntoView({block: "start", behavior: still ? "instant" : "smooth"});
   }
 
-  show(found) {
+  show(found, recorded) {
     this.stale(false);
-    const parts = [this.ending(found)];
+    const parts = [recorded && found.served !== null ? this.recorded(found, recorded) : this.ending(found)];
     if (found.failure) parts.push(this.failure(found));
     if (found.waits) parts.push(this.waits(found.waits));
     if (found.messages) parts.push(this.sequence(found));
@@ -253,6 +292,35 @@ class Report {
       parts.push(element("span", {}, ...around(labels.raises, kind)));
     }
     return element("p", {className: good ? "play-ending play-good" : "play-ending"}, ...parts);
+  }
+
+  /** What the record says of the cases that the run came to. */
+  recorded({served, cases, logged}, {title, on, stale, shown, exits}) {
+    const last = cases.at(-1);
+    const ending = [element("span", {className: "play-outcome", textContent: title}),
+      element("span", {textContent: served ? labels.served : labels.unserved})];
+    if (exits[last]) ending.push(element("span", {textContent: exits[last]}));
+    const told = cases.filter((name) => shown[name]?.length).flatMap((name) => {
+      const {says, page: where} = page.cases[name];
+      const link = where ? element("a", {href: where}, element("code", {textContent: name})) : name;
+      return [element("p", {}, link, ` ${says}`), this.seen(shown[name])];
+    });
+    const about = [fill(labels.recorded, ...on)];
+    if (stale) about.push(fill(labels.stale, stale.replaceAll("`", "")));
+    const log = logged?.length
+      ? element("pre", {textContent: logged.join("\n"), tabIndex: 0, attributes: {role: "group", "aria-label": fill(labels.logged, title)}})
+      : element("p", {className: "play-note", textContent: logged ? labels.unlogged : labels.unrecorded});
+    const parts = told.length ? told : [element("p", {className: "play-note", textContent: labels.unmeasured})];
+    return element("div", {}, element("p", {className: "play-ending"}, ...ending), ...parts,
+      ...told.length ? [this.section(fill(labels.logged, title), log)] : [],
+      element("p", {className: "play-note", textContent: about.join(" ")}));
+  }
+
+  seen(rows) {
+    const items = rows.map(([verdict, rule, sentence]) => element("li", {className: `play-${verdict}`},
+      element("span", {className: "play-kind", textContent: verdict.toUpperCase()}), " ",
+      element("a", {href: page.rules[rule]}, element("code", {textContent: rule})), ` ${sentence}`));
+    return element("ul", {className: "play-found"}, ...items);
   }
 
   failure({failure, line}) {
@@ -327,7 +395,7 @@ class Playground {
     this.tabs = tabs({application: element("div", {}, home, leave), server: this.form.node});
     place.replaceChildren(
       element("div", {className: "play-bar"},
-        element("label", {htmlFor: "play-starts", textContent: labels.starts}), this.starts,
+        chosen(labels.starts, this.starts), chosen(labels.server, this.form.as),
         this.runButton, this.copyButton, this.status.bar, this.status.line),
       element("div", {className: "play-panes"},
         element("section", {className: "play-left"}, ...this.tabs.nodes),
@@ -372,6 +440,7 @@ class Playground {
 
   changed() {
     if (!this.editor) return;
+    this.form.limit();
     this.mark();
     this.starts.value = "";
     if (this.shown) this.report.stale(JSON.stringify(this.content) !== this.shown);
@@ -398,12 +467,13 @@ class Playground {
     if (this.runButton.disabled) return;
     this.runButton.disabled = true;
     const asked = this.content;
+    const {recorded} = this.form;
     this.status.say(labels.running);
     try {
-      const request = {...asked, words: page.words};
+      const request = {...asked, recorded, words: page.words};
       const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
       this.shown = JSON.stringify(asked);
-      this.report.show(found);
+      this.report.show(found, recorded);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
       this.report.reveal();
       this.status.say(labels.ran);
@@ -420,15 +490,13 @@ class Playground {
 
 }
 
+/** Return a choice behind its label. */
+const chosen = (label, list) => element("span", {className: "play-choice"},
+  element("label", {htmlFor: list.id, textContent: label}), list);
+
 function options() {
-  const groups = new Map();
-  for (const {name, title, group} of page.starts) {
-    if (!groups.has(group)) groups.set(group, []);
-    groups.get(group).push(element("option", {value: name, textContent: title}));
-  }
   const own = element("option", {value: "", textContent: labels.own, hidden: true});
-  const listed = [...groups].map(([label, each]) => element("optgroup", {label: label || labels.programs}, ...each));
-  return [own, ...listed];
+  return [own, ...grouped(page.starts)];
 }
 
 if (available && typeof CompressionStream === "function") {

@@ -1,7 +1,8 @@
 """Runs the program of the playground: its `app` on a `Lifespan`, checked by `validator`.
 
-The server does what the page's form says, see `Conduct`. The clock is virtual, so that a timeout
-takes no time. A program in which no `app` is defined may run lifespans of its own.
+The server does what the page's form says, see `Conduct`, or what a record says, see `imitation`.
+The clock is virtual, so that a timeout takes no time. A program in which no `app` is defined may
+run lifespans of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import logging
 import re
 import sys
 from contextlib import contextmanager, redirect_stderr, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from lifespec.validate import SPECS, lifespan_scope, validator
 from lifespec_docs.diagrams.event_log import event_log
 from lifespec_docs.examples.sandbox import Namespace
 from lifespec_docs.live.blocks import MOST_TEXT, told
+from lifespec_docs.live.imitation import Imitation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,12 +85,19 @@ class Conduct:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Conduct:
         """Return what a page says; what it does not say is as usual."""
-        known = {field.name: given[field.name] for field in fields(cls) if field.name in given}
+        known = {each.name: given[each.name] for each in fields(cls) if each.name in given}
         return cls(**known | {"cancel": tuple(known.get("cancel", ()))})
 
-    def scope(self) -> dict[str, Any]:
-        """Return the scope of the lifespan."""
-        return lifespan_scope(self.spec, state=self.state)
+    def lifespan(self, app: Any) -> Lifespan[Any]:
+        """Return the lifespan of an application on this server."""
+        return Lifespan(
+            app,
+            scope=lifespan_scope(self.spec, state=self.state),
+            startup_timeout=self.startup_timeout,
+            shutdown_timeout=self.shutdown_timeout,
+            grace=self.grace,
+            strict=self.strict,
+        )
 
     def request(self) -> dict[str, Any]:
         """Return the scope of a request, or of a message in AMGI."""
@@ -110,7 +119,8 @@ class Result:
     `served` is None if the program has no `app`. `raised` is what the server raised, as class and
     text, `failure` what the program raised by itself. `waits` are lines of the program that wait
     although nothing can happen any more, and `unanswered` is the rule that asks for the answer
-    that is missing then.
+    that is missing then. Of a recorded server, `cases` are those of the suite that the run came to,
+    and `logged` are its lines.
     """
 
     conversations: list[list[trace.Entry]]
@@ -123,6 +133,8 @@ class Result:
     failure: str = ""
     violations: tuple[Violation, ...] = ()
     warnings: tuple[Violation, ...] = ()
+    cases: list[str] = field(default_factory=list)
+    logged: list[str] | None = None
 
 
 def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict[str, Any]:
@@ -135,7 +147,8 @@ def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict
     def translate(word: str) -> str:
         return str(words.get(word, word))
 
-    result = ran(request["program"], Conduct.of(request["server"]), notify)
+    conduct = Conduct.of(request["server"])
+    result = ran(request["program"], conduct, notify, request.get("recorded"))
     spoken = [entries[:MOST_ENTRIES] for entries in result.conversations]
     found = [(result.violations, "violation"), (result.warnings, "warning")]
     return {
@@ -147,6 +160,8 @@ def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict
         "failure": result.failure,
         "line": _line(result.failure),
         "console": result.console,
+        "cases": result.cases,
+        "logged": result.logged,
         "messages": event_log(spoken, translate),
         "shortened": any(len(entries) > MOST_ENTRIES for entries in result.conversations),
         "validator": [
@@ -173,8 +188,13 @@ def in_words(violation: Violation, translate: Translate) -> str:
     return violation.message
 
 
-def ran(program: str, conduct: Conduct, notify: Callable[[str], object] = str) -> Result:
-    """Run a program and serve its application."""
+def ran(
+    program: str,
+    conduct: Conduct,
+    notify: Callable[[str], object] = str,
+    recorded: Mapping[str, Any] | None = None,
+) -> Result:
+    """Run a program and serve its application, as `Lifespan` or as a recorded server."""
     console = _Console(notify)
     namespace = Namespace(console)
     namespace.main.__name__ = MODULE
@@ -194,7 +214,7 @@ def ran(program: str, conduct: Conduct, notify: Callable[[str], object] = str) -
             result.failure = told(error, FILE)
         else:
             if "app" in namespace.names:
-                _Server(namespace.names["app"], conduct, console, result).run()
+                _Server(namespace.names["app"], conduct, console, result, recorded).run()
         console.close()
         result.conversations = result.conversations or [list(each.entries) for each in spoken]
     return result
@@ -272,21 +292,22 @@ def _logged_to(console: _Console) -> Iterator[None]:
 class _Server:
     """Serves an application on a loop of its own."""
 
-    def __init__(self, app: Any, conduct: Conduct, console: _Console, result: Result) -> None:
+    def __init__(
+        self,
+        app: Any,
+        conduct: Conduct,
+        console: _Console,
+        result: Result,
+        recorded: Mapping[str, Any] | None,
+    ) -> None:
         self.app = app
         self.conduct = conduct
         self.console = console
         self.result = result
         self.checked = validator(self._resumed)
         self._called: dict[int, tuple[_Use, Any]] = {}
-        self.lifespan: Lifespan[Any] = Lifespan(
-            self._called_by,
-            scope=conduct.scope(),
-            startup_timeout=conduct.startup_timeout,
-            shutdown_timeout=conduct.shutdown_timeout,
-            grace=conduct.grace,
-            strict=conduct.strict,
-        )
+        self.imitation = Imitation(self._called_by, recorded) if recorded else None
+        self.lifespan = self.imitation or conduct.lifespan(self._called_by)
 
     def run(self) -> None:
         """Serve it, and note what became of it before the loop is closed."""
@@ -305,6 +326,9 @@ class _Server:
             self.result.conversations = [list(each.entries) for each in spoken]
             self.result.violations = tuple(self.checked.violations)
             self.result.warnings = tuple(self.checked.warnings)
+            if self.imitation:
+                self.result.cases = self.imitation.ended(hangs=self.result.waits is not None)
+                self.result.logged = self.imitation.log()
             self.console.close()  # what follows is the end of the loop, not of the server
             with suppress(clock.Deadlock):  # of a task that does not end though it is cancelled
                 runner.close()
@@ -315,7 +339,8 @@ class _Server:
         for moment in self.conduct.cancel:
             asyncio.get_running_loop().call_later(moment, server.cancel)
         await asyncio.wait([server])
-        self.result.raised = _raised_by(server)
+        raised = _raised_by(server)
+        self.result.raised = None if self.imitation else raised  # that would be `Lifespan`'s
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=AFTERWARDS)
 

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from docutils import nodes
 from sphinx import addnodes
 
+from lifespec.conformance import cases
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
+from lifespec_docs.facts import recorded
 from lifespec_docs.i18n.messages import marked, words
+from lifespec_docs.live import servers
 from lifespec_docs.live.assets import FOLDER
+from lifespec_docs.live.imitation import CASES
 from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
 from lifespec_docs.rules.domain import RuleDomain, text_of
 from lifespec_docs.rules.edge_cases import case_node
@@ -64,6 +68,13 @@ PLAY = {
     "server": _("Server"),
     "editor": _("Program in Python, to be edited. Press Escape and then Tab to leave it."),
     "leave": _("Tab indents. Press Escape and then Tab to leave the editor."),
+    "decided": _("The record of %s sets the scope and the timeouts."),
+    "recorded": _("Recorded on %s with %s on %s. The log has the words of your program in it."),
+    "stale": _("Measured before the last change of %s."),
+    "logged": _("Log of %s"),
+    "unlogged": _("It logs nothing about this."),
+    "unrecorded": _("The record has no log of this case."),
+    "unmeasured": _("The record has no case like this, so the server does as Lifespan."),
     "spec": _("Specification"),
     "state": _("Provide state"),
     "strict": _("Refuse to serve if lifespan is not supported (strict)"),
@@ -276,8 +287,18 @@ def data(app: Sphinx) -> dict[str, Any]:
             rule: f"{app.builder.get_relative_uri(PAGE, page)}#{rule}"
             for rule, page in sorted(domain.rules.items())
         },
+        "servers": servers.rows(recorded.ROOT, translate),
+        "cases": {case: _case(app, domain, case) for case in CASES},
         "starts": [vars(start) for start in starts(app.env)],
     }
+
+
+def _case(app: Sphinx, domain: RuleDomain, name: str) -> dict[str, str]:
+    """Return the sentence of a case of the suite, and where it is described, if a page does."""
+    case = next(each for each in cases.load() if each.name == name)
+    page, anchor = domain.places.get(("case", name), ("", ""))
+    where = f"{app.builder.get_relative_uri(PAGE, page)}#{anchor}" if page else ""
+    return {"says": words(app.env)(case.says), "page": where}
 
 
 def add_context(
