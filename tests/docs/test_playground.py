@@ -399,3 +399,19 @@ def test_a_strict_policy_is_kept(browser: Browser, strict: str) -> None:
     """No inline script and no eval: the playground runs under such a policy."""
     visit(browser, f"{strict}/en/playground.html")
     assert "Outcome: complete" in run(browser)
+
+
+def test_the_editor_shows_80_columns_and_no_phone_zooms(browser: Browser, page: str) -> None:
+    """At 1280 pixels a line of 80 characters is not cut; at 390 a field has 16 pixels."""
+    write(browser, "#" * 80)
+    scroller = "document.querySelector('.cm-scroller')"
+    assert browser.run(f"{scroller}.scrollWidth <= {scroller}.clientWidth")
+    browser.width(390)
+    try:
+        sizes = browser.run(
+            "[...document.querySelectorAll('#play select, #play input, .cm-content')]"
+            ".map((each) => getComputedStyle(each).fontSize)"
+        )
+        assert {*sizes} == {"16px"}
+    finally:
+        browser.width(1280)
