@@ -65,8 +65,12 @@ pythons: .venv/complete
 exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
 	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/every/exhaustive.py $(N)
 
-bench: .venv/complete build/peers/complete  ## measure the speed, against others; a few minutes
-	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json
+bench: .venv/complete build/peers/complete  ## measure the speed, against others; PYTHONS="python3.12 python3.13" too; ten minutes
+	@others=; for python in $(PYTHONS); do \
+		folder=build/peers-$$(basename $$python); others="$$others $$folder/bin/python"; \
+		rm -rf $$folder; $$python -m venv $$folder || exit; \
+		$$folder/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt || exit; \
+	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json $$others
 
 # what `make docs` reuses is run anew here, in each language for itself
 fresh: .venv/complete

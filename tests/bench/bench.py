@@ -4,12 +4,15 @@ Only ratios within one run count, for other work on the machine changes all time
 candidates take turns, a few runs each, and the shortest turn of many is a candidate's time.
 Time is the processor's; garbage is not collected meanwhile, but where that is said.
 
-    python tests/bench/bench.py FILE     writes what it measured as JSON, and prints it
+    python tests/bench/bench.py FILE [PYTHON...]    writes what it measured as JSON, and prints it
+
+On each other PYTHON, which has the same packages, one lifespan is measured too.
 
 One process is faster at one candidate, another at another, by some percent, through where things
 lie in memory.  So several processes measure a part each, and the median of their times counts.
 """
 
+import argparse
 import asyncio
 import datetime as dt
 import gc
@@ -194,8 +197,8 @@ MEASURES: dict[str, tuple[Callable[[int], Coroutine[Any, Any, list[Row]]], int]]
 }
 
 
-def measured(part: float = 1) -> dict[str, Any]:
-    """Measure everything, in so great a part of the rounds."""
+def measured(part: float = 1, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Measure everything, or what is named, in so great a part of the rounds."""
     found: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -204,7 +207,8 @@ def measured(part: float = 1) -> dict[str, Any]:
     }
     gc.disable()
     try:
-        for name, (measure, rounds) in MEASURES.items():
+        for name in names or MEASURES:
+            measure, rounds = MEASURES[name]
             found[name] = asyncio.run(measure(max(1, round(rounds * part))))
             gc.collect()
     finally:
@@ -215,7 +219,7 @@ def measured(part: float = 1) -> dict[str, Any]:
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Join what several processes measured: the median of the seconds, else the first's word."""
     found = dict(parts[0])
-    for name in MEASURES:
+    for name in found.keys() & MEASURES.keys():
         rows = zip(*(part[name] for part in parts), strict=True)
         found[name] = [
             each[0] | {"seconds": statistics.median(row["seconds"] for row in each)}
@@ -224,22 +228,29 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def apart(part: float) -> dict[str, Any]:
+def apart(part: float, python: str, *names: str) -> dict[str, Any]:
     """Measure a part in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "part.json"
-        subprocess.run([sys.executable, __file__, str(file), str(part)], check=True)
+        subprocess.run([python, __file__, "--part", str(part), str(file), *names], check=True)
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
-def several() -> dict[str, Any]:
+def several(python: str = sys.executable, *names: str) -> dict[str, Any]:
     """Measure in several processes, one after another."""
     parts = []
     for number in range(PROCESSES):
-        print(f"part {number + 1} of {PROCESSES}", file=sys.stderr, flush=True)
-        parts.append(apart(1 / PROCESSES))
+        print(f"{python}: part {number + 1} of {PROCESSES}", file=sys.stderr, flush=True)
+        parts.append(apart(1 / PROCESSES, python, *names))
     return joined(parts)
+
+
+def on_pythons(own: Mapping[str, Any], others: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one lifespan as measured here, and measure it on the others, by version."""
+    found = [own, *(several(python, "lifespan") for python in others)]
+    rows = [{"python": each["python"], "lifespan": each["lifespan"]} for each in found]
+    return sorted(rows, key=lambda row: [int(n) for n in row["python"].split()[1].split(".")])
 
 
 def told(found: Mapping[str, Any]) -> str:
@@ -253,16 +264,27 @@ def told(found: Mapping[str, Any]) -> str:
             lines.append(
                 f"{name:14}{label:42}{row['seconds'] * 1e6:10.3f} µs{ratio:8.2f} ×   {memory}"
             )
+    for each in found.get("pythons", ()):
+        floor, *others = each["lifespan"]
+        ratios = (f"{row['name']} {row['seconds'] / floor['seconds']:.2f} ×" for row in others)
+        lines.append(f"{each['python']}: {', '.join(ratios)}")
     return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> None:
-    """Measure in full; where a part is named, that part, in this process and without a word."""
-    file, *part = arguments
-    found = measured(float(part[0])) if part else several()
-    if not part:
+    """Measure in full; a part of it in this process, without a word."""
+    parser = argparse.ArgumentParser(description="Measure how fast it is.")
+    parser.add_argument("--part", type=float, help="of what is measured, in this process")
+    parser.add_argument("file", type=Path, help="the JSON file to write")
+    parser.add_argument("names", nargs="*", help="other Pythons; of a part, what to measure")
+    given = parser.parse_args(arguments)
+    if given.part:
+        found = measured(given.part, given.names)
+    else:
+        found = several()
+        found["pythons"] = on_pythons(found, given.names)
         print(told(found))
-    Path(file).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    given.file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The harness of `make bench` runs, and what it measures is of the right size."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import bench
 import rivals
 
 __all__: list[str] = []
+
+ROOT = Path(__file__).resolve().parents[2]
 
 # Times are noisy: these bounds lie so far from what is measured that only a blunder breaks them.
 BOUNDS = {
@@ -65,24 +68,17 @@ def test_what_is_not_installed_is_not_measured(found: dict[str, Any]) -> None:
     assert [row["name"] for row in found["long-lifespan"]] == drivers
 
 
-def test_processes_measure_a_part_each(
+def test_another_python_measures_one_lifespan(
     found: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Their times are joined, and what is going on is said meanwhile."""
-    parts: list[float] = []
+    """In processes of its own, each a part; what is going on is said meanwhile."""
     monkeypatch.setattr(bench, "PROCESSES", 2)
-    monkeypatch.setattr(bench, "apart", lambda part: parts.append(part) or found)
-    assert bench.several() == found
-    assert parts == [0.5, 0.5]
-    assert capsys.readouterr().err == "part 1 of 2\npart 2 of 2\n"
-
-
-def test_a_part_is_measured_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A process of its own measures it, without a word."""
-    program = tmp_path / "bench.py"
-    program.write_text("import sys; open(sys.argv[1], 'w').write(sys.argv[2])", encoding="utf-8")
-    monkeypatch.setattr(bench, "__file__", str(program))
-    assert bench.apart(0.25) == 0.25
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}:{ROOT / 'docs' / '_ext'}")
+    own, other = bench.on_pythons(found, [sys.executable])
+    assert own["python"] == other["python"] == found["python"]
+    assert [row["name"] for row in other["lifespan"]] == [row["name"] for row in own["lifespan"]]
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"{sys.executable}: part {number} of 2" for number in (1, 2)]
 
 
 def test_the_median_counts(found: dict[str, Any]) -> None:
@@ -99,11 +95,15 @@ def test_the_command_writes_what_it_prints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The file holds the rows as JSON; for a part nothing is printed."""
-    monkeypatch.setattr(bench, "several", lambda: found)
-    bench.main([str(tmp_path / "bench.json")])
-    assert capsys.readouterr().out == bench.told(found) + "\n"
-    assert json.loads((tmp_path / "bench.json").read_text(encoding="utf-8")) == found
-    monkeypatch.setattr(bench, "measured", lambda part: {"part": part})
-    bench.main([str(tmp_path / "part.json"), "0.5"])
+    monkeypatch.setattr(bench, "several", lambda *_: found)
+    bench.main([str(tmp_path / "bench.json"), "python3.99"])
+    told = capsys.readouterr().out
+    written = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
+    assert told == bench.told(written) + "\n"
+    assert [each["python"] for each in written["pythons"]] == [found["python"]] * 2
+    assert told.splitlines()[-1].startswith(f"{found['python']}: lifespec ")
+    bench.main(["--part", "0.001", str(tmp_path / "part.json"), "state"])
     assert capsys.readouterr().out == ""
-    assert json.loads((tmp_path / "part.json").read_text(encoding="utf-8")) == {"part": 0.5}
+    part = json.loads((tmp_path / "part.json").read_text(encoding="utf-8"))
+    assert [row["name"] for row in part["state"]] == ["inline", "with_state()"]
+    assert "lifespan" not in part

@@ -3,7 +3,7 @@
 import pytest
 
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import LONGEST, near, plain, said, shown, unknown
+from lifespec.conformance.texts import LONGEST, named, near, plain, said, shown, unknown
 
 __all__: list[str] = []
 
@@ -22,6 +22,12 @@ def test_what_has_no_text() -> None:
     assert (said(OSError("no disk")), shown("a")) == ("no disk", "'a'")
     assert said(Odd()) == "(its message cannot be shown: ValueError)"
     assert shown(Odd()) == "<Odd, whose repr() raises ValueError>"
+
+
+def test_an_exception_in_a_sentence() -> None:
+    """The sentence has a full stop of its own."""
+    texts = [named(OSError(text)) for text in ("no disk", "no disk.", "wait...", "")]
+    assert texts == ["OSError: no disk", "OSError: no disk", "OSError: wait...", "OSError"]
 
 
 def test_control_characters() -> None:

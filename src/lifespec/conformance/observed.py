@@ -188,7 +188,7 @@ OBSERVED = (
     _("The application sent an unknown event, and send did not raise."),
     _("The server received %s."),
     _("%s reached the server without its message."),
-    _("send raised %s"),
+    _("send raised %s."),
     _("The application returned, and so did the middleware."),
     _("The application raised %s, and so did the middleware."),
     _("The application returned; the middleware raised %s."),

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Unchecked", "cut", "near", "packaged", "plain", "printable", "said", "shown", "unknown"]
+__all__ = [
+    "Unchecked",
+    "cut",
+    "named",
+    "near",
+    "packaged",
+    "plain",
+    "printable",
+    "said",
+    "shown",
+    "unknown",
+]
 
 LONGEST, END = 500, 150  # characters of a sentence, and of its end, which says what to do
 MOST = 2000  # characters of a text of others in a report
@@ -52,6 +63,13 @@ def said(error: object) -> str:
         return cut(str(error))
     except Exception as another:
         return f"(its message cannot be shown: {type(another).__name__})"
+
+
+def named(error: BaseException | None) -> str:
+    """Return class and text of an exception for a sentence, whose full stop follows."""
+    text = said(error)
+    end = text.removesuffix(".") if not text.endswith("..") else text
+    return f"{type(error).__name__}{': ' * bool(text)}{end}"
 
 
 def shown(value: object) -> str:

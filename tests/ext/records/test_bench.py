@@ -22,6 +22,16 @@ FOUND = {
         {"name": "%s at once, with garbage collection", "count": 10000, "seconds": 2e-5},
     ],
     "validator": [],
+    "pythons": [
+        {
+            "python": f"CPython {version}",
+            "lifespan": [
+                {"name": "floor", "version": "", "seconds": 1e-5},
+                {"name": "lifespec", "version": "0.1", "seconds": seconds},
+            ],
+        }
+        for version, seconds in (("3.11.2", 1.5e-5), ("3.12.0", 0.9e-5))
+    ],
 }
 
 
@@ -48,6 +58,16 @@ def test_a_measure_is_a_table(tmp_path: Path) -> None:
             ["with_state()", "0.3\N{NO-BREAK SPACE}µs", "1.50"],
         ]
         assert not sample.page().select("svg")
+
+
+def test_a_lifespan_is_compared_by_python(tmp_path: Path) -> None:
+    """Each with the floor on the same Python."""
+    with tried(tmp_path, "```{measured-by-python}\n```") as sample:
+        assert rows(sample) == [
+            ["What is measured", "CPython 3.11.2", "CPython 3.12.0"],
+            ["floor", "1.00", "1.00"],
+            ["lifespec 0.1", "1.50", "0.90"],
+        ]
 
 
 def test_a_long_time_is_in_milliseconds(tmp_path: Path) -> None:

@@ -320,8 +320,10 @@ def _peers(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bench(found: Mapping[str, Any]) -> Iterator[str]:
-    for name, rows in found.items():
-        if isinstance(rows, list) and not all(row["seconds"] > 0 for row in rows):
+    others = ((row["python"], row["lifespan"]) for row in found.get("pythons", ()))
+    kept = [*found.items(), *others]
+    for name, rows in kept:
+        if isinstance(rows, list) and not all(row.get("seconds", 1) > 0 for row in rows):
             yield f"a row of {name!r} took no time"
 
 

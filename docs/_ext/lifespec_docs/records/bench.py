@@ -1,4 +1,4 @@
-"""What `make bench` measured: `{measured}` with the name of a measure is a table and a chart."""
+"""What `make bench` measured: a table and a chart of a measure, one lifespan by Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     Translate = Callable[[str], str]
 
-__all__ = ["Measured", "MeasuredWhen", "chart", "setup"]
+__all__ = ["Measured", "MeasuredByPython", "MeasuredWhen", "chart", "setup"]
 
 MILLI = 1e-3  # of a second
 WIDTH, LEFT, STEP = 480, 142, 24  # of a chart: in all, of its labels, from bar to bar
@@ -49,6 +49,21 @@ class Measured(OfBench):
             html = f'<figure class="states">{chart(rows, self.translate)}</figure>'
             found.insert(0, nodes.raw("", html, format="html", classes=["no-search"]))
         return found
+
+
+class MeasuredByPython(OfBench):
+    """One lifespan on each Python, as a multiple of the floor there."""
+
+    def draw(self) -> list[nodes.Node]:
+        """Return a table: a row for each implementation, a column for each Python."""
+        found: list[Row] = self.data["pythons"]
+        names = {row["name"]: row for row in found[-1]["lifespan"]}
+        rows = [
+            [_label(row, self.translate), *(_multiple(each["lifespan"], name) for each in found)]
+            for name, row in names.items()
+        ]
+        titles = [self.translate(_("What is measured")), *(each["python"] for each in found)]
+        return [_grid(titles, rows)]
 
 
 class MeasuredWhen(OfBench):
@@ -102,18 +117,29 @@ def chart(rows: list[Row], translate: Translate) -> str:
     return drawing.svg(label, [translate("; ").join(told)])
 
 
+def _multiple(rows: list[Row], name: str) -> str:
+    """Return the ratio of that row to the first, or "" if it was not measured."""
+    return "".join(f"{_ratio(row, rows):.2f}" for row in rows if row["name"] == name)
+
+
 def _table(rows: list[Row], translate: Translate) -> nodes.table:
     titles = [_("What is measured"), _("Time"), _("Ratio")] + [_("Memory")] * ("bytes" in rows[0])
-    group = nodes.tgroup(cols=len(titles))
-    group += [nodes.colspec(colwidth=width) for width in (40, 20, 20, 20)[: len(titles)]]
-    group += nodes.thead("", _cells(translate(title) for title in titles))
-    body = nodes.tbody("")
+    found = []
     for row in rows:
         cells = [_label(row, translate), _time(row["seconds"]), f"{_ratio(row, rows):.2f}"]
         if "bytes" in rows[0]:
             cells.append(translate("%s bytes") % f"{row['bytes']:,}" if "bytes" in row else "")
-        body += _cells(cells)
-    group += body
+        found.append(cells)
+    return _grid(map(translate, titles), found)
+
+
+def _grid(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> nodes.table:
+    """Return a table whose first column is twice as wide as each other."""
+    head = [*titles]
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=width) for width in (40, *[20] * (len(head) - 1))]
+    group += nodes.thead("", _cells(head))
+    group += nodes.tbody("", *map(_cells, rows))
     return nodes.table("", group)
 
 
@@ -127,7 +153,8 @@ def _cells(texts: Iterable[str]) -> nodes.row:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{measured}` and `{measured-when}`."""
+    """Register `{measured}`, `{measured-by-python}` and `{measured-when}`."""
     app.add_directive("measured", Measured)
+    app.add_directive("measured-by-python", MeasuredByPython)
     app.add_directive("measured-when", MeasuredWhen)
     return {"version": "1", "parallel_read_safe": True}

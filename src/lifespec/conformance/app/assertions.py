@@ -18,7 +18,7 @@ from lifespec.conformance.report.model import (
     Verdict,
 )
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import cut, said
+from lifespec.conformance.texts import cut, named, said
 from lifespec.testing import places
 from lifespec.testing.diagram import sequence
 
@@ -239,8 +239,7 @@ def _activity(seen: AppObservation) -> str:
 
 def _end(seen: AppObservation) -> str:
     if seen.ended in ("raised", "exited"):
-        text = said(seen.error)
-        return f"raised {type(seen.error).__name__}{': ' * bool(text)}{text}"
+        return f"raised {named(seen.error)}"
     return {"returned": "returned", "cancelled": "obeyed its cancellation"}.get(
         seen.ended, "did not end"
     )

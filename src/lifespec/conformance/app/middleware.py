@@ -18,7 +18,7 @@ from lifespec.conformance.app.run import LIMIT, CaseResult
 from lifespec.conformance.findings import Outcome
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.rules import known_spec
-from lifespec.conformance.texts import said, shown
+from lifespec.conformance.texts import named, shown
 from lifespec.testing.diagram import sequence
 from lifespec.validate import SPECS
 
@@ -91,7 +91,7 @@ class Probe:
         try:
             await send(event)
         except Exception as error:
-            self.refusals.append(f"{type(error).__name__}: {said(error)}")
+            self.refusals.append(named(error))
 
 
 _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -182,7 +182,7 @@ def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real
         app = middleware(probe)
     except Exception as error:
         raise cases.Unchecked(
-            f"called with an application, it raised {type(error).__name__}: {said(error)};"
+            f"called with an application, it raised {named(error)};"
             " middleware takes an application and returns one"
         ) from None
     if not callable(app):
@@ -227,13 +227,8 @@ def _instead(sides: _Sides) -> str:
     if sides.seen.ended == "returned":
         return "it returned"
     if sides.seen.ended == "raised":
-        return f"it raised {_exception(sides.seen.error)}"
+        return f"it raised {named(sides.seen.error)}"
     return "it did not answer startup within the timeout"
-
-
-def _exception(error: BaseException | None) -> str:
-    text = said(error)
-    return f"{type(error).__name__}{': ' * bool(text)}{text}"
 
 
 def _scope(rule_id: str, sides: _Sides) -> Outcome:
@@ -327,14 +322,14 @@ def _refusal(_: str, sides: _Sides) -> Outcome:
         return Outcome("skip", UNFINISHED)
     if not sides.probe.refusals:
         return Outcome("broken", "The application sent an unknown event, and send did not raise.")
-    return Outcome("held", f"send raised {sides.probe.refusals[0]}")
+    return Outcome("held", f"send raised {sides.probe.refusals[0]}.")
 
 
 def _end(_: str, sides: _Sides) -> Outcome:
     seen, own = sides.seen, sides.probe.error
     if not sides.probe.finished:
         return Outcome("skip", UNFINISHED)
-    did = f"raised {_exception(own)}" if own else "returned"
+    did = f"raised {named(own)}" if own else "returned"
     if (seen.ended == "returned") if own is None else _holds(seen.error, own):
         return Outcome("held", f"The application {did}, and so did the middleware.")
     return Outcome("broken", f"The application {did}; the middleware {_gone(seen)}.")
@@ -342,7 +337,7 @@ def _end(_: str, sides: _Sides) -> Outcome:
 
 def _gone(seen: AppObservation) -> str:
     if seen.ended in ("raised", "exited"):
-        return f"raised {_exception(seen.error)}"
+        return f"raised {named(seen.error)}"
     return "returned" if seen.ended == "returned" else "did not end"
 
 
