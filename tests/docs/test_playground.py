@@ -10,6 +10,10 @@ from urllib.parse import urlsplit
 import pytest
 from browser import Browser
 from hosting import hosted
+from published import published
+
+from lifespec_docs.live.pages import programs
+from lifespec_docs.live.play import Conduct, ran
 
 __all__: list[str] = []
 
@@ -20,6 +24,7 @@ pytestmark = [
 ]
 
 RUN, COPY = ".play-run", ".play-bar .play-quiet"
+MARKDOWN = f"{COPY} + .play-quiet"
 READY = "!!document.querySelector('.cm-content') && !document.querySelector('.play-run').disabled"
 REPORT = "document.querySelector('.play-report').innerText"
 STATUS = "document.querySelector('.play-status').textContent"
@@ -287,6 +292,74 @@ def test_a_link_leads_another_reader_to_the_same_program(browser: Browser, page:
     until(browser, f"location.href === {json.dumps(other)}")
     until(browser, READY)
     assert browser.run(EDITOR) == program
+
+
+def test_a_result_is_copied_as_markdown(browser: Browser, page: str) -> None:
+    """Link, program, server, events, what came of it, versions; for the program that ran."""
+    browser.send(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"]
+    )
+    disabled = f"document.querySelector('{MARKDOWN}').disabled"
+    visit(browser, page + linked(FAILS + "# ```\n", **{"as": "uvicorn"}))
+    assert browser.run(disabled)
+    run(browser)
+    asked = browser.run("location.href")
+    click(browser, ".cm-content")
+    browser.send("Input.insertText", text="edited")
+    click(browser, MARKDOWN)
+    browser.until(f"({STATUS}).includes('its result were copied')")
+    text = str(browser.run("navigator.clipboard.readText()"))
+    link, program, *_ = text.split("\n\n", 2)
+    assert link.startswith(f"[Open in the playground]({page}#code=")
+    assert text.split("\n\n")[1:][0].startswith("````python\nasync def app")
+    for part in (
+        '\n\nServer: `{"as":"uvicorn"}`\n\nuvicorn 0',
+        "· not served · exit status 3\n\n",
+        "- PASS startup-failed-exits The process ended with status 3.\n",
+        "\n\n```text\nERROR:    db-1 is away\nERROR:    Application startup failed. Exiting.\n",
+        "\n\n**Message sequence**\n\n1. The server calls the application with the scope",
+        "\n\n**Validator**\n\nThe validator found nothing to report.\n\n",
+    ):
+        assert part in text
+    assert "edited" not in text
+    assert text.splitlines()[-1].startswith("Python 3.")
+    assert "lifespec " in text.splitlines()[-1]
+    visit(browser, link.partition("(")[2].rstrip(")"))
+    assert browser.run(EDITOR).strip() == program.removeprefix("````python\n").removesuffix(
+        "\n````"
+    )
+    visit(browser, asked)
+    assert browser.run(disabled)
+
+
+@pytest.mark.parametrize(("folder", "label"), [("en", "Open in"), ("zh-cn", "在演练场中打开")])
+def test_an_example_of_a_page_opens_with_what_it_needs(
+    browser: Browser, address: str, page: str, folder: str, label: str
+) -> None:
+    """Those above it whose names it uses come with it."""
+    browser.open(f"{address}/{folder}/startup.html")
+    opener = (
+        "[...document.querySelectorAll('.live-bar button')]"
+        f".filter((each) => each.textContent.startsWith({json.dumps(label)}))[1]"
+    )
+    assert browser.run(f"({opener}).checkVisibility()")
+    browser.run(f"({opener}).click()")
+    until(browser, f"location.pathname.endsWith('/playground.html') && {READY}")
+    report = run(browser)
+    assert "Traceback" not in report
+
+
+@pytest.mark.timeout(300)
+def test_each_program_of_the_pages_runs_alone_in_the_playground(site: Path) -> None:
+    """With those that it needs."""
+    opened = 0
+    for docname, blocks in published()["en"].items():
+        for number, numbers in programs(blocks).items():
+            program = "\n\n\n".join(blocks[each].source for each in numbers)
+            result = ran(program, Conduct())
+            assert result.failure == "", f"{docname}: program {number}"
+            opened += 1
+    assert opened > 100
 
 
 def test_a_link_can_be_made_by_others(browser: Browser, page: str) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,7 @@ def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> No
         "lifespec_docs/live/bridge.py",
         "lifespec_docs/examples/runner.py",
     } <= names["sources"]
+    assert f"lifespec-{version('lifespec')}.dist-info/METADATA" in names["sources"]
     assert "lifespec_docs/live/pages.py" not in names["sources"]  # that is the build's
     assert {"starlette/applications.py", "httpx/_client.py"} <= names["packages"]
     for found in names.values():

@@ -6,6 +6,7 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 
+from lifespec_docs.examples.runner import Example
 from lifespec_docs.live import pages
 from sample_site import SampleSite
 
@@ -55,6 +56,7 @@ PAGES = {
     "guides/deep": PAGE + "\nIt is.\n" + RECORD,
     "other": "# Another\n\nNothing runs here.\n",
 }
+EXTENSIONS = "examples.directive", "rules.domain", "live"
 TEMPLATE = """\
 {%- if live -%}
 <script src="{{ live.folder }}run.js" data-live="{{ live.data|e }}"></script>
@@ -63,13 +65,13 @@ TEMPLATE = """\
 """
 
 
-def site(folder: Path, size: int = 13, **configuration: Any) -> SampleSite:
+def site(folder: Path, size: int = 13, pages: Any = PAGES, **configuration: Any) -> SampleSite:
     """Return pages with examples, which do not run, and that template."""
     templates = folder / "docs" / "templates"
     templates.mkdir(parents=True)
     (templates / "page.html").write_text(TEMPLATE)
     settings = {"templates_path": ["templates"], "examples_run": False, "live_size": size}
-    return SampleSite(folder, PAGES, "examples.directive", "live", **(settings | configuration))
+    return SampleSite(folder, pages, *EXTENSIONS, **(settings | configuration))
 
 
 def told(page: BeautifulSoup) -> dict[str, Any]:
@@ -131,6 +133,38 @@ def test_the_data_has_the_programs_that_can_run(tmp_path: Path) -> None:
         assert found["blocks"]["0"]["source"].strip() == "print(1)"
         assert found["blocks"]["0"]["expected"].strip() == "1"
         assert found["words"] == {}
+
+
+def example(source: str, **more: Any) -> Example:
+    """Return a block of a page."""
+    return Example("page.md", 1, "python", source, None, **more)
+
+
+def test_a_program_is_whole_with_those_that_it_needs() -> None:
+    """The blocks that define its names, and what those need; not what it defines itself."""
+    blocks = [
+        example("import asyncio\nfrom os import path as where"),
+        example("async def app(*_):\n    await asyncio.sleep(1)"),
+        example("app = 1", kind="real"),
+        example("class Mine:\n    pass\n\n\nfor each in range(3):\n    where.join(each)"),
+        example("asyncio.run(app())"),
+        example("def app(*_):\n    return [len(str(Mine)), each]"),
+        example("print(app)", named=(("shop.py", ""),)),
+        example("app()"),
+        example("assert app", kind="check"),
+    ]
+    assert pages.programs(blocks) == {
+        0: [0], 1: [0, 1], 3: [0, 3], 4: [0, 1, 4], 5: [0, 3, 5], 7: [0, 3, 5, 7],
+    }  # fmt: skip
+
+
+def test_a_site_without_a_playground_leads_to_none(tmp_path: Path) -> None:
+    """One with it says which programs can be opened there, and where it is."""
+    with site(tmp_path / "without") as sample:
+        assert told(sample.page())["programs"] == {}
+    with site(tmp_path / "with", pages={**PAGES, "playground": "# Playground\n"}) as sample:
+        assert told(sample.page())["programs"] == {"0": [0], "3": [3]}
+        assert told(sample.page("guides/deep"))["playground"] == "../playground.html"
 
 
 def test_the_words_are_those_of_the_language(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The playground's runs, as a page asks for them."""
 
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -60,6 +61,14 @@ def test_an_application_is_started_and_stopped() -> None:
     assert found["console"] == [("print", "True ['asgi', 'state', 'type']\n")]
     assert found["validator"] == []
     assert not found["shortened"]
+
+
+def test_a_result_has_the_versions_of_what_is_imported() -> None:
+    """Python, lifespec, and the packages that the program uses."""
+    found = played(f"import starlette\n{APP}")["versions"]
+    assert next(iter(found)) == "Python"
+    assert found["lifespec"] == version("lifespec")
+    assert found["starlette"] == version("starlette")
 
 
 def test_the_words_are_those_of_the_page() -> None:

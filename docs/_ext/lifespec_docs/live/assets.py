@@ -26,7 +26,10 @@ __all__ = ["FOLDER", "assemble", "megabytes", "runtime"]
 FOLDER = "live"  # of the site, beside those of the languages
 
 HERE = Path(__file__).parent
-SCRIPTS = "client.js", "controls.js", "worker.js", "run.js", "run.css", "play.js", "play.css"
+SCRIPTS = (
+    *("address.js", "client.js", "controls.js", "markdown.js", "worker.js"),
+    *("run.js", "run.css", "play.js", "play.css"),
+)
 EDITOR = "editor.js"  # as `make live` has bundled it
 IMPORTED = "pyodide.mjs", "pyodide.asm.mjs"
 NEEDED = "pyodide.asm.wasm", "python_stdlib.zip"
@@ -101,6 +104,9 @@ def _sources(root: Path) -> Iterator[tuple[str, bytes]]:
     for path in package.rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             yield path.relative_to(package).as_posix(), path.read_bytes()
+    version = metadata.version("lifespec")
+    about = f"Metadata-Version: 2.1\nName: lifespec\nVersion: {version}\n"
+    yield f"lifespec-{version}.dist-info/METADATA", about.encode()
     for path in used:
         if path.is_relative_to(extension):
             yield path.relative_to(extension).as_posix(), path.read_bytes()

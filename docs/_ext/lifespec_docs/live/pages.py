@@ -6,6 +6,7 @@ is fetched at the first run. Without the runtime a page is as if this extension 
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from sphinx.application import Sphinx
@@ -28,16 +30,18 @@ if TYPE_CHECKING:
 
     from lifespec_docs.examples.runner import Example
 
-__all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "obstacle", "setup"]
+__all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "PLAYGROUND", "obstacle", "programs", "setup"]
 
 DIAGRAMS = "diagrams/drawing.py", "diagrams/event_log.py"  # whose words an event log has
 DATA = "_live"  # in the folder of a language
 NUMBER = "example-%d"
+PLAYGROUND = "playground"  # the page
 # What run.js shows, by the name it has there.
 LABELS = {
     "run": _("Run"),
     "edit": _("Edit"),
     "reset": _("Reset"),
+    "open": _("Open in the playground"),
     "about": _("Runs in your browser. The first run loads Python, about %s MB."),
     "loading": _("Loading Python: %s of %s MB"),
     "starting": _("Starting Python …"),
@@ -106,6 +110,8 @@ def add_context(
     told = {
         "data": f"{up}{DATA}/{pagename}.json",
         "blocking": f"{up}{BLOCKING}",
+        "playground": up + app.builder.get_target_uri(PLAYGROUND),
+        "programs": programs(blocks) if PLAYGROUND in app.env.found_docs else {},
         "size": app.config.live_size,
         "words": {name: translate(label) for name, label in LABELS.items()},
         "obstacles": {
@@ -119,6 +125,40 @@ def add_context(
         },
     }
     context["live"] = {"folder": f"{up}../{FOLDER}/", "data": json.dumps(told, ensure_ascii=False)}
+
+
+def programs(blocks: Sequence[Example]) -> dict[int, list[int]]:
+    """Return the numbers of the blocks that make each one a program of its own, by its number.
+
+    These are the blocks whose names it uses, and those that they need, in the order of the page.
+    One that needs files, or what a browser cannot run, is left out.
+    """
+    defined: dict[str, int] = {}  # the last block so far that has the name
+    found: dict[int, list[int]] = {}
+    for number, block in enumerate(blocks):
+        if block.kind != "virtual" or obstacle(block):
+            continue
+        tree = ast.parse(block.source)
+        own = {*_defined(tree)}
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - own
+        needed = {defined[name] for name in used if name in defined}
+        whole = {number}.union(*(found.get(each, [each]) for each in needed))
+        if not (block.named or block.beside):
+            found[number] = sorted(whole)
+        defined |= dict.fromkeys(own, number)
+    return found
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a program has at its top, but for those within functions and classes."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (each.asname or each.name.partition(".")[0] for each in node.names)
+        else:
+            stores = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+            yield from (each.id for each in stores if isinstance(each.ctx, ast.Store))
 
 
 def _program(docname: str, count: int, block: Example) -> str:

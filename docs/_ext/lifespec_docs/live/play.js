@@ -1,11 +1,12 @@
 // The playground: an editor, a form for the server, and what came of the run.  The program and the
 // form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click.
 
+import {packed, unpacked} from "./address.js";
 import {available, call, LimitPassed, Unloaded} from "./client.js";
 import {button, element, fill, Status} from "./controls.js";
+import {markdown} from "./markdown.js";
 
 const LIMIT = 5_000; // milliseconds
-const MOST = 1_000_000; // bytes of what an address holds
 const PAUSE = 300; // milliseconds without a key, before the address is renewed
 const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
 const USUAL = {
@@ -25,34 +26,7 @@ function around(sentence, node) {
 /** Return what a form says that applies to a recorded server: it has its own scope and timeouts. */
 const applied = ({as, requests, serve}) => JSON.parse(JSON.stringify({as, requests, serve}));
 
-// -- the address: raw deflate in base64url, of JSON
-
-async function through(bytes, stream) {
-  let size = 0;
-  const limited = new TransformStream({
-    transform(part, onward) {
-      size += part.length;
-      if (size > MOST) onward.error(new Error("The address holds too much."));
-      else onward.enqueue(part);
-    },
-  });
-  const parts = new Blob([bytes]).stream().pipeThrough(stream).pipeThrough(limited);
-  return new Uint8Array(await new Response(parts).arrayBuffer());
-}
-
-async function packed(value) {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const small = await through(bytes, new CompressionStream("deflate-raw"));
-  const text = btoa(Array.from(small, (byte) => String.fromCharCode(byte)).join(""));
-  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-async function unpacked(text) {
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  const bytes = Uint8Array.from(binary, (char) => char.charCodeAt(0));
-  const plain = await through(bytes, new DecompressionStream("deflate-raw"));
-  return JSON.parse(new TextDecoder("utf-8", {fatal: true}).decode(plain));
-}
+// -- the address
 
 /** Return what the address says: {start} or {program, server}; null if it says nothing. */
 async function addressed() {
@@ -262,8 +236,13 @@ class Report {
     if (found.waits) parts.push(this.waits(found.waits));
     if (found.messages) parts.push(this.sequence(found));
     if (found.served !== null) parts.push(this.validator(found));
-    parts.push(this.console(found.console));
+    parts.push(this.console(found.console), this.versions(found.versions));
     this.node.replaceChildren(...parts.filter(Boolean));
+  }
+
+  versions(found) {
+    const listed = Object.entries(found).map((each) => each.join(" ")).join(", ");
+    return element("p", {className: "play-note play-versions", textContent: listed});
   }
 
   /** What a program that was ended had exchanged and printed. */
@@ -311,7 +290,7 @@ class Report {
       ? element("pre", {textContent: logged.join("\n"), tabIndex: 0, attributes: {role: "group", "aria-label": fill(labels.logged, title)}})
       : element("p", {className: "play-note", textContent: logged ? labels.unlogged : labels.unrecorded});
     const parts = told.length ? told : [element("p", {className: "play-note", textContent: labels.unmeasured})];
-    return element("div", {}, element("p", {className: "play-ending"}, ...ending), ...parts,
+    return element("div", {className: "play-recorded"}, element("p", {className: "play-ending"}, ...ending), ...parts,
       ...told.length ? [this.section(fill(labels.logged, title), log)] : [],
       element("p", {className: "play-note", textContent: about.join(" ")}));
   }
@@ -389,6 +368,7 @@ class Playground {
     this.runButton.title = fill(labels.key, page.size);
     this.runButton.setAttribute("aria-keyshortcuts", "Control+Enter");
     this.copyButton = button(labels.copy, "play-quiet", () => this.copy());
+    this.markdownButton = button(labels.markdown, "play-quiet", () => this.copyResult());
     this.status = new Status(labels, "play-status");
     const home = element("div", {className: "play-editor"});
     const leave = element("p", {className: "play-note", textContent: labels.leave});
@@ -396,7 +376,7 @@ class Playground {
     place.replaceChildren(
       element("div", {className: "play-bar"},
         chosen(labels.starts, this.starts), chosen(labels.server, this.form.as),
-        this.runButton, this.copyButton, this.status.bar, this.status.line),
+        this.runButton, this.copyButton, this.markdownButton, this.status.bar, this.status.line),
       element("div", {className: "play-panes"},
         element("section", {className: "play-left"}, ...this.tabs.nodes),
         element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node)));
@@ -419,10 +399,17 @@ class Playground {
     this.editor.show(program);
     this.starts.value = name ?? "";
     clearTimeout(this.timer);
-    this.report.empty();
+    this.forget();
     this.report.stale(false);
     this.mark();
     this.status.say(found?.broken ? labels.broken : "");
+  }
+
+  // There is no result to copy.
+  forget() {
+    this.shown = null;
+    this.markdownButton.disabled = true;
+    this.report.empty();
   }
 
   start(name) {
@@ -455,11 +442,22 @@ class Playground {
   async copy() {
     clearTimeout(this.timer);
     await this.renew();
+    await this.put(location.href, labels.copied, labels.link);
+  }
+
+  // Of the program that ran, though it may have been edited since.
+  async copyResult() {
+    const asked = JSON.parse(this.shown);
+    const link = new URL(`#code=${await packed(asked)}`, location.href).href;
+    await this.put(markdown(this.report.node, asked, link, labels), labels.copiedResult, labels.refused);
+  }
+
+  async put(text, copied, refused) {
     try {
-      await navigator.clipboard.writeText(location.href);
-      this.status.say(labels.copied);
+      await navigator.clipboard.writeText(text);
+      this.status.say(copied);
     } catch {
-      this.status.say(labels.link);
+      this.status.say(refused);
     }
   }
 
@@ -473,13 +471,14 @@ class Playground {
       const request = {...asked, recorded, words: page.words};
       const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
       this.shown = JSON.stringify(asked);
+      this.markdownButton.disabled = false;
       this.report.show(found, recorded);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
       this.report.reveal();
       this.status.say(labels.ran);
     } catch (error) {
+      this.forget();
       if (error instanceof LimitPassed) this.report.ended(error);
-      else this.report.empty();
       const failed = error instanceof Unloaded ? labels.unloaded : fill(labels.failed, error.message);
       this.status.say(error instanceof LimitPassed ? fill(labels.limit, error.limit / 1000) : failed);
     } finally {

@@ -12,10 +12,12 @@ import inspect
 import io
 import linecache
 import logging
+import platform
 import re
 import sys
 from contextlib import contextmanager, redirect_stderr, suppress
 from dataclasses import dataclass, field, fields
+from importlib import metadata
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +164,7 @@ def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict
         "console": result.console,
         "cases": result.cases,
         "logged": result.logged,
+        "versions": _versions(),
         "messages": event_log(spoken, translate),
         "shortened": any(len(entries) > MOST_ENTRIES for entries in result.conversations),
         "validator": [
@@ -170,6 +173,16 @@ def play(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict
             for each in violations
         ],
     }
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what is imported: Python, and packages by name."""
+    found = {
+        each.name: each.version
+        for each in metadata.distributions()
+        if each.name.replace("-", "_").lower() in sys.modules
+    }
+    return {"Python": platform.python_version(), **dict(sorted(found.items()))}
 
 
 def _line(failure: str) -> int | None:

@@ -27,6 +27,7 @@ from lifespec_docs.live import servers
 from lifespec_docs.live.assets import FOLDER
 from lifespec_docs.live.imitation import CASES
 from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
+from lifespec_docs.live.pages import PLAYGROUND as PAGE
 from lifespec_docs.rules.domain import RuleDomain, text_of
 from lifespec_docs.rules.edge_cases import case_node
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Start", "conduct", "program", "setup"]
 
-PAGE = "playground"
 DATA = "_playground.json"  # in the folder of a language
 STARTS = Path(__file__).with_name("starts.toml")
 # What play.js shows, by the name it has there.
@@ -61,6 +61,10 @@ PLAY = {
     "copy": _("Copy link"),
     "copied": _("The link was copied. It holds the program and what the server does."),
     "link": _("Copy the link from the address bar: it holds the program and what the server does."),
+    "markdown": _("Copy as Markdown"),
+    "copiedResult": _("The program and its result were copied, for an issue."),
+    "refused": _("The browser does not allow this page to copy."),
+    "playground": _("Open in the playground"),
     "broken": _(
         "The address holds no program that can be read. Here is the first starting program."
     ),

@@ -1,6 +1,7 @@
 // Gives each example of a page that can run in a browser its buttons.  What the page says of them
 // stands in the attribute `data-live` of the script's element.
 
+import {packed} from "./address.js";
 import {available, call, LimitPassed, Unloaded} from "./client.js";
 import {button, element, fill, Status} from "./controls.js";
 
@@ -25,7 +26,7 @@ class Example {
     this.resetButton = button(words.reset, "", () => this.reset());
     this.resetButton.hidden = true;
     const buttons = element("div", {className: "live-bar"},
-      this.runButton, this.editButton, this.resetButton, this.status.bar, this.status.line);
+      this.runButton, this.editButton, this.resetButton, ...this.opener(), this.status.bar, this.status.line);
     this.result = element("div", {className: "live-result"});
     (this.below.at(-1) ?? block).after(buttons, this.result);
   }
@@ -45,6 +46,24 @@ class Example {
     }
   }
 
+  // Where the program can stand alone, with those above it that it needs.
+  opener() {
+    const numbers = page.programs[this.number];
+    return numbers ? [button(words.open, "", () => this.open(numbers))] : [];
+  }
+
+  async open(numbers) {
+    try {
+      data ??= await programs();
+    } catch (error) {
+      this.failed(error);
+      return;
+    }
+    const parts = examples.filter(({number}) => numbers.includes(number));
+    const program = parts.map((each) => each.source.trim()).join("\n\n\n");
+    location.href = `${page.playground}#code=${await packed({program: `${program}\n`})}`;
+  }
+
   // A button that is disabled would lose the focus.
   busy(running) {
     this.running = running;
@@ -54,7 +73,7 @@ class Example {
   // The examples before this one run first, each as it stands on the page now.
   asked() {
     const before = examples.filter(({number}) => number <= this.number);
-    const changed = before.flatMap((each, place) => (each.changed ? [[place, each.editor.value]] : []));
+    const changed = before.flatMap((each, place) => (each.changed ? [[place, each.source]] : []));
     const request = {
       blocks: before.map(({number}) => data.blocks[number]),
       edited: Object.fromEntries(changed),
@@ -63,9 +82,14 @@ class Example {
     return call("run_blocks", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
   }
 
+  /** The program as it stands on the page now. */
+  get source() {
+    return this.editor?.value ?? data.blocks[this.number].source;
+  }
+
   /** Whether the reader has made another program of it. */
   get changed() {
-    return this.editor !== null && this.editor.value !== data.blocks[this.number].source;
+    return this.source !== data.blocks[this.number].source;
   }
 
   took({output, errors, same, before, log}) {
