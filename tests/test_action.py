@@ -54,6 +54,7 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         for name, text in step["env"].items()
     }
     environment |= {"GITHUB_ACTION_PATH": str(FOLDER), "LC_ALL": "C.UTF-8"}
+    environment |= {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     environment = {**os.environ, **environment}
     return subprocess.run(
         ["bash", "-c", step["run"]],
@@ -116,13 +117,14 @@ def test_wrong_inputs(inputs: dict[str, str], sentence: str, tmp_path: Path) -> 
 
 
 def test_the_files(tmp_path: Path) -> None:
-    """The report as JUnit XML and as SARIF."""
+    """The report as JUnit XML and as SARIF, and as Markdown for the summary of the job."""
     found = checked(tmp_path, target="shop:leaves", junit="a.xml", sarif="a.sarif")
     assert found.returncode == 1
     assert ET.parse(tmp_path / "a.xml").getroot().attrib["failures"] != "0"
     (run,) = json.loads((tmp_path / "a.sarif").read_text("utf-8"))["runs"]
     place = run["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "shop.py"
+    assert "#### FAIL: " in (tmp_path / "summary.md").read_text("utf-8")
 
 
 @pytest.mark.slow
@@ -157,11 +159,15 @@ def commands() -> list[tuple[str, str]]:
 def test_the_files_that_pages_show(command: str, tmp_path: Path) -> None:
     """Their check passes for a sound application, and fails for another one."""
     (tmp_path / "shop").mkdir()
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+    }
     for app, status in (("good", 0), ("leaves", 1)):
         (tmp_path / "shop" / "main.py").write_text(f"{APPS}\n\napp = {app}\n")
         found = subprocess.run(
-            command.split(),
+            ["bash", "-c", command],
             cwd=tmp_path,
             env=environment,
             capture_output=True,

@@ -15,6 +15,7 @@ read -r -a rules <<<"$LIFESPEC_IGNORE"
 for rule in "${rules[@]}"; do options+=(--ignore "$rule"); done
 [ -z "$LIFESPEC_JUNIT" ] || options+=(--junit "$LIFESPEC_JUNIT")
 [ -z "$LIFESPEC_SARIF" ] || options+=(--sarif "$LIFESPEC_SARIF")
+[ -z "${GITHUB_STEP_SUMMARY:-}" ] || options+=(--markdown "$GITHUB_STEP_SUMMARY")
 
 case $LIFESPEC_SUBJECT in
 app | middleware) target=("$LIFESPEC_TARGET") ;;
