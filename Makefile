@@ -132,7 +132,8 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
 
-build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc docs/_ext/lifespec_docs/live/editor.js
+# wheels for the platform and the Python that pyodide says it is
+build/live/complete: .venv/complete .ci/live.txt .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc docs/_ext/lifespec_docs/live/editor.js
 	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
 	@echo "build/live: installing what .ci/live/package-lock.json names, once"
 	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
@@ -141,6 +142,10 @@ build/live/complete: .ci/live/package.json .ci/live/package-lock.json .ci/live/.
 		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js && \
 		{ echo '/*!'; cat node_modules/@codemirror/*/LICENSE node_modules/@lezer/*/LICENSE node_modules/@marijn/*/LICENSE \
 			node_modules/crelt/LICENSE node_modules/style-mod/LICENSE node_modules/w3c-keyname/LICENSE; echo '*/'; } >> editor.js
+	@about=$$(node -p 'const {info} = require("./build/live/node_modules/pyodide/pyodide-lock.json"); \
+			`--platform pyemscripten_$${info.abi_version}_$${info.arch} --python-version $${info.python}`') && \
+		$(RUN) -m pip --quiet --quiet --disable-pip-version-check download --no-deps --require-hashes --only-binary :all: \
+			--implementation cp $$about --dest build/live/wheels --requirement .ci/live.txt
 	@touch build/live/complete
 
 build/peers/complete: .ci/peers.txt .venv/complete

@@ -29,7 +29,7 @@ const resumed = await loadPyodide({...settings, _loadSnapshot: begun.makeMemoryS
 await unpack(resumed);
 
 async function unpack(python) {
-  for (const name of [manifest.sources, manifest.packages.name]) {
+  for (const name of [manifest.sources, ...manifest.packages.map((file) => file.name)]) {
     const zip = new Uint8Array(await readFile(join(site, "live", name)));
     python.unpackArchive(zip, "zip", {extractDir: manifest.path});
   }

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -263,6 +264,15 @@ def test_a_program_of_the_list_can_be_chosen(browser: Browser, page: str) -> Non
     until(browser, f"({EDITOR}).includes('Starlette')")
     assert "GET / → 200, 3 connections" in run(browser)
     assert browser.run("location.href") == f"{page}#start=starlette"
+
+
+def test_fastapi_runs(browser: Browser, page: str) -> None:
+    """With pydantic's native part; the result names their versions, also in a Python resumed."""
+    for _ in range(2):
+        visit(browser, f"{page}#start=fastapi")
+        report = run(browser)
+        assert 'GET / → 200, {"pool":"3 connections"}' in report
+        assert re.search(r"fastapi \d[\d.]+, .*lifespec \d.*, pydantic \d.*, starlette \d", report)
 
 
 def test_a_link_leads_another_reader_to_the_same_program(browser: Browser, page: str) -> None:

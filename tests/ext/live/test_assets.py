@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import shutil
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from published import ROOT
@@ -26,9 +28,9 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def manifest(folder: Path) -> dict[str, object]:
+def manifest(folder: Path) -> dict[str, Any]:
     """Return what the folder says of itself."""
-    found: dict[str, object] = json.loads((folder / "manifest.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     return found
 
 
@@ -47,7 +49,8 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     assets.assemble(project, live)
     about = manifest(live)
     folder = f"pyodide-{VERSION}"
-    sources, packages = str(about["sources"]), str(about["packages"]["name"])
+    sources = str(about["sources"])
+    packages, fetched = (str(each["name"]) for each in about["packages"])
 
     def file(name: str) -> dict[str, object]:
         content = (live / name).read_bytes()
@@ -57,13 +60,16 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     assert about["runtime"] == f"{folder}/"
     wasm, stdlib = f"{folder}/pyodide.asm.wasm", f"{folder}/python_stdlib.zip"
     assert about["needed"] == [file(wasm), file(stdlib), file(sources)]
-    assert about["packages"] == file(packages)
+    beside, native = about["packages"]
+    assert beside == file(packages) | {"modules": beside["modules"]}
+    assert native == file(fetched) | {"modules": ["fastapi", "pydantic"]}
+    assert {"starlette", "asgi_lifespan", *native["modules"]} < {*beside["modules"]}
     assert about["lock"] == {"info": {"python": "3.14.2"}, "packages": {}}
     assert sorted(path.name for path in (live / folder).iterdir()) == [
         *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip"),
     ]
     assert {path.name for path in live.iterdir()} == {
-        *(folder, "manifest.json", sources, packages, *assets.SCRIPTS, assets.EDITOR),
+        *(folder, "manifest.json", sources, packages, fetched, *assets.SCRIPTS, assets.EDITOR),
     }
 
 
@@ -72,7 +78,8 @@ def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> No
     live = tmp_path / "live"
     assets.assemble(project, live)
     about = manifest(live)
-    files = {"sources": about["sources"], "packages": about["packages"]["name"]}
+    packages, fetched = (each["name"] for each in about["packages"])
+    files = {"sources": about["sources"], "packages": packages, "fetched": fetched}
     names = {key: set(zipfile.ZipFile(live / file).namelist()) for key, file in files.items()}
     assert {
         "lifespec/__init__.py",
@@ -83,6 +90,7 @@ def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> No
     assert f"lifespec-{version('lifespec')}.dist-info/METADATA" in names["sources"]
     assert "lifespec_docs/live/pages.py" not in names["sources"]  # that is the build's
     assert {"starlette/applications.py", "httpx/_client.py"} <= names["packages"]
+    assert names["fetched"] == {"fastapi/applications.py", "pydantic_core/core.so"}
     for found in names.values():
         assert not [name for name in found if ".." in name or name.endswith(".pyc")]
 
@@ -93,6 +101,15 @@ def test_the_same_sources_make_the_same_files(project: Path, tmp_path: Path) -> 
     for live in (first, second):
         assets.assemble(project, live)
     assert manifest(first) == manifest(second)
+
+
+def test_a_runtime_without_wheels_has_no_fastapi(project: Path, tmp_path: Path) -> None:
+    """The rest is as with them."""
+    shutil.rmtree(project / "build" / "live" / "wheels")
+    live = tmp_path / "live"
+    assets.assemble(project, live)
+    _, fetched = manifest(live)["packages"]
+    assert zipfile.ZipFile(live / fetched["name"]).namelist() == []
 
 
 def test_without_a_runtime_there_is_no_folder(tmp_path: Path) -> None:

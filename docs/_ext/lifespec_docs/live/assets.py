@@ -38,6 +38,12 @@ PACKAGES = (
     *("starlette", "asgi-lifespan", "httpx"),
     *("anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "typing_extensions"),
 )
+# FastAPI, with what it imports beside those: wheels for Pyodide's platform, from `make live`.
+FETCHED = (
+    *("fastapi", "pydantic", "pydantic_core"),
+    *("annotated_doc", "annotated_types", "opentelemetry_api", "typing_inspection"),
+)
+NEED_FETCHED = ["fastapi", "pydantic"]  # the modules
 UNPACKED = "/lifespec"
 YEAR = (1980, 1, 1, 0, 0, 0)  # the same sources make the same file
 USED = (
@@ -74,13 +80,17 @@ def assemble(root: Path, into: Path) -> None:
     shutil.copy2(root / "build" / "live" / EDITOR, into)
     sources = _packed(into, "lifespec", _sources(root))
     packages = _packed(into, "packages", _packages())
+    fetched = _packed(into, "fetched", _fetched(root / "build" / "live" / "wheels"))
+    modules = [name.replace("-", "_") for name in PACKAGES]
     needed = [*(f"{folder}/{name}" for name in NEEDED), sources]
     manifest = {
         "runtime": f"{folder}/",
         "needed": [_file(into, name) for name in needed],
         "sources": sources,
-        "packages": _file(into, packages),
-        "modules": [name.replace("-", "_") for name in PACKAGES],
+        "packages": [  # each with the modules that need it
+            _file(into, packages) | {"modules": [*modules, *NEED_FETCHED]},
+            _file(into, fetched) | {"modules": NEED_FETCHED},
+        ],
         "path": UNPACKED,
         "lock": {"info": lock["info"], "packages": {}},
         "environment": {"COLUMNS": WIDTH, "PYTHONUTF8": "1"},
@@ -119,6 +129,14 @@ def _packages() -> Iterator[tuple[str, bytes]]:
             path = PurePosixPath(file)
             if not {"..", "__pycache__"}.intersection(path.parts):
                 yield path.as_posix(), Path(str(file.locate())).read_bytes()
+
+
+def _fetched(wheels: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the wheels."""
+    for name in FETCHED:
+        for wheel in wheels.glob(f"{name}-*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                yield from ((file, archive.read(file)) for file in archive.namelist())
 
 
 def _packed(into: Path, name: str, files: Iterable[tuple[str, bytes]]) -> str:

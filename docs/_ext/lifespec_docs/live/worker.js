@@ -8,7 +8,7 @@ const opened = "caches" in self ? caches.open.bind(caches) : null; // only in a 
 const {subtle} = crypto;
 let bridge = null; // a promise, so that calls which come while Python starts wait for it
 let manifest = null;
-let added = false; // whether the packages that examples import are here
+const added = new Set(); // the packages that are here, by the name of their file
 let python = null;
 const progress = {loaded: 0, total: 0};
 let listener = () => {};
@@ -20,8 +20,8 @@ self.addEventListener("message", async ({data: {id, call, args}}) => {
     bridge ??= startedAtLast();
     const {call: answer, prepare} = await bridge;
     const request = JSON.stringify(args);
-    const used = manifest.modules.filter((name) => request.includes(name));
-    if (used.length && !added) await addPackages();
+    const used = manifest.packages[0].modules.filter((name) => request.includes(name));
+    await addPackages(used);
     prepare(JSON.stringify(used));
     tell({phase: "run"});
     const said = (text) => postMessage({id, said: text});
@@ -119,10 +119,13 @@ function snapshot() {
   return here(`${manifest.runtime}${manifest.sources}.memory`);
 }
 
-async function addPackages() {
-  const answer = await load(manifest.packages, await cache());
-  unpack(python, await answer.arrayBuffer());
-  added = true;
+async function addPackages(used) {
+  for (const file of manifest.packages) {
+    if (added.has(file.name) || !file.modules.some((name) => used.includes(name))) continue;
+    const answer = await load(file, await cache());
+    unpack(python, await answer.arrayBuffer());
+    added.add(file.name);
+  }
 }
 
 function unpack(made, zip) {
@@ -172,7 +175,7 @@ function keep(kept, address, response) {
 
 // The files of an earlier site are not needed any more.
 async function forget(kept) {
-  const files = [...manifest.needed, manifest.packages];
+  const files = [...manifest.needed, ...manifest.packages];
   const known = new Set([...files.map(({name}) => here(name)), snapshot()]);
   for (const {url} of (await kept?.keys()) ?? []) if (!known.has(url)) kept.delete(url);
 }
