@@ -43,9 +43,9 @@ types: .venv/complete
 		rm -rf build/alone; mkdir -p build/alone; cp $$file build/alone; cd build/alone; \
 		../../$(RUN) -m mypy --strict --config-file= $${file##*/}; cd ../..; done
 
-package: .venv/complete
-	@echo "check: sdist and wheel, built and installed"
-	@sh .ci/package
+package: .venv/complete build/twine/complete
+	@echo "check: a release without its refusals"
+	@DRY=1 sh .ci/release
 
 coverage: .venv/complete
 	@echo "check: every line and branch runs in a test"
@@ -83,8 +83,8 @@ catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
 	@$(RUN) docs/catalogs.py --release
 
-release: waiting  ## name what a release may not have either: records that are older than what they speak of
-	@$(RUN) docs/records.py --release
+release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi", SITE=folder
+	@DRY="$(DRY)" OLD="$(OLD)" SITE="$(SITE)" sh .ci/release $(TAG)
 
 records: .venv/complete  ## name the records in docs/matrix that are older than what they speak of
 	@$(RUN) docs/records.py
@@ -190,6 +190,11 @@ build/recipes/complete: .ci/recipes.txt .venv/complete
 	@rm -rf build/recipes; mkdir -p build; $(RUN) -m venv build/recipes
 	@build/recipes/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/recipes.txt
 	@touch build/recipes/complete
+
+build/twine/complete: .ci/release.txt .venv/complete
+	@rm -rf build/twine; mkdir -p build; $(RUN) -m venv build/twine
+	@build/twine/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
+	@touch build/twine/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -23,7 +22,6 @@ __all__ = ["CHECKSUMS", "FOLDER", "INDEX", "assemble"]
 FOLDER = "packages"  # beside the pages of the last build; its files stand at the site's top
 INDEX = "simple"
 CHECKSUMS = "SHA256SUMS"
-EPOCH = "1577836800"  # 2020-01-01, of each file in a package: two builds give the same bytes
 PROJECT = "lifespec"
 
 
@@ -31,8 +29,7 @@ def assemble(root: Path, into: Path) -> None:
     """Write the folder anew."""
     shutil.rmtree(into, ignore_errors=True)
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(into)]
-    environment = {**plain(), "SOURCE_DATE_EPOCH": os.environ.get("SOURCE_DATE_EPOCH", EPOCH)}
-    subprocess.run(command, check=True, capture_output=True, cwd=root, env=environment)
+    subprocess.run(command, check=True, capture_output=True, cwd=root, env=plain())
     packages = {path.name: _digest(path) for path in sorted(into.iterdir())}
     for name in COPY_ME:
         shutil.copy(root / "src" / PROJECT / f"{name}.py", into)

@@ -238,6 +238,9 @@ def test_a_release_has_no_old_record(tmp_path: Path, capsys: pytest.CaptureFixtu
         "tests/matrix/loglines.py: `make loglines` measures anew."
     )
     assert recorded.main(["--release"], tmp_path) == 1
+    others = [name for name in RECORDS if name != "peers"]
+    assert recorded.main(["--release", "--except", *others[1:]], tmp_path) == 1
+    assert recorded.main(["--release", "--except", *others], tmp_path) == 0
 
 
 def test_what_mutates_the_package_does_not_load_it() -> None:
