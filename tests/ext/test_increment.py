@@ -111,7 +111,7 @@ def test_what_there_is_to_translate_is_known_after_each_build(tmp_path: Path) ->
         file.unlink()
         again(sample, "docs/other.md")
         assert extraction.read(file) == first
-        assert first == extraction.collected(sample.app.env)
+        assert first == extraction.updated(sample.app.env, sample.app.env.found_docs)
         (message,) = first.by_catalog["other"].messages
         assert (message.text, message.kind) == ("Other", "title")
 

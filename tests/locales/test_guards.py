@@ -22,7 +22,7 @@ from lifespec.conformance import cases
 from lifespec.validate import EVENTS
 from lifespec_docs import translate
 from lifespec_docs.examples import runner
-from lifespec_docs.i18n import extraction, messages
+from lifespec_docs.i18n import messages
 from lifespec_docs.lint import doctrees
 
 __all__: list[str] = []
@@ -115,7 +115,7 @@ class Project:
 
     def check(self) -> list[str]:
         """Check the catalogs; give the faults of the page and its own."""
-        pages = extraction.fresh(self.root / "docs")
+        pages = translate.pages_of(self.root)
         found = translate.faults(self.root, pages)
         return [str(fault) for fault in found if Path(fault.file).stem == "index"]
 
@@ -352,14 +352,14 @@ def test_a_case_is_added_as_contributing_describes(
     monkeypatch.setattr(cases, "load", lambda: more)
     messages.package_messages.cache_clear()
     try:
-        found = translate.faults(project.root, extraction.fresh(project.root / "docs"))
+        found = translate.faults(project.root, translate.pages_of(project.root))
         (fault,) = (each for each in found if says in str(each))
         words = f"{translate.DATA}/report.zh.po"
         assert str(fault).endswith(f": {says!r} is missing in {words}: run `make translate`.")
         assert translate.main([], project.root) == 0
         (fault,) = (each for each in translate.waiting(project.root) if says in each.sentence)
         assert fault.file == words
-        assert translate.faults(project.root, extraction.fresh(project.root / "docs")) == []
+        assert translate.faults(project.root, translate.pages_of(project.root)) == []
     finally:
         messages.package_messages.cache_clear()
 

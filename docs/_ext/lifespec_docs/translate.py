@@ -8,16 +8,20 @@ Exit status: 0 all is well; 1 something is wrong; 2 the input cannot be read.
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sphinx.errors import SphinxError
 
+from lifespec_docs import increment
 from lifespec_docs.facts import approval, translated
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
 from lifespec_docs.i18n.extraction import PACKAGE
+from lifespec_docs.inputs import Inputs
 from lifespec_docs.lint import doctrees, translations
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from lifespec_docs.i18n.catalogs import Template
     from lifespec_docs.i18n.extraction import Templates
 
-__all__ = ["faults", "main", "renew", "waiting"]
+__all__ = ["faults", "main", "pages_of", "renew", "waiting"]
 
 ROOT = Path(__file__).resolve().parents[3]
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
@@ -154,7 +158,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         if given.trees:
             english, chinese = given.trees
             return _say(*map(str, doctrees.stored(english, chinese, root)), wrong=True)
-        pages = extraction.fresh(root / "docs")
+        pages = pages_of(root)
         count = sum(len(template.messages) for template in pages.by_catalog.values())
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
@@ -167,6 +171,21 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     except (SphinxError, CatalogError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+
+
+def pages_of(root: Path) -> Templates:
+    """Read the pages that have changed since the last time; the others are kept."""
+    kept = root / "build" / "docs" / "messages"
+    before, now = Inputs.read(kept / "inputs.json"), Inputs.now(root, ())
+    (kept / "inputs.json").unlink(missing_ok=True)
+    if not before or before.frame != now.frame:
+        shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True, exist_ok=True)
+    changed = now.changed(before) if before else []
+    (kept / increment.CHANGED).write_text(json.dumps(changed), encoding="utf-8")
+    pages = extraction.fresh(root / "docs", kept)
+    now.write(kept / "inputs.json")
+    return pages
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -70,7 +70,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleSite:
 def test_each_page_has_a_template_with_its_messages_in_order(sample: SampleSite) -> None:
     """Each with its line and its kind; a comment has the line it stands in, if that is here."""
     with sample:
-        found = extraction.collected(sample.app.env)
+        found = extraction.updated(sample.app.env, sample.app.env.found_docs)
     assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG, *PACKAGE]
     index = found.by_catalog["index"]
     assert index.file == "docs/index.md"
@@ -88,21 +88,25 @@ def test_each_page_has_a_template_with_its_messages_in_order(sample: SampleSite)
 def test_a_cell_of_a_table_is_known(sample: SampleSite) -> None:
     """It may show a term in the other language."""
     with sample:
-        messages = extraction.collected(sample.app.env).by_catalog["deeper/other"].messages
+        messages = (
+            extraction.updated(sample.app.env, sample.app.env.found_docs)
+            .by_catalog["deeper/other"]
+            .messages
+        )
     assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
 
 
 def test_a_docstring_has_the_line_of_the_section_that_shows_it(sample: SampleSite) -> None:
     """Its own lines are those of another file."""
     with sample:
-        code = extraction.collected(sample.app.env).by_catalog["code"]
+        code = extraction.updated(sample.app.env, sample.app.env.found_docs).by_catalog["code"]
     assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
 
 
 def test_the_words_of_the_extensions_are_a_template_too(sample: SampleSite) -> None:
     """They stand in no page."""
     with sample:
-        found = extraction.collected(sample.app.env).by_catalog
+        found = extraction.updated(sample.app.env, sample.app.env.found_docs).by_catalog
     own = found[messages.CATALOG]
     assert [message.text for message in own.messages] == list(messages.messages())
     report, sentences = (found[name].messages for name in PACKAGE)
@@ -115,15 +119,15 @@ def test_the_words_of_the_extensions_are_a_template_too(sample: SampleSite) -> N
 def test_the_messages_are_those_of_the_gettext_builder(sample: SampleSite) -> None:
     """All of them, and in its order."""
     with sample:
-        found = extraction.collected(sample.app.env).by_catalog
+        found = extraction.updated(sample.app.env, sample.app.env.found_docs).by_catalog
         for name in ("index", "deeper/other"):
             written = polib.pofile(str(sample.app.outdir / f"{name}.pot"))
             ours = [message.text for message in found[name].messages]
             assert ours == [entry.msgid for entry in written]
 
 
-def test_pages_are_read_afresh_and_no_example_runs(tmp_path: Path) -> None:
-    """Nothing is left behind; what Sphinx complains of is raised, without colour."""
+def test_changed_pages_are_read_and_no_example_runs(tmp_path: Path) -> None:
+    """Nothing is left behind beside them; what Sphinx complains of is raised, without colour."""
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "rules.toml").write_text(RULES)
@@ -133,11 +137,11 @@ def test_pages_are_read_afresh_and_no_example_runs(tmp_path: Path) -> None:
     )
     page = "# A page\n\n```python\n1 / 0  # x y\n```\n"
     (docs / "index.md").write_text(page)
-    found = extraction.fresh(docs).by_catalog
+    found = extraction.fresh(docs, tmp_path / "kept").by_catalog
     assert [message.text for message in found["index"].messages] == ["A page", "# x y"]
     (docs / "index.md").write_text(f"{page}\n```{{none}}\n```\n")
     with pytest.raises(extraction.UncleanError) as raised:
-        extraction.fresh(docs)
+        extraction.fresh(docs, tmp_path / "kept")
     assert sorted(path.name for path in docs.iterdir()) == ["conf.py", "index.md", "rules.toml"]
     warning = "docs/index.md:7: WARNING: Unknown directive type: 'none' [myst.directive_unknown]"
     assert str(raised.value).splitlines()[0] == warning

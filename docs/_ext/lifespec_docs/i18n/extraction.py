@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pickle
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
 from sphinx.errors import SphinxError
 from sphinx.util.console import nocolor
@@ -34,7 +35,7 @@ SOURCES = {
     "rules": "src/lifespec/conformance/data/rules.toml",
 }
 
-__all__ = ["Templates", "UncleanError", "collected", "fresh", "read", "updated", "write"]
+__all__ = ["Templates", "UncleanError", "fresh", "read", "updated", "write"]
 
 
 class Templates(NamedTuple):
@@ -48,8 +49,8 @@ class UncleanError(SphinxError):
     """Pages did not read without warnings: what could not be read has no messages."""
 
 
-def fresh(source: Path) -> Templates:
-    """Read the pages anew, without running their examples.
+def fresh(source: Path, doctrees: Path) -> Templates:
+    """Read the pages that have changed since those doctrees, without running their examples.
 
     UncleanError: Sphinx warned of something; the messages may not be all that there are.
     """
@@ -68,18 +69,20 @@ def fresh(source: Path) -> Templates:
             source,
             source,
             Path(folder, "out"),
-            Path(folder, "doctrees"),
+            doctrees,
             "gettext",
             confoverrides={"examples_run": False, "language": "en"},
             status=None,
             warning=said,
         )
-        app.builder.read()
+        names = app.builder.read()
         if warned := said.getvalue().replace(f"{source.parent}{os.sep}", "").strip():
             raise UncleanError(
                 f"{warned}\nNo catalog was read or written, since a page did not read cleanly."
             )
-        return collected(app.env)
+        found = updated(app.env, names)
+        Path(doctrees, ENV_PICKLE_FILENAME).write_bytes(pickle.dumps(app.env))
+        return found
 
 
 def updated(env: BuildEnvironment, docnames: Iterable[str]) -> Templates:
@@ -105,11 +108,6 @@ def read(file: Path) -> Templates:
         for name, (source, messages_) in by_catalog.items()
     }
     return Templates(found, frozenset(extensions))
-
-
-def collected(env: BuildEnvironment) -> Templates:
-    """Take the messages from an environment whose English pages were read."""
-    return updated(env, env.found_docs)
 
 
 def _with_words(env: BuildEnvironment, found: dict[str, Template]) -> Templates:
