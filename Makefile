@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -107,8 +107,12 @@ matrix: .venv/complete build/matrix/complete  ## check the current servers, reco
 
 frameworks: .venv/complete build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
+
 middleware: .venv/complete build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
+
+hosts: .venv/complete build/hosts/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
@@ -148,11 +152,12 @@ build/live/complete: .venv/complete .ci/live.txt .ci/live/package.json .ci/live/
 			--implementation cp $$about --dest build/live/wheels --requirement .ci/live.txt
 	@touch build/live/complete
 
-build/peers/complete: .ci/peers.txt .venv/complete
-	@echo "build/peers: installing $$(grep -c == .ci/peers.txt) packages, once"
-	@rm -rf build/peers; mkdir -p build; $(RUN) -m venv build/peers
-	@build/peers/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt
-	@touch build/peers/complete
+ENVIRONMENTS = $(patsubst %,build/%/complete,peers frameworks middleware hosts recipes)
+$(ENVIRONMENTS): build/%/complete: .ci/%.txt .venv/complete
+	@echo "build/$*: installing $$(grep -c == .ci/$*.txt) packages, once"
+	@rm -rf build/$*; mkdir -p build; $(RUN) -m venv build/$*
+	@build/$*/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/$*.txt
+	@touch build/$*/complete
 
 # pytest-amgi wants another amgi-common than the servers do: it has an environment of its own
 build/matrix/complete: .ci/matrix.txt .ci/matrix-pytest-amgi.txt .venv/complete
@@ -173,23 +178,6 @@ build/suites/complete: .ci/suites.txt .venv/complete
 		--require-hashes --requirement build/suites/sources.txt --dest build/suites/sources
 	@for package in build/suites/sources/*.tar.gz; do tar --extract --gzip --file $$package --directory build/suites/sources; done
 	@touch build/suites/complete
-
-build/frameworks/complete: .ci/frameworks.txt .venv/complete
-	@echo "build/frameworks: installing $$(grep -c == .ci/frameworks.txt) packages, once"
-	@rm -rf build/frameworks; mkdir -p build; $(RUN) -m venv build/frameworks
-	@build/frameworks/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/frameworks.txt
-	@touch build/frameworks/complete
-build/middleware/complete: .ci/middleware.txt .venv/complete
-	@echo "build/middleware: installing $$(grep -c == .ci/middleware.txt) packages, once"
-	@rm -rf build/middleware; mkdir -p build; $(RUN) -m venv build/middleware
-	@build/middleware/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/middleware.txt
-	@touch build/middleware/complete
-
-build/recipes/complete: .ci/recipes.txt .venv/complete
-	@echo "build/recipes: installing $$(grep -c == .ci/recipes.txt) packages, once"
-	@rm -rf build/recipes; mkdir -p build; $(RUN) -m venv build/recipes
-	@build/recipes/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/recipes.txt
-	@touch build/recipes/complete
 
 build/twine/complete: .ci/release.txt .venv/complete
 	@rm -rf build/twine; mkdir -p build; $(RUN) -m venv build/twine

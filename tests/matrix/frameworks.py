@@ -7,17 +7,15 @@ after each subject.  Where subjects are named, only they are observed, and the r
 stays, with what it says of the state of the code that it was made with.
 """
 
-import datetime as dt
 import json
-import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec_docs.facts.recorded import made_with
+from kept import keep, versions
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
 
@@ -91,15 +89,6 @@ SUBJECTS = {
 }
 
 
-def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
-    """Ask a Python for the versions of packages."""
-    program = (
-        "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    )
-    said = subprocess.check_output([python, "-c", program, *packages], text=True, timeout=60)
-    return dict(zip(packages, said.split(), strict=True))
-
-
 def observed(python: str, program: Path, *questions: str) -> dict[str, list[list[Any]]]:
     """Ask an application of a Python all questions, or some; return what happened."""
     command = [python, str(DRIVER), str(program), *questions]
@@ -134,44 +123,19 @@ def variant(python: str, program: str, question: str) -> dict[str, Any]:
     return {"program": program, "happened": found[question]}
 
 
-def written(record: dict[str, Any]) -> str:
-    """Return a record as it is kept: a line for each question."""
-    text = json.dumps(record | {"subjects": []}, indent=1).removesuffix("[]\n}")
-    rows = []
-    for each in record["subjects"]:
-        head = json.dumps({**each, "happened": {}, "variants": {}}).partition('"happened"')[0]
-        parts = (_part(key, each[key]) for key in ("happened", "variants"))
-        rows.append(f"  {head}\n" + ",\n".join(parts) + "\n  }")
-    return f"{text}[\n" + ",\n".join(rows) + "\n ]\n}\n"
-
-
-def _part(key: str, told: dict[str, Any]) -> str:
-    lines = (f"   {json.dumps(name)}: {json.dumps(said)}" for name, said in told.items())
-    return f'  "{key}": {{\n' + ",\n".join(lines) + "\n  }"
+def rows(python: str, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Observe the subjects, one after the other."""
+    for name in names:
+        began = time.monotonic()
+        yield row(python, name)
+        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Observe the subjects, one after the other."""
+    """Observe the subjects that are named, or all."""
     python, file, *names = arguments
-    path = Path(file)
-    before = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
-    rows = {each["name"]: each for each in before["subjects"]}
-    digests, now = before.get("made_with", {}), made_with("frameworks")
-    chosen = names or [*SUBJECTS]
-    for name in chosen:
-        began = time.monotonic()
-        rows[name] = row(str(Path(python).absolute()), name)
-        print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
-        if not names and name == chosen[-1]:
-            digests = now  # until then some rows are those of the record before
-        record = {
-            "date": dt.datetime.now(dt.UTC).date().isoformat(),
-            "python": f"{platform.python_implementation()} {platform.python_version()}",
-            "system": platform.system(),
-            "made_with": digests,
-            "subjects": [rows[each] for each in SUBJECTS if each in rows],
-        }
-        path.write_text(written(record), "utf-8")
+    found = rows(str(Path(python).absolute()), names or SUBJECTS)
+    keep(Path(file), "frameworks", [*SUBJECTS], found, whole=not names)
     return 0
 
 

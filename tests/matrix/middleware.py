@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kept import versions
+
 from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["SUBJECTS", "Subject", "main", "program", "row"]
@@ -310,13 +312,6 @@ SUBJECTS = {
 def program(subject: Subject) -> str:
     """Return the program that `between.py` runs."""
     return f"{subject.needs}\ndef wrap(app):\n    return {subject.code}\n"
-
-
-def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
-    """Ask a Python for the versions of packages."""
-    asks = "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    said = subprocess.check_output([python, "-c", asks, *packages], text=True, timeout=60)
-    return dict(zip(packages, said.split(), strict=True))
 
 
 def row(python: str, name: str) -> dict[str, Any]:

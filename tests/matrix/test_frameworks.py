@@ -48,8 +48,9 @@ END = [["tasks left", 0], ["loop closes"]]
 
 
 @pytest.fixture
-def command() -> dict[str, Any]:
+def command(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Load the command; each test has its own."""
+    monkeypatch.syspath_prepend(str(Path(MAIN).parent))
     return runpy.run_path(MAIN)
 
 
@@ -138,7 +139,7 @@ def test_the_record_is_written_after_each_subject(
     path = tmp_path / "frameworks.json"
     rows = [{"name": name, **SAID} for name in ("Django", "Quart")]
     before = {"date": "2026-01-01", "made_with": {"a": "b"}, "subjects": rows}
-    path.write_text(command["written"](before))
+    path.write_text(command["keep"].__globals__["written"](before))
     assert json.loads(path.read_text()) == before
     new = {"name": "Quart, before_serving", "happened": {"usual": [["waits"]]}, "variants": {}}
     command["main"].__globals__["row"] = lambda _python, _name: new

@@ -27,8 +27,9 @@ async def swallow(scope, receive, send):
 
 
 @pytest.fixture
-def command() -> dict[str, Any]:
+def command(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Load the command; each test has its own."""
+    monkeypatch.syspath_prepend(str(Path(MAIN).parent))
     return runpy.run_path(MAIN)
 
 

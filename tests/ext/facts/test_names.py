@@ -104,8 +104,8 @@ def test_an_outcome_is_named_as_one() -> None:
 
 def test_what_the_page_defines() -> None:
     """Its code may define a name, an option, an event or a file."""
-    own = words("my_pool = 1  # --with-app lifespan.unheard shop.py")
-    for literal in ("my_pool", "--with-app", "lifespan.unheard", "shop.py"):
+    own = words("my_pool = 1  # --with-app lifespan.unheard market.py")
+    for literal in ("my_pool", "--with-app", "lifespan.unheard", "market.py"):
         assert KNOWN.faults(literal, own) == []
         assert KNOWN.faults(literal) != []
     assert str(Unknown("name", "a_b")) == "There is no name 'a_b'."

@@ -97,6 +97,7 @@ RECORDS = {
         "frameworks",
         ("tests/matrix/drive.py", "docs/programs/frameworks/*.py"),
     ),
+    "hosts": Made("hosts", ("docs/programs/hosts/*.py",)),
     "loglines": Made("loglines", ("tests/matrix/loglines.py",)),
     "peers": Made(
         "peers",
@@ -286,11 +287,14 @@ def _matrix(found: Mapping[str, Any]) -> Iterator[str]:
                 yield f"{row['name']} has changed in {each['row']!r}, where nothing was found"
 
 
-def _frameworks(found: Mapping[str, Any]) -> Iterator[str]:
+def _asked(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with a record of frameworks or hosts: those of a kind are asked alike."""
     yield from _twice(row["name"] for row in found["subjects"])
-    asked = {question for row in found["subjects"] for question in row["happened"]}
+    asked: dict[str, set[str]] = {}
     for row in found["subjects"]:
-        for question in sorted(asked - row["happened"].keys()):
+        asked.setdefault(row.get("kind", ""), set()).update(row["happened"])
+    for row in found["subjects"]:
+        for question in sorted(asked[row.get("kind", "")] - row["happened"].keys()):
             yield f"{row['name']} was not asked {question!r}"
 
 
@@ -384,7 +388,7 @@ VERDICTS = {"pass", "warn", "fail", "info", "skip"}
 IN_ALL = {"all", "normative"}  # rows that count what other rows have
 CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     **dict.fromkeys(("servers", "adapted", "drivers", "amgi", "pagi"), _matrix),
-    "frameworks": _frameworks,
+    **dict.fromkeys(("frameworks", "hosts"), _asked),
     "middleware": _middleware,
     "loglines": _loglines,
     "peers": _peers,

@@ -7,18 +7,11 @@ is its section: the content, then its programs and what happened, question by qu
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
-
-from docutils import nodes
-from docutils.statemachine import StringList
+from typing import TYPE_CHECKING
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.examples.folded import folded_node, summary_node
-from lifespec_docs.facts.role import with_literals
-from lifespec_docs.records.markup import element
-from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.records.asked import Column, OfAsked, Section, Table, asked
+from lifespec_docs.rules.spec_tables import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,17 +20,11 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Happened = Mapping[str, Sequence[Sequence[Any]]]
-    Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
+    from lifespec_docs.records.asked import Happened, Said
 
 __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 
-PROGRAMS = "programs/frameworks"
 FAULT = "no cache"  # the text of the exception that a hook raises
-WORDLESS = (NONE, "%s")  # what no catalog has
-FACT = ["fact"]  # what the record says is no name of the page
 YES, NO = (_("Yes"),), (_("No"),)
 HOOKS: Mapping[str, Said] = {"connect": (_("starts"),), "disconnect": (_("cleans up"),)}
 
@@ -182,14 +169,6 @@ def _end(run: Run) -> Said:
     return run.end
 
 
-class Column(NamedTuple):
-    """What a table says of an application: the title, the question, and what follows from it."""
-
-    title: str
-    question: str
-    says: Callable[[Run], Said]
-
-
 GROUPS: dict[str, tuple[Column, ...]] = {
     "failures": (
         Column(_("A hook raises at startup"), _("startup raises"), _startup),
@@ -233,114 +212,30 @@ GROUPS: dict[str, tuple[Column, ...]] = {
 }
 
 
-class OfFrameworks(Shows):
-    """A directive about the record of frameworks."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-    shown = "frameworks"
-
-    @cached_property
-    def subjects(self) -> list[Mapping[str, Any]]:
-        """Return the rows of the record."""
-        found: list[Mapping[str, Any]] = self.data["subjects"]
-        return found
-
-    def known(self, what: str, given: Sequence[str]) -> str:
-        """Return the argument, which is one of those given."""
-        if self.arguments[0] not in given:
-            raise self.error(f"There is no {what} {self.arguments[0]!r}, only {', '.join(given)}.")
-        return str(self.arguments[0])
-
-    def sentence(self, words: Said) -> list[nodes.Node]:
-        """Return a sentence in the language of the page."""
-        text = words[0] if words[0] in WORDLESS else self.translate(words[0])
-        text = text % words[1:] if words[1:] else text
-        return [nodes.inline("", "", *with_literals(text), classes=FACT)]
-
-
-class Frameworks(OfFrameworks):
-    """A table: applications by questions."""
-
-    def draw(self) -> list[nodes.Node]:
-        """Return the table."""
-        group = self.known("table", [*GROUPS])
-        columns = GROUPS[group]
-        rows = [
-            [self._named(each), *(self._cell(asked(each), column) for column in columns)]
-            for each in self.subjects
-            if has_hooks(each["happened"]) == (group != "unsupported")
-            and columns[0].question in asked(each)
-        ]
-        titles = [self.translate("Application"), *(self.translate(each.title) for each in columns)]
-        return [table(titles, rows, "frameworks")]
-
-    def _named(self, subject: Mapping[str, Any]) -> Cell:
-        anchor = nodes.make_id(f"framework-{subject['framework']}")
-        return [nodes.reference("", subject["name"], internal=True, refuri=f"#{anchor}")]
-
-    def _cell(self, happened: Happened, column: Column) -> Cell:
-        return self.sentence(column.says(Run(happened[column.question])))
-
-
-def asked(subject: Mapping[str, Any]) -> Happened:
-    """Return what happened by question, in the variants of a program, too."""
-    variants = {kind: each["happened"] for kind, each in subject["variants"].items()}
-    return {**subject["happened"], **variants}
-
-
 def has_hooks(happened: Happened) -> bool:
     """Tell whether an application opened anything when it was started."""
     return bool(Run(happened["usual"]).first("connect"))
 
 
-class Framework(OfFrameworks):
+class OfFrameworks(OfAsked):
+    """A directive about the record of frameworks."""
+
+    shown, about = "frameworks", "framework"
+    groups, reads = GROUPS, Run
+    first = _("Application")
+
+    def belongs(self, subject: Mapping[str, Any], group: str) -> bool:
+        """Tell whether a table has a row for an application."""
+        questions = GROUPS[group][0].question in asked(subject)
+        return questions and has_hooks(subject["happened"]) == (group != "unsupported")
+
+
+class Frameworks(OfFrameworks, Table):
+    """A table: applications by questions."""
+
+
+class Framework(OfFrameworks, Section):
     """The section of a framework: what readers should know, the programs, and what happened."""
-
-    has_content = True
-
-    def draw(self) -> list[nodes.Node]:
-        """Return the section."""
-        name = self.known("framework", [each["framework"] for each in self.subjects])
-        section = nodes.section("", ids=[nodes.make_id(f"framework-{name}")])
-        section += nodes.title("", name, translatable=False)
-        self.state.nested_parse(self.content, self.content_offset, section)
-        for each in self.subjects:
-            if each["framework"] == name:
-                section += self._subject(each)
-        return [section]
-
-    def _subject(self, subject: Mapping[str, Any]) -> list[nodes.Node]:
-        versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
-        head = nodes.paragraph("", "", nodes.strong("", subject["name"]), translatable=False)
-        head += nodes.Text(f" · {versions}")
-        programs = map(self._program, [subject, *subject["variants"].values()])
-        happened = self._folded(said(self.translate("What happened")), self._asked(subject))
-        return [head, *programs, happened]
-
-    def _program(self, row: Mapping[str, Any]) -> folded_node:
-        """Return a program as a page shows it."""
-        name, found = f"{row['program']}.py", nodes.Element()
-        lines = StringList([f"```{{shown}} {PROGRAMS}/{name}", "```"], self.env.docname)
-        self.state.nested_parse(lines, 0, found)
-        return self._folded(code(name), *found.children)
-
-    def _folded(self, title: Cell, *content: nodes.Node) -> folded_node:
-        summary = summary_node("", "", *title, translatable=False, classes=FACT)
-        return folded_node("", summary, *content)
-
-    def _asked(self, subject: Mapping[str, Any]) -> nodes.definition_list:
-        found = nodes.definition_list(classes=["simple"])
-        for question, happened in asked(subject).items():
-            term = nodes.term("", self.translate(question), translatable=False)
-            lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
-            text = nodes.paragraph("", "", lines, translatable=False)
-            found += nodes.definition_list_item("", term, nodes.definition("", text))
-        return found
-
-
-def _line(happening: Sequence[Any]) -> str:
-    return " ".join(str(each).replace("\n", " … ") for each in happening)
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -1,0 +1,163 @@
+"""Tables and sections of a record whose subjects were all asked the same questions.
+
+A question is a run of the subject's program, and the record has what happened in it, in the order
+of time.  A column of a table is a sentence that follows from the answer to a question.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from docutils import nodes
+from docutils.statemachine import StringList
+
+from lifespec_docs.examples.folded import folded_node, summary_node
+from lifespec_docs.facts.role import with_literals
+from lifespec_docs.records.markup import element
+from lifespec_docs.records.record import Shows
+from lifespec_docs.rules.spec_tables import NONE, code, said, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lifespec_docs.rules.spec_tables import Cell
+
+    Happened = Mapping[str, Sequence[Sequence[Any]]]
+    Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
+
+__all__ = ["Column", "OfAsked", "Section", "Table", "asked"]
+
+WORDLESS = (NONE, "%s")  # what no catalog has
+FACT = ["fact"]  # what the record says is no name of the page
+
+
+class Column(NamedTuple):
+    """What a table says of a subject: the title, the question, and what follows from it."""
+
+    title: str
+    question: str
+    says: Callable[[Any], Said]
+
+
+class OfAsked(Shows):
+    """A directive about such a record."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    about: ClassVar[str]  # what a section is about: a key of a row
+    first: ClassVar[str]  # the title of the names in a table
+    groups: ClassVar[Mapping[str, tuple[Column, ...]]]
+    reads: ClassVar[type]  # what a column is given, made of what happened
+
+    @cached_property
+    def subjects(self) -> list[Mapping[str, Any]]:
+        """Return the rows of the record."""
+        found: list[Mapping[str, Any]] = self.data["subjects"]
+        return found
+
+    @abstractmethod
+    def belongs(self, subject: Mapping[str, Any], group: str) -> bool:
+        """Tell whether a table has a row for a subject."""
+
+    def programs(self, subject: Mapping[str, Any]) -> Iterable[str]:
+        """Return the names of the programs of a subject that its section shows."""
+        return (each["program"] for each in [subject, *subject.get("variants", {}).values()])
+
+    def anchor(self, name: str) -> str:
+        """Return the place of a section."""
+        return nodes.make_id(f"{self.about}-{name}")
+
+    def known(self, what: str, given: Sequence[str]) -> str:
+        """Return the argument, which is one of those given."""
+        if self.arguments[0] not in given:
+            raise self.error(f"There is no {what} {self.arguments[0]!r}, only {', '.join(given)}.")
+        return str(self.arguments[0])
+
+    def sentence(self, words: Said) -> list[nodes.Node]:
+        """Return a sentence in the language of the page."""
+        text = words[0] if words[0] in WORDLESS else self.translate(words[0])
+        text = text % words[1:] if words[1:] else text
+        return [nodes.inline("", "", *with_literals(text), classes=FACT)]
+
+
+class Table(OfAsked):
+    """A table: subjects by questions."""
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the table."""
+        group = self.known("table", [*self.groups])
+        columns = self.groups[group]
+        rows = [
+            [self._named(each), *(self._cell(asked(each), column) for column in columns)]
+            for each in self.subjects
+            if self.belongs(each, group)
+        ]
+        titles = [self.translate(each) for each in [self.first, *(each.title for each in columns)]]
+        return [table(titles, rows, "frameworks")]
+
+    def _named(self, subject: Mapping[str, Any]) -> Cell:
+        place = f"#{self.anchor(subject[self.about])}"
+        return [nodes.reference("", subject["name"], internal=True, refuri=place)]
+
+    def _cell(self, happened: Happened, column: Column) -> Cell:
+        return self.sentence(column.says(self.reads(happened[column.question])))
+
+
+class Section(OfAsked):
+    """A section: what readers should know, the programs, and what happened."""
+
+    has_content = True
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the section."""
+        name = self.known(self.about, [each[self.about] for each in self.subjects])
+        section = nodes.section("", ids=[self.anchor(name)])
+        section += nodes.title("", name, translatable=False)
+        self.state.nested_parse(self.content, self.content_offset, section)
+        for each in self.subjects:
+            if each[self.about] == name:
+                section += self._subject(each)
+        return [section]
+
+    def _subject(self, subject: Mapping[str, Any]) -> list[nodes.Node]:
+        versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
+        head = nodes.paragraph("", "", nodes.strong("", subject["name"]), translatable=False)
+        head += nodes.Text(f" · {versions}")
+        if "command" in subject:
+            command = nodes.inline("", "", *code(subject["command"]), classes=FACT)
+            head += [nodes.Text(" · "), command]
+        programs = map(self._program, self.programs(subject))
+        happened = self._folded(said(self.translate("What happened")), self._asked(subject))
+        return [head, *programs, happened]
+
+    def _program(self, program: str) -> folded_node:
+        """Return a program as a page shows it."""
+        name, found = f"{program}.py", nodes.Element()
+        lines = StringList([f"```{{shown}} programs/{self.shown}/{name}", "```"], self.env.docname)
+        self.state.nested_parse(lines, 0, found)
+        return self._folded(code(name), *found.children)
+
+    def _folded(self, title: Cell, *content: nodes.Node) -> folded_node:
+        summary = summary_node("", "", *title, translatable=False, classes=FACT)
+        return folded_node("", summary, *content)
+
+    def _asked(self, subject: Mapping[str, Any]) -> nodes.definition_list:
+        found = nodes.definition_list(classes=["simple"])
+        for question, happened in asked(subject).items():
+            term = nodes.term("", self.translate(question), translatable=False)
+            lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
+            text = nodes.paragraph("", "", lines, translatable=False)
+            found += nodes.definition_list_item("", term, nodes.definition("", text))
+        return found
+
+
+def asked(subject: Mapping[str, Any]) -> Happened:
+    """Return what happened by question, in the variants of a program, too."""
+    variants = subject.get("variants", {})
+    return {**subject["happened"], **{kind: each["happened"] for kind, each in variants.items()}}
+
+
+def _line(happening: Sequence[Any]) -> str:
+    return " ".join(str(each).replace("\n", " … ") for each in happening)

@@ -1,0 +1,16 @@
+"""Mangum with lifespan="off": a handler for AWS Lambda."""
+
+import contextlib
+
+from api_gateway import EVENT
+from mangum import Mangum
+from shop import app
+
+handler = Mangum(app, lifespan="off")
+ONE_AT_A_TIME = True  # of an instance of a function
+
+
+@contextlib.contextmanager
+def host():
+    """Call the handler as AWS Lambda does."""
+    yield lambda: handler(EVENT, None)["statusCode"]
