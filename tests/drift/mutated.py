@@ -1,7 +1,7 @@
 """Code to documents: mutants of the files to copy, each tried by the pages' examples and checks.
 
 The mutants are those of `make mutation`.  Each is imported anew in a process of its own, which
-runs the examples of the English pages, and another one those of the Chinese: the pages that tell
+runs the examples of the English pages, those of the Chinese being the same: the pages that tell
 most come first, the programs that need a process or a clock of their own last, and the first
 example that fails has noticed the mutant.  No test is run, and no table is held against another.
 """
@@ -24,8 +24,8 @@ from typing import Any
 from journal import FOLDER, ROOT, Row, Task
 
 __all__ = [
-    "LANGUAGES",
     "NAMES",
+    "Pages",
     "all_",
     "equivalent",
     "made",
@@ -38,7 +38,6 @@ __all__ = [
 ]
 
 NAMES = ("server", "application", "validate")
-LANGUAGES = ("en", "zh")
 # The pages that tell most of each file; the others follow by their names.
 FIRST = {
     "server": (
@@ -54,7 +53,7 @@ GENERATED = Path(__file__).with_name("generated.py")
 MUTMUT = ROOT / "build" / "mutmut"  # installed beside the rest, for these mutants alone
 LIMIT = 5.0  # seconds of an example: without a mutant none takes a tenth of that
 WORKERS = 2
-SECONDS, BYTES = 90, 3 << 30  # of one language: the processor's time, and memory
+SECONDS, BYTES = 90, 3 << 30  # of one mutant: the processor's time, and memory
 TWICE = 2  # what runs in real time fails so often before it counts
 Pages = dict[str, list[Any]]
 
@@ -134,17 +133,14 @@ def warm() -> None:
             import_module(module)
 
 
-def tried(task: Task, slot: Path, pages: dict[str, Pages]) -> Row:
-    """Try one mutant, in a process that is forked for it: by language what was noticed."""
+def tried(task: Task, slot: Path, pages: Pages) -> Row:
+    """Try one mutant, in a process forked for it: where it was noticed, and what is said."""
     name = task.told["file"]
     (slot / "lifespec" / f"{name}.py").write_text(task.source, "utf-8")
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(slot))
     try:
-        found = {
-            language: _apart(partial(noticed, name, pages[language]), slot / f"{language}.json")
-            for language in LANGUAGES
-        }
+        found = _apart(partial(noticed, name, pages), slot / "answer.json")
     finally:
         (slot / "lifespec" / f"{name}.py").write_text(source(name), "utf-8")
     return {**task.told, "noticed": found}
@@ -160,10 +156,17 @@ def noticed(name: str, pages: Pages) -> tuple[str, str]:
     first = [page for page in FIRST[name].split() if page in pages]
     for kinds, times in ({"virtual", "check"}, 1), ({"real"}, TWICE):
         for page in [*first, *sorted(pages.keys() - first)]:
-            blocks = [examples.Example(**each) for each in pages[page] if each["kind"] in kinds]
+            chosen = (each for each in pages[page] if each["kind"] in kinds and _uses_us(each))
+            blocks = [examples.Example(**each) for each in chosen]
             if found := _failure(examples, blocks, times):
                 return found
     return "", ""
+
+
+def _uses_us(block: Row) -> bool:
+    """Whether a program can notice anything: one of its own process must name the package."""
+    sources = [block["source"], *(text for _, text in block.get("named", ()))]
+    return block["kind"] != "real" or any("lifespec" in each for each in sources)
 
 
 def _failure(examples: Any, blocks: list[Any], times: int) -> tuple[str, str] | None:
@@ -184,7 +187,7 @@ def _failure(examples: Any, blocks: list[Any], times: int) -> tuple[str, str] | 
 
 
 def _apart(work: Any, answer: Path) -> list[str]:
-    """Run the examples of a language in a process of its own; without an answer nothing told."""
+    """Run the examples in a process of its own; without an answer nothing told."""
     answer.unlink(missing_ok=True)
     child = os.fork()
     if not child:

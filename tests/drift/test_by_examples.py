@@ -18,12 +18,12 @@ __all__: list[str] = []
 def test_what_was_tried_is_kept(tmp_path: Path) -> None:
     """Also where the last line was not written to its end."""
     path = tmp_path / "a.jsonl"
-    Journal(path).add("one", {"noticed": {}})
+    Journal(path).add("one", {"noticed": ["", ""]})
     with path.open("a") as file:
         file.write('{"key": "tw')
     again = Journal(path)
     assert list(again.rows) == ["one"]
-    again.add("three", {"noticed": {}})
+    again.add("three", {"noticed": ["", ""]})
     assert list(Journal(path).rows) == ["one", "three"]
 
 
@@ -67,9 +67,9 @@ def block(source: str, expected: str | None = None, kind: str = "virtual") -> di
     return found | more
 
 
-def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> dict[str, Any]:
+def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> list[str]:
     """Try a mutant in a process of its own, as the command does."""
-    pages = {language: {"a": list(blocks)} for language in mutated.LANGUAGES}
+    pages = {"a": list(blocks)}
     task = Task("1", {"file": "application"}, source)
     place = mutated.place(tmp_path, 0)
 
@@ -83,21 +83,20 @@ def tried(source: str, tmp_path: Path, *blocks: dict[str, Any]) -> dict[str, Any
     [(_, row)] = side_by_side([task], [place], work)
     file = place / "lifespec" / "application.py"
     assert file.read_text() == mutated.source("application")
-    return dict(row["noticed"])
+    return list(row["noticed"])
 
 
 USE = "from lifespec import double_to_single_callable\nprint(double_to_single_callable.__name__)\n"
 
 
 def test_a_mutant_is_noticed_by_the_example_that_fails(tmp_path: Path) -> None:
-    """In each language; without a change nothing fails."""
+    """Without a change nothing fails."""
     text = mutated.source("application")
     example = block(USE, "double_to_single_callable")
-    assert tried(text, tmp_path, example) == {"en": ["", ""], "zh": ["", ""]}
+    assert tried(text, tmp_path, example) == ["", ""]
     found = tried(f"{text}\ndouble_to_single_callable.__name__ = 'other'\n", tmp_path, example)
-    assert found["en"] == found["zh"]
-    assert found["en"][0] == "docs/a.md:3"
-    assert "printed 'other'" in found["en"][1]
+    assert found[0] == "docs/a.md:3"
+    assert "printed 'other'" in found[1]
 
 
 def test_a_mutant_is_noticed_by_a_check(tmp_path: Path) -> None:
@@ -105,25 +104,25 @@ def test_a_mutant_is_noticed_by_a_check(tmp_path: Path) -> None:
     text = mutated.source("application")
     check = block("assert name == 'with_lifespan'\n", kind="check") | {"run_by": "asyncio"}
     define = block("from lifespec import with_lifespan\nname = with_lifespan.__name__\n")
-    assert tried(text, tmp_path, define, check)["en"] == ["", ""]
+    assert tried(text, tmp_path, define, check) == ["", ""]
     found = tried(f"{text}\nwith_lifespan.__name__ = 'other'\n", tmp_path, define, check)
-    assert "What stands above is not so" in found["en"][1]
+    assert "What stands above is not so" in found[1]
 
 
 def test_a_mutant_that_cannot_be_imported_is_noticed(tmp_path: Path) -> None:
     """By the first example that imports it."""
     found = tried("raise OSError('gone')\n", tmp_path, block(USE))
-    assert found["en"] == ["docs/a.md:3", "The example raised OSError: gone"]
+    assert found == ["docs/a.md:3", "The example raised OSError: gone"]
 
 
 def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) -> None:
     """The virtual clock's, by its name; the end of patience is no guard."""
     text = mutated.source("application")
     use = USE + "import asyncio\nasyncio.run(asyncio.Event().wait())\n"
-    assert "Deadlock" in tried(text, tmp_path, block(use, "double_to_single_callable"))["en"][1]
+    assert "Deadlock" in tried(text, tmp_path, block(use, "double_to_single_callable"))[1]
     dead = "import os\nos._exit(7)\n"
     found = tried(dead, tmp_path, block(USE))
-    assert found["en"][0] == ""
+    assert found[0] == ""
     assert by_examples.missed({"noticed": found})
 
 
@@ -147,12 +146,10 @@ def test_the_sample_is_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_mutants_are_counted_by_file() -> None:
-    """All there are, those that were tried, and those that each language noticed."""
-    both = {"en": ["a.md:1", "no"], "zh": ["a.md:1", "no"]}
-    one = {"en": ["a.md:1", "no"], "zh": ["", ""]}
-    rows = [{"file": "server", "noticed": both}, {"file": "server", "noticed": one}]
+    """All there are, those that were tried, and those that an example noticed."""
+    rows = [{"file": "server", "noticed": [where, "no"]} for where in ("a.md:1", "")]
     tasks = [Task(str(number), {"file": "server"}, "") for number in range(5)]
     found = by_examples.counted(tasks, rows, 1.0)["code"]
-    assert found["server"] == {"mutants": 5, "tried": 2, "en": 2, "zh": 1}
-    assert found["validate"] == {"mutants": 0, "tried": 0, "en": 0, "zh": 0}
+    assert found["server"] == {"mutants": 5, "tried": 2, "noticed": 1}
+    assert found["validate"] == {"mutants": 0, "tried": 0, "noticed": 0}
     assert [by_examples.missed(row) for row in rows] == [False, True]

@@ -170,8 +170,8 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
         },
     },
     "drift": {
-        "of server, 9 mutants, 5 tried, 6 zh do not decrease": {
-            "code": {"server": {"mutants": 9, "tried": 5, "en": 5, "zh": 6}}
+        "of server, 9 mutants, 5 tried, 6 noticed do not decrease": {
+            "code": {"server": {"mutants": 9, "tried": 5, "noticed": 6}}
         },
     },
     "statements": {

@@ -1,7 +1,7 @@
 """Tables of what commands measured, each from the record of its name in `docs/matrix`.
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
-{drift} code            a sample of them, by the examples of the pages, in each language
+{drift} code            a sample of them, by the examples and checks of the pages
 {statements} kinds      false statements, in Chinese alone or in both languages, by kind
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
@@ -78,11 +78,10 @@ def _by_tests(found: Record, translate: Translate) -> nodes.table:
 
 def _by_examples(found: Record, translate: Translate) -> nodes.table:
     rows = [
-        [code(f"{name}.py"), *_numbers(row, "mutants", "tried", "en", "zh")]
+        [code(f"{name}.py"), *_numbers(row, "mutants", "tried", "noticed")]
         for name, row in found["code"].items()
     ]
-    titles = [_("File"), _("Mutants"), _("Tried"), _("Noticed in English"), _("Noticed in Chinese")]
-    return _table(titles, rows, translate)
+    return _table([_("File"), _("Mutants"), _("Tried"), _("Noticed")], rows, translate)
 
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
