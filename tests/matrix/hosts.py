@@ -128,6 +128,9 @@ SUBJECTS = {
     "aiohttp-asgi-connector": visited(
         "client", "client_aiohttp", "aiohttp-asgi-connector", "aiohttp"
     ),
+    "uvicorn, two workers": server("uvicorn shop:app --workers 2 --port {port}", "uvicorn"),
+    "uvicorn, reload": server("uvicorn shop:app --reload --port {port}", "uvicorn"),
+    "uvicorn, lifespan on": server("uvicorn shop:app --lifespan on --port {port}", "uvicorn"),
     "anycorn": server(f"anycorn shop:app {BIND}", "anycorn"),
     "nonecorn": server(f"hypercorn shop:app {BIND}", "nonecorn"),
     "socketify": server(
