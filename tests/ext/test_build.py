@@ -274,7 +274,7 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
     assert done.stderr.startswith("docs/index.md:4: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
     assert [path.name for path in (project / "site").iterdir()] == ["old"]
-    assert sorted(project.iterdir()) == sorted([*before, project / "build"])
+    assert sorted(project.iterdir()) == sorted({*before, project / "build"})
     assert not (project / "build" / "docs" / "inputs.json").exists()
 
 
