@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from lifespec.conformance.observed import translated
 from lifespec_docs.facts import recorded
 from lifespec_docs.live import servers
 from lifespec_docs.live.imitation import CASES, LOGGED
@@ -74,3 +75,9 @@ def test_the_sentences_are_in_the_language_of_the_page() -> None:
     assert row["group"] == "服务器"
     assert row["exits"]["crashes-while-serving"] == "信号 15"
     assert "send 正常返回。" in [said for *_, said in row["shown"]["fails-while-serving"]]
+
+
+def test_each_sentence_can_be_translated(rows: dict[str, dict[str, Any]]) -> None:
+    """It follows a pattern that the catalogs have."""
+    shown = [said for row in rows.values() for seen in row["shown"].values() for *_, said in seen]
+    assert [said for said in shown if not translated(said, str)] == []
