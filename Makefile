@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -114,6 +114,9 @@ middleware: .venv/complete build/middleware/complete  ## record what middlewares
 hosts: .venv/complete build/hosts/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
+history: .venv/complete build/history/uv/complete  ## record how the releases of earlier years differ; ten minutes; SUBJECT="uvicorn"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
+
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
 
@@ -183,6 +186,11 @@ build/twine/complete: .ci/release.txt .venv/complete
 	@rm -rf build/twine; mkdir -p build; $(RUN) -m venv build/twine
 	@build/twine/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
 	@touch build/twine/complete
+
+build/history/uv/complete: .venv/complete
+	@rm -rf build/history; mkdir -p build/history; $(RUN) -m venv build/history/uv
+	@build/history/uv/bin/python -m pip --quiet --quiet --disable-pip-version-check install 'uv>=0.9'
+	@touch build/history/uv/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

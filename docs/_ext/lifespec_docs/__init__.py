@@ -19,7 +19,8 @@ FOLDERS = {  # and what each has for Sphinx
         "case_lists", "edge_cases", "edge_case_tables",
     ),
     "records": (
-        "bench", "exit_statuses", "frameworks", "hosts", "logindex", "loglines", "matrix",
+        "bench", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
+        "matrix",
         "middleware", "proposed", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),

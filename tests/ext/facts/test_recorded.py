@@ -125,6 +125,12 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
             ]
         },
     },
+    "history": {
+        "'a' stands there twice": {"subjects": [{"name": "a", "releases": []}] * 2},
+        "the years of a do not rise": {
+            "subjects": [{"name": "a", "releases": [{"year": 2023}, {"year": 2022}]}]
+        },
+    },
     "middleware": {
         "'a' stands there twice": {
             "subjects": [{"name": "a", "counts": {"pass": 1}, "findings": []}] * 2

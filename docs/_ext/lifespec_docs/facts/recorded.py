@@ -98,6 +98,14 @@ RECORDS = {
         ("tests/matrix/drive.py", "docs/programs/frameworks/*.py"),
     ),
     "hosts": Made("hosts", ("docs/programs/hosts/*.py",)),
+    "history": Made(
+        "history",
+        (
+            *("cases asgi 2.0", *OBSERVING, "tests/matrix/history.py", "tests/matrix/drive.py"),
+            *_each("docs/programs/frameworks", "starlette_lifespan.py", "fastapi_lifespan.py"),
+            "docs/programs/frameworks/fastapi_on_event.py",
+        ),
+    ),
     "loglines": Made("loglines", ("tests/matrix/loglines.py",)),
     "peers": Made(
         "peers",
@@ -298,6 +306,14 @@ def _asked(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{row['name']} was not asked {question!r}"
 
 
+def _history(found: Mapping[str, Any]) -> Iterator[str]:
+    yield from _twice(row["name"] for row in found["subjects"])
+    for row in found["subjects"]:
+        years = [each["year"] for each in row["releases"]]
+        if years != sorted({*years}):
+            yield f"the years of {row['name']} do not rise"
+
+
 def _middleware(found: Mapping[str, Any]) -> Iterator[str]:
     yield from _twice(row["name"] for row in found["subjects"])
     totals = {row["name"]: sum(row["counts"].values()) for row in found["subjects"]}
@@ -388,6 +404,7 @@ IN_ALL = {"all", "normative"}  # rows that count what other rows have
 CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     **dict.fromkeys(("servers", "adapted", "drivers", "amgi", "pagi"), _matrix),
     **dict.fromkeys(("frameworks", "hosts"), _asked),
+    "history": _history,
     "middleware": _middleware,
     "loglines": _loglines,
     "peers": _peers,
