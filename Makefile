@@ -187,9 +187,9 @@ build/twine/complete: .ci/release.txt .venv/complete
 	@build/twine/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
 	@touch build/twine/complete
 
-build/history/uv/complete: .venv/complete
+build/history/uv/complete: .ci/release.txt .venv/complete
 	@rm -rf build/history; mkdir -p build/history; $(RUN) -m venv build/history/uv
-	@build/history/uv/bin/python -m pip --quiet --quiet --disable-pip-version-check install 'uv>=0.9'
+	@build/history/uv/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
 	@touch build/history/uv/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete

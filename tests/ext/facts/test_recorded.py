@@ -248,10 +248,11 @@ def test_a_release_has_no_old_record(tmp_path: Path, capsys: pytest.CaptureFixtu
     lines = capsys.readouterr().out.splitlines()
     old = [f"docs/matrix/{name}" for name in RECORDS if name != "peers"]
     assert [line.partition(".json")[0] for line in lines] == old
-    assert lines[7] == (
+    told = (
         "docs/matrix/loglines.json was measured before the last change of "
         "tests/matrix/loglines.py: `make loglines` measures anew."
     )
+    assert told in lines
     assert recorded.main(["--release"], tmp_path) == 1
     others = [name for name in RECORDS if name != "peers"]
     assert recorded.main(["--release", "--except", *others[1:]], tmp_path) == 1

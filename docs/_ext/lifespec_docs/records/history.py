@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.records.frameworks import Said
+    from lifespec_docs.records.asked import Said
     from lifespec_docs.records.record import Subject, Translate
     from lifespec_docs.rules.spec_tables import Cell
 
