@@ -125,9 +125,8 @@ def _last_words(log: Path, root: Path) -> str:
     """Return the sentence a program ended with: of a traceback, the exception's."""
     text = log.read_text(encoding="utf-8").partition("The full traceback")[0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        return "A program ended in silence."
-    return re.sub(r"^[\w.]+: ", "", lines[-1].replace(f"{root}/", ""))
+    last = lines[-1] if lines else "A program ended in silence."
+    return re.sub(r"^[\w.]+: ", "", last.replace(f"{root}/", ""))
 
 
 def numbered(count: int, noun: str) -> str:
