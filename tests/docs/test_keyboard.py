@@ -30,7 +30,7 @@ def press(browser: Browser, key: str) -> None:
     browser.send("Input.dispatchKeyEvent", type="keyUp", **about)
 
 
-def tab_to(browser: Browser, selector: str, most: int = 150) -> None:
+def tab_to(browser: Browser, selector: str, most: int = 300) -> None:
     """Press Tab until an element has the focus."""
     for _ in range(most):
         press(browser, "Tab")
