@@ -35,6 +35,7 @@ style: .venv/complete
 	@$(RUN) -m ruff check --quiet src docs tests
 	@$(RUN) -m ruff format --quiet --diff src docs tests
 	@PYTHONPATH=docs/_ext .venv/bin/lint-imports --no-cache --no-logo
+	@.venv/bin/zizmor --offline --quiet .github
 
 types: .venv/complete
 	@echo "check: types, of all together and of each file to copy alone"
@@ -129,7 +130,7 @@ parity: live  ## run the examples under Pyodide in node, record whether they pri
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (a quarter of an hour)
 	@PYTHONPATH=build/mutmut:docs/_ext $(RUN) tests/mutation/run.py
 
-drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (twenty minutes)
+drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (ten minutes)
 	@PYTHONPATH=docs/_ext $(RUN) tests/drift/statements.py
 	@PYTHONPATH=docs/_ext $(RUN) tests/drift/by_examples.py
 

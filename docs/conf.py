@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import tomllib
 import warnings
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
+
+from lifespec_docs.site_root import address
 
 # A doctree has many objects and none is garbage: looking for it took a quarter of the time.
 gc.set_threshold(50_000, 20, 100)
@@ -102,9 +103,9 @@ html_sidebars = {
     ]
 }
 # Where the site will stand, for the absolute links that search engines ask for.
-site_base_url = os.environ.get("LIFESPEC_BASE_URL", "")
+site_base_url = address("Documentation", _HERE.parent)
 # Where the source is, as `https://host/owner/name`: each page then links to what it is made from.
-site_repository = os.environ.get("LIFESPEC_REPOSITORY", "")
+site_repository = address("Repository", _HERE.parent)
 site_license = _PROJECT["license"]
 html_last_updated_fmt = "%Y-%m-%d"
 # What `specification.txt` holds, in order.

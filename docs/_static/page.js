@@ -15,6 +15,16 @@ if (current) {
   navigation.scrollTo({ top: far - navigation.clientHeight / 2, behavior: "instant" });
 }
 
+// The key / leads to the search, but where one writes.
+addEventListener("keydown", (event) => {
+  const writes = event.target.closest?.("input, textarea, select, [contenteditable]");
+  const field = document.querySelector("#search-query, .sidebar-search");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || writes || !field) return;
+  event.preventDefault();
+  if (!field.checkVisibility({ visibilityProperty: true })) document.getElementById("__navigation").checked = true;
+  field.focus();
+});
+
 // What scrolls sideways can be reached with the keyboard.
 function scrolls() {
   for (const box of document.querySelectorAll("article :is(pre, .table-wrapper)")) {

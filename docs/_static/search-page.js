@@ -78,3 +78,13 @@ view.form.addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
+// The arrows lead from the field through what was found, and back.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const stops = [view.field, ...view.results.querySelectorAll("ol.search > li > a")];
+  const at = stops.indexOf(document.activeElement);
+  if (!step || at < 0 || !stops[at + step]) return;
+  event.preventDefault();
+  stops[at + step].focus();
+});
+if (!asked()) view.field.focus();

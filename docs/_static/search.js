@@ -20,6 +20,7 @@ const Search = (() => {
   const MENTIONED = 10; // it is in the query
   const LONG = 260; // characters of a sentence
   const TITLE = 20; // the query is the title of a page, or stands in its keywords
+  const KEYWORD = 6; // it is one of them
   const LIMIT = 20; // pages
   const ENOUGH = 0.22; // of the score of the first page
 
@@ -97,6 +98,7 @@ const Search = (() => {
     return {
       name,
       title: read[0].title,
+      phrases: new Set(keywords.split(/[,，]/).map(lineOf)),
       entries: read,
       fields: {
         title: field(read[0].title),
@@ -107,6 +109,7 @@ const Search = (() => {
       },
     };
   };
+  const lineOf = (text) => ` ${plain(cut(text)).join(" ")} `;
   const sum = (fields) => {
     const counts = new Map();
     let length = 0;
@@ -287,10 +290,10 @@ const Search = (() => {
     if (titles.has(query.name)) return NAMED;
     return query.mentions.some((name) => titles.has(name)) ? MENTIONED : 0;
   };
-  // What a query names: an ID has a hyphen, a Python name a dot, an underscore or two capitals.
+  // What a query names: an ID has a hyphen, a Python name a dot, an underscore or a capital.
   const identifier = (text) => {
     const name = text.trim().replace(/\(\)$/, "");
-    return /^\S*(?:[._-]|[a-z][A-Z])\S*$/.test(name) || name !== text.trim() ? name.toLowerCase() : "";
+    return /^(?:\S*(?:[._-]|[a-z][A-Z])\S*|[A-Z][a-z]+)$/.test(name) || name !== text.trim() ? name.toLowerCase() : "";
   };
   const names = (title) => {
     const whole = title.toLowerCase();
@@ -304,8 +307,9 @@ const Search = (() => {
     score += PAIR * 1.5 * sideBySide(all, page.fields.title.line, rarities);
     score += PAIR * sideBySide(all, page.fields.keywords.line, rarities);
     const { title, keywords } = page.fields;
-    if (title.line === query.full || (keywords.line.includes(query.full) && query.full.split(" ").length > 4))
-      score += TITLE;
+    const quoted = keywords.line.includes(query.full) && query.full.split(" ").length > 4;
+    if (title.line === query.full || quoted) score += TITLE;
+    else if (page.phrases.has(query.full)) score += KEYWORD;
     score = score * (0.25 + 0.75 * coverage ** 2) + 0.6 * entries[0].score;
     return { page, score, coverage, entries, missing: missing(query, page, index) };
   };
@@ -314,8 +318,9 @@ const Search = (() => {
 
   // Return the pages for a query, best first, and whether each has all words of it.
   const search = (text, index) => {
+    if (/^[a-z]$/i.test(text.trim())) return { results: [], complete: true, words: [] };
     const query = { ...concepts(text, index), name: identifier(text) };
-    query.full = ` ${plain(cut(text)).join(" ")} `;
+    query.full = lineOf(text);
     query.mentions = text.split(/\s+/).map(identifier).filter(Boolean);
     query.rarities = new Map(query.concepts.map((each) => [each.term, each.rarity]));
     const ranked = index.pages

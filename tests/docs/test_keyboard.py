@@ -7,7 +7,7 @@ __all__: list[str] = []
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.needs("chromium")]
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "/": 191}
 SEEN = """[...document.querySelectorAll("DRAWER a")]
     .some((each) => each.checkVisibility({visibilityProperty: true}))"""
 FOCUSED = "document.activeElement"
@@ -25,7 +25,7 @@ SHOWN = """(() => {
 def press(browser: Browser, key: str) -> None:
     """Press a key, and let it go."""
     about = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
-    text = {"Enter": {"text": "\r"}, " ": {"text": " "}}.get(key, {})
+    text = {"Enter": {"text": "\r"}, " ": {"text": " "}, "/": {"text": "/"}}.get(key, {})
     browser.send("Input.dispatchKeyEvent", type="keyDown", **about, **text)
     browser.send("Input.dispatchKeyEvent", type="keyUp", **about)
 
@@ -86,6 +86,18 @@ def test_a_page_is_searched_for(browser: Browser, address: str) -> None:
     tab_to(browser, "#search-results li a")
     press(browser, "Enter")
     browser.until("location.hash === '#startup-sent'")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int) -> None:
+    """The field can be seen, and takes a slash like any other letter."""
+    browser.width(width)
+    browser.open(f"{address}/en/scope.html")
+    press(browser, "/")
+    browser.until(f"{FOCUSED}.matches('.sidebar-search') && {FOCUSED}.checkVisibility()")
+    press(browser, "/")
+    assert browser.run(f"{FOCUSED}.value") == "/"
+    browser.width(1280)
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ FIRST = {
     "抛出异常": "超时",
     "如何编写中间件？": "中间件",
     "卡": "超时",  # one character
+    "d": "",  # one letter is no word
     "为什么": "",
     "zebra": "",
     "": "",

@@ -169,7 +169,7 @@ def test_no_result_is_fetched(browser: Browser, address: str) -> None:
 
 @looked_at
 def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
-    """A query is typed, and Tab leads to the results, Enter to the first of them."""
+    """A query is typed, Tab and the arrows lead to the results, Enter to the first of them."""
 
     def press(key: str, code: int, text: str = "") -> None:
         for kind in ("keyDown", "keyUp"):
@@ -180,13 +180,19 @@ def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
             )  # fmt: skip
 
     search(browser, address, "en", "")
-    browser.run("document.querySelector('#search-query').focus()")
+    assert browser.run("document.activeElement.id") == "search-query"
     browser.send("Input.insertText", text="startup-sent")
     press("Enter", 13, "\r")
     browser.until(f"{LINKS}.length")
     for _ in range(2):
         press("Tab", 9)
     assert browser.run("document.activeElement.href") == browser.run(LINKS)[0]
+    press("ArrowDown", 40)
+    assert browser.run("document.activeElement.href") == browser.run(LINKS)[1]
+    for _ in range(3):
+        press("ArrowUp", 38)
+    assert browser.run("document.activeElement.id") == "search-query"
+    press("ArrowDown", 40)
     press("Enter", 13, "\r")
     browser.until("location.hash === '#startup-sent'")
 

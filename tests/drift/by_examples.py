@@ -33,7 +33,7 @@ from lifespec_docs.facts.recorded import made_with
 __all__ = ["RESULT", "counted", "main", "missed", "sample"]
 
 RESULT = ROOT / "docs" / "matrix" / "drift.json"
-SEED, AT_MOST = 15, 40  # mutants of each file
+SEED, AT_MOST = 15, 100  # mutants of each file
 WORKERS = min(2, os.cpu_count() or 1)
 EVERY = 20  # mutants, from one line of progress to the next
 

@@ -4,8 +4,8 @@
 
 Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
 taken, by a fixed seed.  A statement is changed in Chinese alone, or both languages say the same
-false thing, so that nothing differs between them: names, typed facts, the approval of rule boxes
-and that of statements with checks can notice it, and nothing else can.
+false thing, so that nothing differs between them: names, typed facts and the
+approval of statements with evidence can notice it, and nothing else can.
 English alone is not measured: `make translate` takes the old Chinese from under it, so that both
 pages say the same.  No page is built: the build's own functions are called.
 
@@ -51,6 +51,7 @@ LITERAL = re.compile(r"(?<!\})`([^`]+)`")
 CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
 OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+SUBJECTS = "lifespec", "others", "rules"
 Change = Callable[[str], Iterator[str]]
 
 
@@ -195,7 +196,7 @@ def drawn() -> list[Statement]:
     found: dict[str, list[Statement]] = {kind: [] for kind in KINDS}
     for page in sorted((ROOT / "docs").glob("*.md")):
         for block in blocks(page.read_text("utf-8")):
-            if block.kind in {"text", "rule", "table"}:
+            if block.kind in {"text", "table"}:
                 for kind, change in KINDS.items():
                     found[kind] += _of_block(kind, change, page.name, block)
     return _sample(found)
@@ -227,32 +228,17 @@ def chinese() -> list[tuple[Statement, str]]:
     for path in sorted((ROOT / "locales/zh_CN/LC_MESSAGES").glob("*.po")):
         if not (ROOT / "docs" / f"{path.stem}.md").exists():
             continue
-        ruled = _ruled(path.stem)
         for entry in polib.pofile(str(path)):
-            kind_ = "rule" if entry.msgid in ruled else "text"
             for kind, change in CHINESE.items():
                 for new in list(change(entry.msgstr))[:1]:
-                    each = Statement(kind, path.name, entry.linenum or 1, kind_, entry.msgstr, new)
+                    each = Statement(kind, path.name, entry.linenum or 1, "text", entry.msgstr, new)
                     found[kind].append(each)
                     english[each] = entry.msgid
     return [(each, english[each]) for each in _sample(found)]
 
 
-def _ruled(page: str) -> set[str]:
-    """Return the paragraphs of the rule boxes of a page."""
-    found = blocks((ROOT / "docs" / f"{page}.md").read_text("utf-8"))
-    return {
-        " ".join(part.split())
-        for block in found
-        if block.kind == "rule"
-        for part in re.split(r"\n\s*\n", block.text)
-    }
-
-
 def noticed(statement: Statement, own: set[str]) -> str:
     """Return which check notices a statement that both languages make, or ""."""
-    if statement.block == "rule":
-        return "approval"  # the hash of the box is another one
     if (statement.file, statement.old) in _proved()[0]:
         return "proof"  # the statement is no longer the one that was approved with its check
     parts = _rows if statement.block == "table" else _whole
@@ -317,8 +303,6 @@ def _targets() -> dict[str, set[str]]:
 
 def in_chinese(english: str, statement: Statement) -> str:
     """Return which check notices that the two languages of an entry differ, or ""."""
-    if statement.block == "rule":
-        return "approval"
     if (statement.file, statement.old) in _proved()[1]:
         return "proof"
     if (statement.file, english) in _bound():
@@ -349,15 +333,32 @@ def measured() -> dict[str, Any]:
 
 
 def _counted(rows: Sequence[tuple[Statement, str]]) -> dict[str, Any]:
-    """Count by kind, and what is normative apart."""
+    """Count by kind, and by what a statement is about."""
     tried: Counter[str] = Counter()
     held: Counter[str] = Counter()
     for each, by in rows:
-        for key in (each.kind, "all", *(["normative"] if each.block == "rule" else [])):
+        for key in ("all", each.kind, _subject(each.old)):
             tried[key] += 1
             held[key] += bool(by)
-    keys = ["all", "normative", *KINDS]
+    keys = ["all", *SUBJECTS, *KINDS]
     return {key: {"tried": tried[key], "noticed": held[key]} for key in keys if key in tried}
+
+
+def _subject(text: str) -> str:
+    """Return which of SUBJECTS a statement is about."""
+    if "{rule}`" in text:
+        return "rules"
+    return "others" if _others().search(text) else "lifespec"
+
+
+@lru_cache(maxsize=1)
+def _others() -> re.Pattern[str]:
+    """Return what finds the software that the records measure, or which is named most beside it."""
+    names_ = {"docker", "kubernetes", "pytest", "redis", "trio"}
+    for record in ("servers", "drivers", "frameworks", "middleware", "hosts"):
+        found = json.loads((ROOT / f"docs/matrix/{record}.json").read_text("utf-8"))
+        names_ |= {row["name"].partition(",")[0] for row in found["subjects"]}
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(names_)))})\b", re.IGNORECASE)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -50,8 +50,7 @@ def of(block: str, old: str, new: str) -> Statement:
 
 
 def test_what_notices_it() -> None:
-    """A rule box is approved; a name is looked up; a fact is drawn; all else is read."""
-    assert statements.noticed(of("rule", "It is.", "It is not."), set()) == "approval"
+    """A name is looked up; a fact is drawn; all else is read."""
     unknown = of("text", "Run `make docs`.", "Run `make dogs`.")
     assert statements.noticed(unknown, set()) == "names"
     grace = of("text", "{fact}`default Lifespan.grace` of grace", "7 seconds of grace by default")
@@ -65,7 +64,6 @@ def test_one_language_alone() -> None:
     """What differs between the languages is compared."""
     assert statements.in_chinese("`a` is.", of("text", "它是 `a`。", "它是 `b`。")) == "comparison"
     assert statements.in_chinese("It is not.", of("text", "它不是。", "它是。")) == ""
-    assert statements.in_chinese("It is not.", of("rule", "它不是。", "它是。")) == "approval"
 
 
 def test_the_sample_is_the_same_each_time() -> None:

@@ -80,7 +80,7 @@ def test_python_and_its_packages_count(
     assert now.frame != before.frame
 
 
-@pytest.mark.parametrize("name", inputs.ADDRESSES)
+@pytest.mark.parametrize("name", inputs.NAMES.values())
 def test_the_address_of_the_site_counts(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from published import ROOT
 
-from lifespec_docs.site_root import files
+from lifespec_docs.site_root import NAMES, address, files
 from lifespec_docs.theme.metadata import PAGES
 
 __all__: list[str] = []
@@ -28,6 +28,21 @@ def doctrees(tmp_path: Path) -> dict[str, Path]:
         told = {"specification": "All of it", "sections": sections}
         (found[language] / PAGES).write_text(json.dumps(told))
     return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_address_stands_in_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """That of a fork's own site comes from the environment; there is none that nobody gave."""
+    monkeypatch.delenv(NAMES[name], raising=False)
+    project = tmp_path / "pyproject.toml"
+    project.write_text('[project]\nname = "lifespec"\n')
+    assert address(name, tmp_path) == ""
+    project.write_text(f'[project.urls]\n{name} = "https://a.org/x/"\n')
+    assert address(name, tmp_path) == "https://a.org/x/"
+    monkeypatch.setenv(NAMES[name], "https://fork.org/")
+    assert address(name, tmp_path) == "https://fork.org/"
 
 
 @pytest.mark.parametrize(

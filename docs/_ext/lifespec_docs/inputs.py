@@ -19,6 +19,7 @@ from lifespec_docs.examples.perl_apps import lacking
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.known import SOURCES
 from lifespec_docs.live import assets
+from lifespec_docs.site_root import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +40,6 @@ FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py", "pyp
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
 WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
 DERIVED = {".mo", ".pyc"}
-ADDRESSES = "LIFESPEC_BASE_URL", "LIFESPEC_REPOSITORY"
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Inputs:
             file = f"{recorded.FOLDER}/{name}.json"
             if file in files:
                 files[file] = _digest(files[file], *recorded.changed(root, name))
-        base = [code, *(os.environ.get(name, "") for name in ADDRESSES), runtime]
+        base = [code, *(os.environ.get(name, "") for name in NAMES.values()), runtime]
         return cls(
             code=_digest(_machine(), code),
             library=_digest(_machine(), _together(root, sorted(library))),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ __all__ = ["publish", "swap"]
 def publish(builds: Sequence[Build], work: Path, into: Path) -> None:
     """Put copies of the pages where the site stands; leave it alone where they stand there."""
     templates = builds[0].pages / "_templates" / "root"
-    base = os.environ.get("LIFESPEC_BASE_URL", "")
+    base = site_root.address("Documentation", builds[0].pages.parent)
     doctrees = {build.language: build.doctrees for build in builds}
     root = site_root.files(base, templates, doctrees)
     stands = all(_holds(into / name, text) for name, text in root.items())

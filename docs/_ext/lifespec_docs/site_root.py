@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tomllib
 from string import Template
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,11 +19,18 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-__all__ = ["files"]
+__all__ = ["address", "files"]
 
 SITEMAPS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 XHTML = "http://www.w3.org/1999/xhtml"
 ABOUT = "The reference for lifespan, the protocol by which ASGI servers start and stop applications"
+NAMES = {"Documentation": "LIFESPEC_BASE_URL", "Repository": "LIFESPEC_REPOSITORY"}
+
+
+def address(name: str, root: Path) -> str:
+    """Return an address of `[project.urls]`, or what the environment has in its place, or ""."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return os.environ.get(NAMES[name]) or str(project.get("urls", {}).get(name, ""))
 
 
 def files(base: str, templates: Path, doctrees: Mapping[str, Path]) -> dict[str, str]:

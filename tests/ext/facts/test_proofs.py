@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lifespec.conformance.rules import rules
 from lifespec_docs.facts import proofs, review
 from lifespec_docs.facts.known import facts
 
@@ -291,3 +292,18 @@ def test_a_docstring_is_proved_by_the_check_below_its_entry(
     assert fault.startswith("docs/api.rst:8: the statement 'lifespec.Lifespan' is new")
     assert review.main(["--unproved"], root) == 0
     assert "docs/api.rst:4: Return a new lifespan scope" in capsys.readouterr().out
+
+
+def test_definitions_in_a_row_share_a_check_and_their_links() -> None:
+    """So that what a specification says cannot change beside what lifespec does unseen."""
+    listed = "Text\n: It.\n\nServers\n: They.\n\nlifespec\n: It `waits`.\n\n"
+    text = f"# A\n\n{listed}```{{check}}\nassert 1\n```\n\nAlone\n: one.\n"
+    found = list(proofs.read("a", text, "", {}))
+    assert [(each.line, each.label) for each in found] == [
+        (12, "Text : It."),
+        (12, "Servers : They."),
+        (12, "lifespec : It `waits`."),
+    ]
+    text = "# A\n\nText\n: It says so in a section.\n\nlifespec\n: {rule}`startup-sent`\n"
+    (first, _) = proofs.read("a", text, "", rules())
+    assert first.evidence.startswith("startup-sent: ")

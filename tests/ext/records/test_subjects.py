@@ -4,12 +4,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from lifespec.conformance import cases
 from sample_site import SampleSite
 
 __all__: list[str] = []
 
-EXTENSIONS = ("rules.domain", "examples.directive", "records.matrix", "records.subjects")
+EXTENSIONS = (
+    "rules.domain",
+    "examples.directive",
+    "records.matrix",
+    "records.subjects",
+    "examples.folded",
+)
 PAGE = """# A
 
 ```{rule} startup-sent
@@ -71,12 +79,13 @@ def subject(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "versions": versions, "command": f"{name} app", "findings": [*findings]}
 
 
-def tried(folder: Path, *subjects: dict[str, Any], page: str = PAGE) -> SampleSite:
+def tried(folder: Path, *subjects: dict[str, Any], page: str = PAGE, text: str = "") -> SampleSite:
     """Make a page that shows a record."""
     site = SampleSite(folder, {"index": page}, *EXTENSIONS)
     (site.docs / "matrix").mkdir()
     (site.docs / "matrix" / "notes.toml").write_text(NOTES)
-    record = {"date": "2026-01-02", "text": "", "subjects": subjects}
+    record = {"date": "2026-01-02", "text": text, "subjects": subjects}
+    record |= {"python": "CPython 3.11", "system": "Linux"}
     (site.docs / "matrix" / "servers.json").write_text(json.dumps(record))
     return site
 
@@ -177,6 +186,27 @@ def test_two_rules_of_a_case_that_is_not_specified_have_one_anchor(tmp_path: Pat
         assert section
         ids = [each.get("id") for each in section.select("ul.findings > li")]
         assert ids == ["seen-servers-odd-slow", None]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("slow", "Read first what has been reported: slow#3, slow#4"), ("quick", "A text for")],
+)
+def test_a_fault_has_a_text_for_the_project(tmp_path: Path, name: str, says: str) -> None:
+    """Folded, with the rule, what was reported before, and a program to run."""
+    broken = subject(name, finding("fail", "well-behaved")) | {"command": "serve --port {port}"}
+    again = broken | {"name": f"{name}, another worker"}
+    with tried(tmp_path, broken, again, text="asgi 2.0") as site:
+        (folded,) = site.page().select("details.folded")
+        assert folded.select_one("summary").get_text() == "Report this: startup-sent"  # type: ignore[union-attr]
+        assert folded.p.get_text().startswith(says)  # type: ignore[union-attr]
+        assert f"Thank you for {name}." in folded.pre.get_text()  # type: ignore[union-attr]
+
+
+def test_a_test_client_has_no_text(tmp_path: Path) -> None:
+    """It has no command that listens on a port."""
+    with tried(tmp_path, subject("slow", finding("fail", "well-behaved")), text="asgi 2.0") as site:
+        assert not site.page().select("details.folded")
 
 
 def test_what_was_not_seen_has_a_reason(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ FOUND: dict[str, dict[str, Any]] = {
         "chinese": {"all": {"tried": 1, "noticed": 0}, "order": {"tried": 1, "noticed": 0}},
         "both": {
             "all": {"tried": 9, "noticed": 6},
-            "normative": {"tried": 5, "noticed": 5},
+            "others": {"tried": 5, "noticed": 5},
             "level": {"tried": 9, "noticed": 6},
         },
     },
@@ -118,8 +118,9 @@ def tried(folder: Path, record: str, part: str, **found: Any) -> SampleSite:
             [
                 ["Kind", "In Chinese alone", "In both languages"],
                 ["All", "0 / 1", "6 / 9"],
-                ["In rule boxes", "–", "5 / 5"],
-                ["Outside rule boxes", "0 / 1", "1 / 4"],
+                ["About lifespec or the protocol", "–", "–"],
+                ["About other software", "–", "5 / 5"],
+                ["With a link to a rule", "–", "–"],
                 ["A default", "–", "–"],
                 ["Before and after", "0 / 1", "–"],
                 *([title, "–", "6 / 9" if title == "A level" else "–"] for title in KINDS),

@@ -98,7 +98,6 @@ class _Prelude:
             "seen": seen,
             "sleep": self.module.sleep,
             "suppress": suppress,
-            "_holds": _holds,
         }
 
     def _now(self) -> float:
@@ -267,39 +266,56 @@ def _holds(condition: object, text: str, *values: object) -> None:
 
 
 class _Explained(ast.NodeTransformer):
-    """Lets each `assert` say what it compares."""
+    """Lets each `assert` say what it compares, and that it ran."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         test, values = node.test, list[ast.expr]()
-        text = ast.Constant(ast.unparse(test))
+        self.texts[node.lineno] = ast.unparse(test)
+        line, text = ast.Constant(node.lineno), ast.Constant(self.texts[node.lineno])
         if isinstance(test, ast.Compare) and len(test.comparators) == 1:
             for name, side in (("_left", test.left), ("_right", test.comparators[0])):
                 values.append(ast.NamedExpr(ast.Name(name, ast.Store()), side))
             test = ast.Compare(values[0], test.ops, values[1:])
             values = [ast.Name("_left", ast.Load()), ast.Name("_right", ast.Load())]
-        call = ast.Call(ast.Name("_holds", ast.Load()), [test, text, *values], [])
+        call = ast.Call(ast.Name("_asserted", ast.Load()), [line, test, text, *values], [])
         return ast.copy_location(ast.Expr(call), node)
 
 
 def explained(tree: ast.Module) -> ast.Module:
-    """Return a check whose asserts say what they compared."""
-    _Explained().visit(tree)
+    """Return a check whose asserts say what they compared; first it tells `prove` of them."""
+    asserts = _Explained()
+    asserts.visit(tree)
+    tree.body[:0] = ast.parse(f"_asserts.update({asserts.texts!r})").body
     return ast.fix_missing_locations(tree)
 
 
 def prove(code: CodeType, names: Mapping[str, Any], libraries: str) -> None:
     """Run a check on each of these libraries, on a virtual clock, in a copy of the names.
 
-    Raises `CheckFailed` from what the check raised.  In a browser, which has no trio, asyncio does.
+    Raises `CheckFailed` from what the check raised, or if an assert ran on none of them.  In a
+    browser, which has no trio, asyncio does.
     """
     here = [each for each in libraries.split() if sys.platform != "emscripten" or each == "asyncio"]
     if not here:
         raise CheckFailed(f"a browser has no {libraries}: `make docs` runs this check")
+    asserts, ran = dict[int, str](), set[int]()  # by line
+
+    def asserted(line: int, condition: object, text: str, *values: object) -> None:
+        ran.add(line)
+        _holds(condition, text, *values)
+
+    given = {**names, "_asserted": asserted, "_asserts": asserts}
     for library in here:
         try:
-            _RUN[library](_proven, code, names, library)
+            _RUN[library](_proven, code, given, library)
         except Exception as error:
             raise CheckFailed(f"on {library}: {_sentence(error)}") from error
+    never = sorted(asserts.keys() - ran)
+    if never and here == libraries.split():
+        raise CheckFailed(f"this assert never ran: {asserts[never[0]]}")
 
 
 async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:

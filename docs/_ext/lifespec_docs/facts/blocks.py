@@ -11,12 +11,13 @@ from markdown_it import MarkdownIt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["CHECK", "RULES", "Block", "blocks", "sentences", "shows"]
+__all__ = ["CHECK", "DEFINITION", "RULES", "Block", "blocks", "sentences", "shows"]
 
 RULES = {"{rule}", "{behaviour}"}
 EXAMPLES = {"python", "pycon", "perl"}
 OUTPUT = "{output}"
 CHECK = "{check}"
+DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LISTS = {"bullet_list_open", "ordered_list_open"}
 FENCE = re.compile(r"^:::.*\n?|\n:::\Z", re.MULTILINE)  # of a directive, which is no text
 NO_TEXT = re.compile(r"\{[^`]*\}|\([\w-]+\)=|(?::[\w-]+:.*\n?)+")  # attributes, target, options
@@ -67,8 +68,17 @@ def blocks(page: str) -> Sequence[Block]:
             titled = False
             text = FENCE.sub("", token.content)
             if text and first >= table and not NO_TEXT.fullmatch(text):
-                found.append(Block(kind, first + 1, text, section=section, items=items))
+                of = _defined(found, text, first + 1) or items
+                found.append(Block(kind, first + 1, text, section=section, items=of))
     return found
+
+
+def _defined(found: Sequence[Block], text: str, line: int) -> int:
+    """Return the first line of the list of definitions that a text stands in, or 0."""
+    if not DEFINITION.search(text):
+        return 0
+    above = found[-1] if found else None
+    return above.items if above and above.kind == "text" and DEFINITION.search(above.text) else line
 
 
 def _fence(info: str, text: str, line: int, section: str) -> Block:

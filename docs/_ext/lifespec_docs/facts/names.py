@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import inspect
 import json
 import keyword
 import re
@@ -22,6 +23,7 @@ from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import lifespec
 from lifespec import server, validate
 from lifespec.conformance import cases
 from lifespec.conformance.rules import rules
@@ -29,7 +31,7 @@ from lifespec.testing import Running, plugin
 from lifespec_docs.facts.known import ROOT, parsers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 __all__ = ["Names", "Unknown", "names", "words"]
 
@@ -148,6 +150,19 @@ class Names:
         for name in ENVIRONMENT.findall(literal):
             yield from _looked_up("environment variable", name, self.variables, own)
         yield from self._whole(literal, own)
+        yield from self._call(literal)
+
+    def _call(self, literal: str) -> Iterator[Unknown]:
+        """Hold a call of lifespec, such as `with_state(scope)`, against what can be called so."""
+        try:
+            call = ast.parse(literal, mode="eval").body
+        except SyntaxError:
+            return
+        if isinstance(call, ast.Call) and isinstance(call.func, (ast.Name, ast.Attribute)):
+            name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+            ours = self.signatures.get(name, [])
+            if ours and not any(_fits(call, each) for each in ours):
+                yield Unknown("call", literal, tuple(f"{name}{each}" for each in ours))
 
     def _whole(self, literal: str, own: Collection[str]) -> Iterator[Unknown]:
         """Look up a literal that is one name of the project, or the names of Python in it."""
@@ -246,6 +261,18 @@ class Names:
         return found | _of_packages()[0] | set(self._pytest.settings)
 
     @cached_property
+    def signatures(self) -> dict[str, list[inspect.Signature]]:
+        """What can be called by a public name of lifespec, or by that of a method."""
+        found: dict[str, list[inspect.Signature]] = {}
+        for name in lifespec.__all__:
+            member = getattr(lifespec, name)
+            found.setdefault(name, []).append(inspect.signature(member))
+            for of, method in inspect.getmembers(member, inspect.isfunction):
+                if not of.startswith("_"):
+                    found.setdefault(of, []).append(_without_self(method))
+        return found
+
+    @cached_property
     def attributes(self) -> set[str]:
         """What a `Lifespan` has, and what runs an application in a test."""
         text = (self.root / "src/lifespec/server.py").read_text("utf-8")
@@ -327,6 +354,24 @@ def _code(path: Path) -> set[str]:
         named = (getattr(node, key, None) for key in ("id", "attr", "arg", "name", "asname"))
         found.update(name for name in named if isinstance(name, str))
     return found
+
+
+def _without_self(method: Callable[..., object]) -> inspect.Signature:
+    signature = inspect.signature(method)
+    return signature.replace(parameters=[*signature.parameters.values()][1:])
+
+
+def _fits(call: ast.Call, signature: inspect.Signature) -> bool:
+    """Whether a signature takes these arguments, some of which a sentence may leave out."""
+    wanted = [*signature.parameters]
+    given = [each.id if isinstance(each, ast.Name) else "" for each in call.args]
+    if any(each in wanted and each != name for name, each in zip(wanted, given, strict=False)):
+        return False
+    try:
+        signature.bind_partial(*call.args, **{each.arg or "": each for each in call.keywords})
+    except TypeError:
+        return False
+    return True
 
 
 def _looked_up(

@@ -2,10 +2,12 @@
 
 The evidence is the check below the statement, or below the list that it stands in; or else the
 program directly below or above it, with its output; and the rules that it links to, what was
-measured of others that it draws, and the help of the commands that it names.  A docstring is a
-statement of api.rst.  `docs/proofs.json` has the hash of a statement, of its Chinese and of its
-evidence, by page and by how the statement begins.  If one of them changes, somebody has to look at
-all: `make approve` shows each one as it was and as it is, and asks.
+measured of others that it draws, and the help of the commands that it names.  Definitions in a row
+are one list, and share its check and its links.  A docstring is a statement of api.rst.
+
+`docs/proofs.json` has the hash of a statement, of its Chinese and of its evidence, by page and by
+how the statement begins.  If one of them changes, somebody has to look at all: `make approve` shows
+each one as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from markdown_it import MarkdownIt
 
 from lifespec.conformance.rules import RuleError
 from lifespec_docs.facts import approval
-from lifespec_docs.facts.blocks import CHECK, blocks
+from lifespec_docs.facts.blocks import CHECK, DEFINITION, blocks
 from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.known import ROOT, canonical, facts, parsers
 
@@ -52,7 +54,6 @@ API = "api"  # the page of docstrings
 STATES = {"text", "table"}
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 LONGEST = 60  # characters of a statement, as its label
-DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LITERAL = re.compile(r"`[^`]+`")
 NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
@@ -113,7 +114,12 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
     labels: dict[str, int] = {}
     for place, line, evidence, found in _evidence(text, page):
         statement = found[place].text if place >= 0 else ""
-        whole = evidence + _named(statement, rules) + _measured(statement) + _run(statement)
+        whole = (
+            evidence
+            + _named(_with_list(found, place), rules)
+            + _measured(statement)
+            + _run(statement)
+        )
         if whole:
             label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1
@@ -138,6 +144,14 @@ def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, Sequence[Bl
             yield place, check.line, evidence, found
         if place >= 0 and place not in checks and found[place].kind in STATES:
             yield place, found[place].line, _program(found, place), found
+
+
+def _with_list(found: Sequence[Block], place: int) -> str:
+    """Return a statement with the others of its list of definitions, whose links it shares."""
+    own = found[place] if place >= 0 else None
+    if not own or not DEFINITION.search(own.text):
+        return own.text if own else ""
+    return "\n".join(each.text for each in found if each.items == own.items)
 
 
 def _above(found: Sequence[Block], place: int) -> list[int]:

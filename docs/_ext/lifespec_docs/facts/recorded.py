@@ -400,7 +400,7 @@ def _order(name: str, row: Mapping[str, int], *keys: str) -> Iterator[str]:
 
 
 VERDICTS = {"pass", "warn", "fail", "info", "skip"}
-IN_ALL = {"all", "normative"}  # rows that count what other rows have
+IN_ALL = {"all", "lifespec", "others", "rules"}  # rows that count what other rows have
 CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
     **dict.fromkeys(("servers", "adapted", "drivers", "amgi", "pagi"), _matrix),
     **dict.fromkeys(("frameworks", "hosts"), _asked),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scores", "setup"]
 
-COUNTED = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO, Verdict.SKIP, LATER)
+COUNTED = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO, Verdict.SKIP)
 
 
 class Scores(OfRecord):
@@ -29,6 +30,12 @@ class Scores(OfRecord):
 
     has_content = True
     option_spec: ClassVar = {}
+
+    @cached_property
+    def counted(self) -> list[str]:
+        """Return the verdicts that have a column: what is not yet measured only where some is."""
+        later = any(LATER in self.record.counts(each) for each in self.record.subjects)
+        return [*COUNTED, *([LATER] if later else [])]
 
     def draw(self) -> list[nodes.Node]:
         """Return the table."""
@@ -41,7 +48,7 @@ class Scores(OfRecord):
                 "th", element("span", SIGNS[each], aria_hidden="true"), " ",
                 word_of(each, self.translate), scope="col", classes=[verdict_class(each)],
             )
-            for each in COUNTED
+            for each in self.counted
         )  # fmt: skip
         first = element("th", self.translate(self.record.title), scope="col")
         table = element(
@@ -62,7 +69,7 @@ class Scores(OfRecord):
             element(
                 "td", str(counts[each]), classes=[verdict_class(each) if counts[each] else "none"]
             )
-            for each in COUNTED
+            for each in self.counted
         )
         return element("tr", element("th", link, " ", versions, scope="row"), *cells)
 

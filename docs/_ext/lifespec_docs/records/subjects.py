@@ -20,6 +20,8 @@ from sphinx.addnodes import pending_xref
 from lifespec.conformance.observed import translated
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
+from lifespec_docs.examples.folded import folded_node, summary_node
+from lifespec_docs.records.issue import SPEC, issues
 from lifespec_docs.records.record import (
     FAULTS,
     LATER,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
+    from lifespec_docs.records.issue import Issue
     from lifespec_docs.records.record import Subject
 
     Note = dict[str, Any]
@@ -172,6 +175,7 @@ class Subjects(Findings):
         self.env.note_dependency(NOTES)
         text = Path(self.env.srcdir, NOTES).read_text(encoding="utf-8")
         self.notes: list[Note] = tomllib.loads(text)["notes"]
+        self.reported: set[tuple[str, ...]] = set()
         return [self._section(each) for each in self.record.subjects]
 
     def _section(self, subject: Subject) -> nodes.section:
@@ -189,7 +193,44 @@ class Subjects(Findings):
             if subject.name in note["of"]:
                 section += self._note(note)
         section += self.told(subject)
+        section += self._issues(subject)
         return section
+
+    def _issues(self, subject: Subject) -> Iterator[nodes.Node]:
+        """Yield a text for the server's project for each case in which it breaks rules."""
+        data = self.record.data
+        if data.get("text") != SPEC:
+            return
+        package = next(iter(subject.versions))
+        for each in issues(subject, self.cases, f"{data['python']}, {data['system']}"):
+            if (package, *each.rules) in self.reported:
+                continue  # another worker of the same project
+            self.reported.add((package, *each.rules))
+            named = self._listed(nodes.literal("", rule) for rule in each.rules)
+            title = nodes.Text(self.translate("%s: %s") % (self.translate("Report this"), ""))
+            summary = summary_node("", "", title, *named, translatable=False)
+            text = nodes.literal_block(each.text, each.text, language="text", classes=["drawn"])
+            yield folded_node("", summary, self._known(subject, each), text)
+
+    def _known(self, subject: Subject, issue: Issue) -> nodes.paragraph:
+        """Say where it was reported, or that the reader should look."""
+        found = [
+            _issue(number)
+            for note in self.notes
+            if subject.name in note["of"] and {*issue.rules} & {*note.get("rules", ())}
+            for number in note.get("issues", ())
+        ]
+        if found:
+            text = self.translate("Read first what has been reported:")
+            return self._paragraph(nodes.Text(f"{text} "), *self._listed(found))
+        return self._paragraph(
+            nodes.Text(
+                self.translate(
+                    "A text for the issue tracker of the project. Run the program first, and"
+                    " search the tracker for the same report."
+                )
+            )
+        )
 
     def _note(self, note: Note) -> Iterator[nodes.Node]:
         yield from self._parsed(note["text"])

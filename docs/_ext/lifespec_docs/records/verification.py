@@ -86,19 +86,13 @@ def _by_examples(found: Record, translate: Translate) -> nodes.table:
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
     """Show of each kind how many false statements a check noticed, of how many."""
-    columns = [_outside(found[name]) for name in ("chinese", "both")]
+    columns = [found[name] for name in ("chinese", "both")]
     rows = []
     for kind, title in STATEMENTS.items():
         cells = [_share(column.get(kind)) for column in columns]
         rows.append([said(translate(title)), *cells])
     titles = [_("Kind"), _("In Chinese alone"), _("In both languages")]
     return _table(titles, rows, translate)
-
-
-def _outside(rows: Record) -> Record:
-    """Return the counts of each kind, and of all that stand outside of rule boxes."""
-    inside = rows.get("normative", {"tried": 0, "noticed": 0})
-    return rows | {"outside": {key: rows["all"][key] - inside[key] for key in inside}}
 
 
 def _share(row: Record | None) -> Cell:
@@ -177,8 +171,9 @@ def _when(found: Record, translate: Translate) -> nodes.paragraph:
 TOOLS = ("mutmut", "Pyodide")
 STATEMENTS = {
     "all": _("All"),
-    "normative": _("In rule boxes"),
-    "outside": _("Outside rule boxes"),
+    "lifespec": _("About lifespec or the protocol"),
+    "others": _("About other software"),
+    "rules": _("With a link to a rule"),
     "default": _("A default"),
     "order": _("Before and after"),
     "negation": _("A negation"),
