@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec_docs import increment, packages, translate
-from lifespec_docs.facts import approval, proofs, translated
+from lifespec_docs.facts import approval, proofs, surface, translated
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
@@ -207,7 +207,7 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    approved = (each.faults(ROOT) for each in (approval, proofs, translated))
+    approved = (each.faults(ROOT) for each in (approval, proofs, surface, translated))
     wrong = [*_catalog_faults(english), *itertools.chain(*approved)]
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
@@ -266,7 +266,7 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
-    held = [proof.runs for proof in proofs.proofs(ROOT)]
+    held = [each.runs for each in proofs.proofs(ROOT) if each.evidence != proofs.ROWS]
     bare = len([*proofs.bare(ROOT)])
     _say(f"  checks:   {sum(held)} statements proved, {len(held) - sum(held)} approved beside a")
     _say(f"            program or rule; `make unproved` lists {bare} others")

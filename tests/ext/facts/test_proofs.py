@@ -131,6 +131,21 @@ def test_what_changes_alone_waits(
     assert label in json.loads((root / proofs.PROOFS).read_text())["a"]
 
 
+def test_a_table_without_evidence_waits_when_two_rows_change_places(tmp_path: Path) -> None:
+    table = "| a | b |\n|---|---|\n| one | {} |\n| two | {} |\n"
+    for name in ("docs/a.md", "src/lifespec/conformance/data/rules.toml"):
+        (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / "src/lifespec/conformance/data/rules.toml").write_text("")
+    (tmp_path / "docs/a.md").write_text(table.format("`three`", "four"))
+    proofs.approve(tmp_path, proofs.waiting(tmp_path))
+    assert len([*proofs.bare(tmp_path)]) == 1
+    assert not [*proofs.faults(tmp_path)]
+
+    (tmp_path / "docs/a.md").write_text(table.format("four", "`three`"))
+
+    assert [fault.split("'")[2][:7] for fault in proofs.faults(tmp_path)] == [" is new", " is gon"]
+
+
 def test_a_check_that_is_gone_waits(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = root / "docs" / "a.md"
     page.write_text(PAGE[: PAGE.index("- One")])

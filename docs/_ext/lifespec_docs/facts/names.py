@@ -258,7 +258,7 @@ class Names:
         for name in ("Task", "TaskGroup", "Event", "AbstractEventLoop"):
             found |= set(dir(getattr(import_module("asyncio"), name)))
         found |= {name.replace("-", "_") for name in self.kebab}
-        return found | _of_packages()[0] | set(self._pytest.settings)
+        return found | _of_packages()[0] | set(self.of_pytest.settings)
 
     @cached_property
     def signatures(self) -> dict[str, list[inspect.Signature]]:
@@ -300,12 +300,12 @@ class Names:
     @cached_property
     def options(self) -> set[str]:
         """The options of lifespec, of pytest and of the servers."""
-        found = set().union(*self.commands.values(), _of_packages()[1], self._pytest.options)
+        found = set().union(*self.commands.values(), _of_packages()[1], self.of_pytest.options)
         paths = [*_files(self.root / "docs/_ext"), *(self.root / "docs/matrix").glob("*.json")]
         return found.union(*(OPTION.findall(_text(path)) for path in paths))
 
     @cached_property
-    def _pytest(self) -> _Asked:
+    def of_pytest(self) -> _Asked:
         """The options and settings of our plugin for pytest."""
         asked = _Asked()
         plugin.pytest_addoption(asked)  # type: ignore[arg-type]

@@ -3,7 +3,8 @@
 The evidence is the check below the statement, or below the list that it stands in; or else the
 program directly below or above it, with its output; and the rules that it links to, what was
 measured of others that it draws, and the help of the commands that it names.  Definitions in a row
-are one list, and share its check and its links.  A docstring is a statement of api.rst.
+are one list, and share its check and its links.  A docstring is a statement of api.rst.  A table
+that has no evidence is approved as a whole, so that no row takes the words of another unseen.
 
 `docs/proofs.json` has the hash of a statement, of its Chinese and of its evidence, by page and by
 how the statement begins.  If one of them changes, somebody has to look at all: `make approve` shows
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROOFS",
+    "ROWS",
     "Proof",
     "Waiting",
     "approve",
@@ -52,6 +54,7 @@ __all__ = [
 PROOFS = "docs/proofs.json"
 API = "api"  # the page of docstrings
 STATES = {"text", "table"}
+ROWS = "its rows\n"  # what stands for the evidence of a table that has none
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 LONGEST = 60  # characters of a statement, as its label
 LITERAL = re.compile(r"`[^`]+`")
@@ -120,6 +123,7 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
             + _measured(statement)
             + _run(statement)
         )
+        whole = whole or ROWS * (place >= 0 and found[place].kind == "table")
         if whole:
             label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1
@@ -230,7 +234,8 @@ def _messages(statement: str) -> Sequence[str]:
     """Return the messages that a paragraph, a definition or a table is in a catalog."""
     tokens = MarkdownIt("commonmark").enable("table").parse(MARKS.sub("", statement))
     texts = (token.content for token in tokens if token.type == "inline")
-    return [" ".join(part.split()) for text in texts for part in DEFINITION.split(text)]
+    parts = (" ".join(part.split()) for text in texts for part in DEFINITION.split(text))
+    return [part for part in parts if part]  # a cell may be empty
 
 
 def proofs(root: Path) -> list[Proof]:
@@ -256,7 +261,7 @@ def place_of(page: str) -> str:
 
 def bare(root: Path) -> Iterator[tuple[str, int, str]]:
     """Yield file, line and beginning of each statement that names code and has no evidence."""
-    held = {(proof.page, proof.statement) for proof in proofs(root)}
+    held = {(proof.page, proof.statement) for proof in proofs(root) if proof.evidence != ROWS}
     for path in _pages(root):
         for block in _blocks(path.stem, path.read_text(encoding="utf-8")):
             names = path.stem == API or LITERAL.search(LINK.sub("", block.text))
