@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -30,6 +31,7 @@ READY = "!!document.querySelector('.cm-content') && !document.querySelector('.pl
 REPORT = "document.querySelector('.play-report').innerText"
 STATUS = "document.querySelector('.play-status').textContent"
 EDITOR = "[...document.querySelectorAll('.cm-line')].map((each) => each.textContent).join('\\n')"
+MARKED = "[...document.querySelectorAll('.play-wrong')].map((each) => each.textContent).join()"
 PATIENCE = 90.0  # seconds for the first run, on a busy machine
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
@@ -385,16 +387,37 @@ def test_a_link_can_be_made_by_others(browser: Browser, page: str) -> None:
         assert "async def app" in browser.run(EDITOR)
 
 
+@pytest.mark.parametrize(
+    ("folder", "head"),
+    [("en", "checked against lifespan 2.0 (ASGI)"), ("zh-cn", "检查依据：生命周期 2.0（ASGI）")],
+)
+def test_an_application_is_checked(browser: Browser, page: str, folder: str, head: str) -> None:
+    """Check plays the cases of the suite in the browser, and shows its report."""
+    visit(browser, page.replace("/en/", f"/{folder}/"))
+    click(browser, ".play-second")
+    until(browser, READY)
+    report = browser.run(REPORT)
+    for text in (head, f"rich {version('rich')}"):
+        assert text in report
+    visit(browser, f"{page}{linked('x = 1 / 0')}")
+    click(browser, ".play-second")
+    until(browser, READY)
+    assert "ZeroDivisionError" in browser.run(REPORT)
+
+
 def test_a_program_that_does_not_parse_is_shown_with_its_line(browser: Browser, page: str) -> None:
-    """The line is one click away."""
+    """The line is marked, until it changes, and one click away."""
     write(browser, WRONG)
     report = run(browser)
     assert "SyntaxError" in report
     assert "app.py:2" in report
+    assert browser.run(MARKED).startswith("async def app")
     click(browser, ".play-bad .play-quiet")
     assert browser.run("document.activeElement.matches('.cm-content')")
     active = "document.querySelector('.cm-activeLine').textContent"
     assert browser.run(active).startswith("async def app")
+    write(browser, "x = 1")
+    assert browser.run(MARKED) == ""
 
 
 def test_an_endless_program_is_ended(browser: Browser, page: str) -> None:
@@ -434,11 +457,12 @@ def test_the_keyboard_is_enough(browser: Browser, page: str) -> None:
     focused = "document.activeElement.id || document.activeElement.className"
     browser.run("document.querySelector('#play-starts').focus()")
     stops = []
-    for _ in range(5):
+    for _ in range(6):
         press(browser, "Tab")
         stops.append(browser.run(focused))
-    assert stops[:4] == ["play-as", "play-run", "play-quiet", "play-tab-application"]
-    assert "cm-content" in stops[4]
+    assert stops[:3] == ["play-as", "play-run", "play-second"]
+    assert stops[3:5] == ["play-quiet", "play-tab-application"]
+    assert "cm-content" in stops[5]
     press(browser, "a", 2)
     browser.send("Input.insertText", text="if True:")
     press(browser, "Enter")

@@ -50,7 +50,7 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     about = manifest(live)
     folder = f"pyodide-{VERSION}"
     sources = str(about["sources"])
-    packages, fetched = (str(each["name"]) for each in about["packages"])
+    packages, fetched, prints = (str(each["name"]) for each in about["packages"])
 
     def file(name: str) -> dict[str, object]:
         content = (live / name).read_bytes()
@@ -60,16 +60,18 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     assert about["runtime"] == f"{folder}/"
     wasm, stdlib = f"{folder}/pyodide.asm.wasm", f"{folder}/python_stdlib.zip"
     assert about["needed"] == [file(wasm), file(stdlib), file(sources)]
-    beside, native = about["packages"]
+    beside, native, terminal = about["packages"]
     assert beside == file(packages) | {"modules": beside["modules"]}
     assert native == file(fetched) | {"modules": ["fastapi", "pydantic"]}
+    assert terminal == file(prints) | {"modules": ["rich"]}
     assert {"starlette", "asgi_lifespan", *native["modules"]} < {*beside["modules"]}
     assert about["lock"] == {"info": {"python": "3.14.2"}, "packages": {}}
     assert sorted(path.name for path in (live / folder).iterdir()) == [
         *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip"),
     ]
     assert {path.name for path in live.iterdir()} == {
-        *(folder, "manifest.json", sources, packages, fetched, *assets.SCRIPTS, assets.EDITOR),
+        *(folder, "manifest.json", sources, packages, fetched, prints),
+        *(*assets.SCRIPTS, assets.EDITOR),
     }
 
 
@@ -78,8 +80,13 @@ def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> No
     live = tmp_path / "live"
     assets.assemble(project, live)
     about = manifest(live)
-    packages, fetched = (each["name"] for each in about["packages"])
-    files = {"sources": about["sources"], "packages": packages, "fetched": fetched}
+    packages, fetched, prints = (each["name"] for each in about["packages"])
+    files = {
+        "sources": about["sources"],
+        "packages": packages,
+        "fetched": fetched,
+        "prints": prints,
+    }
     names = {key: set(zipfile.ZipFile(live / file).namelist()) for key, file in files.items()}
     assert {
         "lifespec/__init__.py",
@@ -90,6 +97,7 @@ def test_the_zips_hold_what_examples_import(project: Path, tmp_path: Path) -> No
     assert f"lifespec-{version('lifespec')}.dist-info/METADATA" in names["sources"]
     assert "lifespec_docs/live/pages.py" not in names["sources"]  # that is the build's
     assert {"starlette/applications.py", "httpx/_client.py"} <= names["packages"]
+    assert "rich/console.py" in names["prints"] - names["packages"]
     assert names["fetched"] == {"fastapi/applications.py", "pydantic_core/core.so"}
     for found in names.values():
         assert not [name for name in found if ".." in name or name.endswith(".pyc")]
@@ -108,7 +116,7 @@ def test_a_runtime_without_wheels_has_no_fastapi(project: Path, tmp_path: Path) 
     shutil.rmtree(project / "build" / "live" / "wheels")
     live = tmp_path / "live"
     assets.assemble(project, live)
-    _, fetched = manifest(live)["packages"]
+    _, fetched, _ = manifest(live)["packages"]
     assert zipfile.ZipFile(live / fetched["name"]).namelist() == []
 
 

@@ -13,6 +13,7 @@ from lifespec_docs.live.play import (
     SAID,
     WHEN,
     Conduct,
+    check,
     in_words,
     play,
 )
@@ -61,6 +62,38 @@ def test_an_application_is_started_and_stopped() -> None:
     assert found["console"] == [("print", "True ['asgi', 'state', 'type']\n")]
     assert found["validator"] == []
     assert not found["shortened"]
+
+
+def checked(program: str, language: str = "en") -> dict[str, Any]:
+    """Check a program as a page does."""
+    return check({"program": program, "spec": "asgi 2.0", "language": language})
+
+
+def test_an_application_is_checked() -> None:
+    """The report is the command's, in the page's language; what the program prints is beside it."""
+    found = checked(APP)
+    assert found["report"].startswith("app.py, checked against lifespan 2.0 (ASGI)\nstarts     yes")
+    assert "\nWARN: receive-refuses-unknown" in found["report"]
+    assert found["console"][0][1].startswith("True ['asgi', 'state', 'type']\n")
+    assert (found["failure"], found["line"]) == ("", None)
+    assert found["versions"]["rich"] == version("rich")
+    assert "检查依据：生命周期 2.0（ASGI）" in checked(APP, "zh")["report"]
+
+
+@pytest.mark.parametrize(
+    ("program", "failure", "line"),
+    [
+        ("x = 1\n1 / 0", "ZeroDivisionError: division by zero", 2),
+        ("x = 1", "", None),
+        ("app = 3", "this cannot be called with scope, receive and send", None),
+    ],
+)
+def test_what_cannot_be_checked_is_told(program: str, failure: str, line: int | None) -> None:
+    """A program that raises, one without `app`, and one whose `app` is none."""
+    found = checked(program)
+    assert (found["report"], found["line"]) == ("", line)
+    assert failure in found["failure"]
+    assert bool(failure) == bool(found["failure"])
 
 
 def test_a_result_has_the_versions_of_what_is_imported() -> None:

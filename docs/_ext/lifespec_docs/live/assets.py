@@ -44,6 +44,7 @@ FETCHED = (
     *("annotated_doc", "annotated_types", "opentelemetry_api", "typing_inspection"),
 )
 NEED_FETCHED = ["fastapi", "pydantic"]  # the modules
+PRINTS = ("rich",)  # a report, which the playground shows
 UNPACKED = "/lifespec"
 YEAR = (1980, 1, 1, 0, 0, 0)  # the same sources make the same file
 USED = (
@@ -79,7 +80,8 @@ def assemble(root: Path, into: Path) -> None:
         shutil.copy2(HERE / name, into)
     shutil.copy2(root / "build" / "live" / EDITOR, into)
     sources = _packed(into, "lifespec", _sources(root))
-    packages = _packed(into, "packages", _packages())
+    packages = _packed(into, "packages", _packages(PACKAGES))
+    prints = _packed(into, "prints", _packages(PRINTS))
     fetched = _packed(into, "fetched", _fetched(root / "build" / "live" / "wheels"))
     modules = [name.replace("-", "_") for name in PACKAGES]
     needed = [*(f"{folder}/{name}" for name in NEEDED), sources]
@@ -90,6 +92,7 @@ def assemble(root: Path, into: Path) -> None:
         "packages": [  # each with the modules that need it
             _file(into, packages) | {"modules": [*modules, *NEED_FETCHED]},
             _file(into, fetched) | {"modules": NEED_FETCHED},
+            _file(into, prints) | {"modules": [*PRINTS]},
         ],
         "path": UNPACKED,
         "lock": {"info": lock["info"], "packages": {}},
@@ -122,9 +125,9 @@ def _sources(root: Path) -> Iterator[tuple[str, bytes]]:
             yield path.relative_to(extension).as_posix(), path.read_bytes()
 
 
-def _packages() -> Iterator[tuple[str, bytes]]:
-    """Yield the packages that examples import, as they are installed here."""
-    for name in PACKAGES:
+def _packages(names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of packages, as they are installed here."""
+    for name in names:
         for file in metadata.files(name) or ():
             path = PurePosixPath(file)
             if not {"..", "__pycache__"}.intersection(path.parts):

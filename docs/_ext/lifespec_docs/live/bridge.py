@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["CALLS", "call", "prepare", "warm"]
 
 CALLS = {  # what a page may call: the module of the function of that name
+    "check": "lifespec_docs.live.play",
     "play": "lifespec_docs.live.play",
     "run_blocks": "lifespec_docs.live.blocks",
 }

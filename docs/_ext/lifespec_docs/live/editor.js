@@ -4,8 +4,8 @@ import {closeBrackets, closeBracketsKeymap} from "@codemirror/autocomplete";
 import {defaultKeymap, history, historyKeymap, indentWithTab} from "@codemirror/commands";
 import {python} from "@codemirror/lang-python";
 import {bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting} from "@codemirror/language";
-import {EditorState} from "@codemirror/state";
-import {drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers} from "@codemirror/view";
+import {EditorState, StateEffect, StateField} from "@codemirror/state";
+import {Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers} from "@codemirror/view";
 import {tags} from "@lezer/highlight";
 
 // Classes, whose colours play.css has for the light and the dark theme.
@@ -18,7 +18,20 @@ const colours = HighlightStyle.define([
   {tag: [tags.meta, tags.self], class: "play-meta"},
 ]);
 
-/** An editor in an element: `text` is its program, `show` replaces it, `goTo` selects a line. */
+const marked = StateEffect.define();
+// The line at which the program failed, until the program changes.
+const mark = StateField.define({
+  create: () => Decoration.none,
+  update(found, {docChanged, effects, state: {doc}}) {
+    const effect = effects.find((each) => each.is(marked));
+    if (!effect) return docChanged ? Decoration.none : found;
+    if (!effect.value || effect.value > doc.lines) return Decoration.none;
+    return Decoration.set(Decoration.line({class: "play-wrong"}).range(doc.line(effect.value).from));
+  },
+  provide: (field) => EditorView.decorations.from(field),
+});
+
+/** An editor in an element: `text` is its program, `show` replaces it, `mark` and `goTo` show a line. */
 export class Editor {
   constructor({parent, label, text, changed, run}) {
     this.changed = changed;
@@ -35,6 +48,7 @@ export class Editor {
       closeBrackets(),
       python(),
       syntaxHighlighting(colours),
+      mark,
       keymap.of([
         {key: "Mod-Enter", run: () => (run(), true)},
         ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab,
@@ -58,6 +72,10 @@ export class Editor {
   /** Show another program; undo does not lead back to the one before. */
   show(text) {
     this.view.setState(this.state(text));
+  }
+
+  mark(number) {
+    this.view.dispatch({effects: marked.of(number)});
   }
 
   goTo(number) {

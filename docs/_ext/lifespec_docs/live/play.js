@@ -7,6 +7,7 @@ import {button, element, fill, Status} from "./controls.js";
 import {markdown} from "./markdown.js";
 
 const LIMIT = 5_000; // milliseconds
+const CHECK_LIMIT = 30_000; // of all cases
 const PAUSE = 300; // milliseconds without a key, before the address is renewed
 const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
 const USUAL = {
@@ -240,6 +241,15 @@ class Report {
     this.node.replaceChildren(...parts.filter(Boolean));
   }
 
+  /** What `lifespec check app` says of the program. */
+  checked(found) {
+    this.stale(false);
+    const text = element("pre", {textContent: found.report, tabIndex: 0, attributes: {role: "group", "aria-label": labels.report}});
+    const parts = [found.report ? this.section(labels.report, text) : this.ending({served: null, ...found}),
+      found.failure ? this.failure(found) : null, this.console(found.console), this.versions(found.versions)];
+    this.node.replaceChildren(...parts.filter(Boolean));
+  }
+
   versions(found) {
     const listed = Object.entries(found).map((each) => each.join(" ")).join(", ");
     return element("p", {className: "play-note play-versions", textContent: listed});
@@ -367,6 +377,8 @@ class Playground {
     this.runButton = button(labels.run, "play-run", () => this.run());
     this.runButton.title = fill(labels.key, page.size);
     this.runButton.setAttribute("aria-keyshortcuts", "Control+Enter");
+    this.checkButton = button(labels.check, "play-second", () => this.check());
+    this.checkButton.title = labels.cases;
     this.copyButton = button(labels.copy, "play-quiet", () => this.copy());
     this.markdownButton = button(labels.markdown, "play-quiet", () => this.copyResult());
     this.status = new Status(labels, "play-status");
@@ -376,7 +388,7 @@ class Playground {
     place.replaceChildren(
       element("div", {className: "play-bar"},
         chosen(labels.starts, this.starts), chosen(labels.server, this.form.as),
-        this.runButton, this.copyButton, this.markdownButton, this.status.bar, this.status.line),
+        this.runButton, this.checkButton, this.copyButton, this.markdownButton, this.status.bar, this.status.line),
       element("div", {className: "play-panes"},
         element("section", {className: "play-left"}, ...this.tabs.nodes),
         element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node)));
@@ -461,18 +473,28 @@ class Playground {
     }
   }
 
-  async run() {
-    if (this.runButton.disabled) return;
-    this.runButton.disabled = true;
-    const asked = this.content;
+  run() {
     const {recorded} = this.form;
+    return this.ask("play", LIMIT, {recorded, words: page.words}, (found) => this.report.show(found, recorded));
+  }
+
+  check() {
+    const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
+    const request = {spec: this.form.fields.spec.value, language, needs: ["rich"]};
+    return this.ask("check", CHECK_LIMIT, request, (found) => this.report.checked(found));
+  }
+
+  async ask(name, limit, more, show) {
+    if (this.runButton.disabled) return;
+    this.runButton.disabled = this.checkButton.disabled = true;
+    const asked = this.content;
     this.status.say(labels.running);
     try {
-      const request = {...asked, recorded, words: page.words};
-      const found = await call("play", request, {limit: LIMIT, onProgress: (told) => this.status.progress(told)});
+      const found = await call(name, {...asked, ...more}, {limit, onProgress: (told) => this.status.progress(told)});
       this.shown = JSON.stringify(asked);
       this.markdownButton.disabled = false;
-      this.report.show(found, recorded);
+      show(found);
+      if (this.editor.text === asked.program) this.editor.mark(found.line);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
       this.report.reveal();
       this.status.say(labels.ran);
@@ -483,7 +505,7 @@ class Playground {
       this.status.say(error instanceof LimitPassed ? fill(labels.limit, error.limit / 1000) : failed);
     } finally {
       this.status.bar.hidden = true;
-      this.runButton.disabled = false;
+      this.runButton.disabled = this.checkButton.disabled = false;
     }
   }
 

@@ -1,5 +1,6 @@
 """Runs the program of the playground: its `app` on a `Lifespan`, checked by `validator`.
 
+`check` plays the cases of `lifespec check app` to it instead, one after the other in this process.
 The server does what the page's form says, see `Conduct`, or what a record says, see `imitation`.
 The clock is virtual, so that a timeout takes no time. A program in which no `app` is defined may
 run lifespans of its own.
@@ -16,7 +17,7 @@ import platform
 import re
 import sys
 from contextlib import contextmanager, redirect_stderr, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib import metadata
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["FILE", "SAID", "WHEN", "Conduct", "Result", "in_words", "play", "ran"]
+__all__ = ["FILE", "SAID", "WHEN", "Conduct", "Result", "check", "in_words", "play", "ran"]
 
 FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
@@ -209,28 +210,57 @@ def ran(
 ) -> Result:
     """Run a program and serve its application, as `Lifespan` or as a recorded server."""
     console = _Console(notify)
-    namespace = Namespace(console)
-    namespace.main.__name__ = MODULE
-    linecache.cache[FILE] = (0, None, program.splitlines(keepends=True), FILE)
-    with (
-        _put_back(),
-        namespace.staged(),
-        redirect_stderr(console),
-        _logged_to(console),
-        trace.collect() as spoken,
-    ):
-        result = Result([], console.lines)
-        try:
-            code = compile(program, FILE, "exec", dont_inherit=True)
-            exec(code, namespace.names)  # noqa: S102  a reader's own program
-        except BaseException as error:
-            result.failure = told(error, FILE)
-        else:
-            if "app" in namespace.names:
-                _Server(namespace.names["app"], conduct, console, result, recorded).run()
+    result = Result([], console.lines)
+    with trace.collect() as spoken, _loaded(program, console, result) as names:
+        if "app" in names:
+            _Server(names["app"], conduct, console, result, recorded).run()
         console.close()
         result.conversations = result.conversations or [list(each.entries) for each in spoken]
     return result
+
+
+def check(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict[str, Any]:
+    """Check the application of `program` by `spec`; return the report, in `language`, as text."""
+    from lifespec.conformance import Unchecked, check_app, i18n  # noqa: PLC0415  a run needs none
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  nor rich
+
+    console, written = _Console(notify), io.BytesIO()
+    result = Result([], console.lines)
+    with _loaded(request["program"], console, result) as names:
+        if "app" in names:
+            try:
+                found = check_app(names["app"], request["spec"])
+            except Exception as error:  # what cannot be checked, or not on a virtual clock
+                result.failure = str(error) if isinstance(error, Unchecked) else told(error, FILE)
+            else:
+                wording = i18n.wording(request["language"])
+                stream = io.TextIOWrapper(written, "utf-8", write_through=True)
+                terminal.show(replace(found, subject=FILE), stream, wording=wording)
+                stream.detach()  # else it closes what it has written
+        console.close()
+    return {
+        "report": written.getvalue().decode(),
+        "failure": result.failure,
+        "line": _line(result.failure),
+        "console": result.console,
+        "versions": _versions(),
+    }
+
+
+@contextmanager
+def _loaded(program: str, console: _Console, result: Result) -> Iterator[dict[str, Any]]:
+    """Run a program and give its names, none if it raises; what it prints goes to the console."""
+    namespace = Namespace(console)
+    namespace.main.__name__ = MODULE
+    linecache.cache[FILE] = (0, None, program.splitlines(keepends=True), FILE)
+    with _put_back(), namespace.staged(), redirect_stderr(console), _logged_to(console):
+        names = namespace.names
+        try:
+            code = compile(program, FILE, "exec", dont_inherit=True)
+            exec(code, names)  # noqa: S102  a reader's own program
+        except BaseException as error:
+            result.failure, names = told(error, FILE), {}
+        yield names
 
 
 @contextmanager

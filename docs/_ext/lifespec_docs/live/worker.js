@@ -20,7 +20,7 @@ self.addEventListener("message", async ({data: {id, call, args}}) => {
     bridge ??= startedAtLast();
     const {call: answer, prepare} = await bridge;
     const request = JSON.stringify(args);
-    const used = manifest.packages[0].modules.filter((name) => request.includes(name));
+    const used = manifest.packages.flatMap(({modules}) => modules).filter((name) => request.includes(name));
     await addPackages(used);
     prepare(JSON.stringify(used));
     tell({phase: "run"});
