@@ -362,10 +362,13 @@ def test_an_example_of_a_page_opens_with_what_it_needs(
 
 
 @pytest.mark.timeout(300)
-def test_each_program_of_the_pages_runs_alone_in_the_playground(site: Path) -> None:
+def test_each_program_of_the_pages_runs_alone_in_the_playground(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With those that it needs."""
-    opened = 0
-    for docname, blocks in published()["en"].items():
+    opened, pages = 0, published()["en"]
+    monkeypatch.chdir(tmp_path)  # where a program may write its files
+    for docname, blocks in pages.items():
         for number, numbers in programs(blocks).items():
             program = "\n\n\n".join(blocks[each].source for each in numbers)
             result = ran(program, Conduct())

@@ -244,9 +244,10 @@ class Report {
   /** What `lifespec check app` says of the program. */
   checked(found) {
     this.stale(false);
-    const text = element("pre", {textContent: found.report, tabIndex: 0, attributes: {role: "group", "aria-label": labels.report}});
-    const parts = [found.report ? this.section(labels.report, text) : this.ending({served: null, ...found}),
-      found.failure ? this.failure(found) : null, this.console(found.console), this.versions(found.versions)];
+    const text = element("pre", {className: "play-checked", textContent: found.report, tabIndex: 0, attributes: {role: "group", "aria-label": labels.report}});
+    const parts = found.report ? [this.section(labels.report, text)]
+      : [this.ending({served: null, ...found}), found.failure ? this.failure(found) : null, this.console(found.console)];
+    parts.push(this.versions(found.versions));
     this.node.replaceChildren(...parts.filter(Boolean));
   }
 
@@ -385,13 +386,14 @@ class Playground {
     const home = element("div", {className: "play-editor"});
     const leave = element("p", {className: "play-note", textContent: labels.leave});
     this.tabs = tabs({application: element("div", {}, home, leave), server: this.form.node});
+    this.panes = element("div", {className: "play-panes"},
+      element("section", {className: "play-left"}, ...this.tabs.nodes),
+      element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node));
     place.replaceChildren(
       element("div", {className: "play-bar"},
         chosen(labels.starts, this.starts), chosen(labels.server, this.form.as),
         this.runButton, this.checkButton, this.copyButton, this.markdownButton, this.status.bar, this.status.line),
-      element("div", {className: "play-panes"},
-        element("section", {className: "play-left"}, ...this.tabs.nodes),
-        element("section", {className: "play-right", attributes: {"aria-label": labels.result}}, this.report.node)));
+      this.panes);
     place.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
       event.preventDefault();
@@ -494,6 +496,7 @@ class Playground {
       this.shown = JSON.stringify(asked);
       this.markdownButton.disabled = false;
       show(found);
+      this.panes.classList.toggle("play-wide", Boolean(found.report)); // it has 80 columns
       if (this.editor.text === asked.program) this.editor.mark(found.line);
       this.report.stale(JSON.stringify(this.content) !== this.shown);
       this.report.reveal();

@@ -48,7 +48,7 @@ PLAY = {
     "own": _("Your program"),
     "programs": _("Programs"),
     "run": _("Run"),
-    "check": _("Check"),
+    "check": _("Check application"),
     "cases": _("Play the cases of lifespec check app, by the specification of the tab Server"),
     "report": _("Report"),
     "key": _("Ctrl-Enter. The first run loads Python, about %s MB."),
