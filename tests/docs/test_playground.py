@@ -204,6 +204,12 @@ def test_the_second_tab_sets_the_server(browser: Browser, page: str) -> None:
     click(browser, "#play-tab-server")
     assert browser.run("document.querySelector('#play-requests').value") == "1"
     assert "GET / → 200, 3 connections" in run(browser)
+    browser.run("document.querySelector('#play-requests').value = ''")
+    click(browser, "#play-request")
+    press(browser, "a", 2)
+    browser.send("Input.insertText", text="PUT /pool x")
+    assert browser.run("document.querySelector('#play-requests').value") == "1"
+    assert "PUT /pool → " in run(browser)
 
 
 @pytest.mark.parametrize(

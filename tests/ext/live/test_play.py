@@ -148,6 +148,59 @@ def test_a_request_that_fails_is_told() -> None:
     assert found["outcome"] == "complete"
 
 
+ECHO = """\
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        raise ValueError
+    print(scope.get("method"), scope["path"], scope["query_string"], dict(scope["headers"]))
+    while (event := await receive())["type"][-10:] != "disconnect":
+        print(event)
+        if event["type"] == "http.request":
+            await send({"type": "http.response.start", "status": 201, "headers": []})
+            await send({"type": "http.response.body", "body": b"o", "more_body": True})
+            await send({"type": "http.response.body", "body": b"k"})
+        elif event["type"] == "websocket.connect":
+            await send({"type": "websocket.accept"})
+        else:
+            await send({"type": "websocket.send", "text": event["text"].upper()})
+    print(event)
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "received"),
+    [
+        (
+            'post /a%20b?c=1  {"d": 2}',
+            "POST /a%20b?c=1 → 201, o, k",
+            "POST /a b b'c=1' {b'host': b'127.0.0.1:8000', b'content-length': b'8'}\n"
+            "{'type': 'http.request', 'body': b'{\"d\": 2}', 'more_body': False}\n"
+            "{'type': 'http.disconnect'}\n",
+        ),
+        (
+            "WEBSOCKET /chat hello",
+            "WEBSOCKET /chat → websocket.accept, HELLO",
+            "None /chat b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
+            "{'type': 'websocket.receive', 'text': 'hello'}\n"
+            "{'type': 'websocket.disconnect', 'code': 1000}\n",
+        ),
+        (
+            "WEBSOCKET",
+            "WEBSOCKET / → websocket.accept",
+            "None / b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
+            "{'type': 'websocket.disconnect', 'code': 1000}\n",
+        ),
+    ],
+)
+def test_a_request_has_a_method_a_path_and_a_body(
+    request_: str, answer: str, received: str
+) -> None:
+    """A client leaves when the response is complete, or after a second."""
+    found = played(ECHO, requests=1, request=request_)
+    assert ("request", answer) in found["console"]
+    assert ("print", received) in found["console"]
+
+
 def test_timeouts_take_no_time() -> None:
     """What the application was doing is in the exception and in the log."""
     program = APP.replace("    print(", "    await asyncio.sleep(7200)\n    print(")

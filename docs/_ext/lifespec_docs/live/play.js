@@ -11,7 +11,7 @@ const CHECK_LIMIT = 30_000; // of all cases
 const PAUSE = 300; // milliseconds without a key, before the address is renewed
 const MINUTES = {startup_timeout: null, shutdown_timeout: null, grace: 5, serve: 1};
 const USUAL = {
-  as: "", spec: "asgi 2.0", state: true, strict: false, ...MINUTES, requests: 0, cancel: [], fails: false,
+  as: "", spec: "asgi 2.0", state: true, strict: false, ...MINUTES, requests: 0, request: "GET /", cancel: [], fails: false,
 };
 
 const place = document.getElementById("play");
@@ -25,7 +25,7 @@ function around(sentence, node) {
 }
 
 /** Return what a form says that applies to a recorded server: it has its own scope and timeouts. */
-const applied = ({as, requests, serve}) => JSON.parse(JSON.stringify({as, requests, serve}));
+const applied = ({as, requests, request, serve}) => JSON.parse(JSON.stringify({as, requests, request, serve}));
 
 // -- the address
 
@@ -55,6 +55,7 @@ function known(server) {
     spec: (value) => value in page.specs,
     cancel: (value) => Array.isArray(value) && value.every((each) => each >= 0),
     requests: (value) => Number.isInteger(value) && value >= 0 && value <= 9,
+    request: (value) => typeof value === "string",
     serve: (value) => typeof value === "number" && value >= 0,
   };
   const timeout = (value) => value === null || (typeof value === "number" && value >= 0);
@@ -80,11 +81,13 @@ class Form {
       shutdown_timeout: this.number(labels.none),
       grace: this.number(labels.none),
       requests: this.number("0", {max: 9, step: 1}),
+      request: element("input", {type: "text", placeholder: USUAL.request, title: labels.asked, autocomplete: "off", spellcheck: false}),
       serve: this.number("0"),
       cancel: element("input", {type: "text", inputMode: "decimal", placeholder: labels.none, title: labels.moments, autocomplete: "off"}),
       fails: element("input", {type: "checkbox"}),
       strict: element("input", {type: "checkbox"}),
     };
+    this.fields.request.addEventListener("input", () => this.fields.requests.value ||= 1);
     this.rows = Object.entries(this.fields).map(([name, field]) => this.row(name, field));
     const reset = button(labels.defaults, "play-quiet", () => {
       this.value = {};
@@ -126,6 +129,7 @@ class Form {
       let value;
       if (field.type === "checkbox") value = field.checked;
       else if (name === "spec") value = field.value;
+      else if (name === "request") value = field.value.trim() || usual;
       else if (name === "cancel") value = moments(field.value);
       else if (field.value === "") value = name in MINUTES && name !== "serve" ? null : 0;
       else value = field.valueAsNumber;
@@ -149,7 +153,7 @@ class Form {
     const {recorded} = this;
     this.decided.textContent = recorded ? fill(labels.decided, recorded.title) : "";
     for (const [name, field] of Object.entries(this.fields)) {
-      field.disabled = Boolean(recorded) && !(name in applied({requests: 0, serve: 0}));
+      field.disabled = Boolean(recorded) && !(name in applied({requests: 0, request: "", serve: 0}));
     }
   }
 }

@@ -9,6 +9,7 @@ run lifespans of its own.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import io
 import linecache
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field, fields, replace
 from importlib import metadata
 from itertools import product
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lifespec.conformance.words import mark as _
 from lifespec.server import Lifespan
@@ -42,6 +44,7 @@ __all__ = ["FILE", "SAID", "WHEN", "Conduct", "Result", "check", "in_words", "pl
 
 FILE = "app.py"  # as tracebacks name the program
 MODULE = "app"  # `__name__` of the program: a server imports it
+WEBSOCKET, STAYS = "WEBSOCKET", 1.0  # virtual seconds until a client leaves
 AFTERWARDS = 10.0  # virtual seconds for what the application has left behind
 SHARED = {"asyncio", "builtins", "contextlib", "lifespec", "logging"}  # what programs may replace
 MOST_ENTRIES = 60  # of the message sequences
@@ -70,8 +73,9 @@ WHEN = (
 class Conduct:
     """What the server does; times are seconds, and None is no timeout.
 
-    It serves for `serve` seconds after its `requests`, and raises OSError then if it `fails`. It is
-    cancelled at each of the moments `cancel`.
+    It serves for `serve` seconds after its `requests`, and raises OSError then if it `fails`. Each
+    `request` is a method, a path, and perhaps a body; the method of a WebSocket is `WEBSOCKET`, and
+    its body is a message. The server is cancelled at each of the moments `cancel`.
     """
 
     spec: str = "asgi 2.0"
@@ -81,6 +85,7 @@ class Conduct:
     shutdown_timeout: float | None = None
     grace: float | None = 5.0
     requests: int = 0
+    request: str = "GET /"
     serve: float = 1.0
     cancel: tuple[float, ...] = ()
     fails: bool = False
@@ -102,17 +107,40 @@ class Conduct:
             strict=self.strict,
         )
 
-    def request(self) -> dict[str, Any]:
+    def asked(self) -> tuple[str, str, str]:
+        """Return the method, the path and the body of each request."""
+        method, _, rest = self.request.strip().partition(" ")
+        path, _, body = rest.strip().partition(" ")
+        return method.upper(), path or "/", body.strip()
+
+    def call(self) -> dict[str, Any]:
         """Return the scope of a request, or of a message in AMGI."""
         envelope = SPECS[self.spec].envelope
         versions = {envelope: dict(SPECS[self.spec].versions)} if envelope else {}
         if envelope == "amgi":
             about = {"address": "orders", "headers": [], "payload": b"hello"}
             return {"type": "message", **versions, **about}
-        line = {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b""}
-        more = {"http_version": "1.1", "scheme": "http", "root_path": "", "headers": []}
+        method, target, body = self.asked()
+        raw, _, query = target.partition("?")
+        socket = method == WEBSOCKET
+        line = {"path": unquote(raw), "raw_path": raw.encode(), "query_string": query.encode()}
+        own = {"subprotocols": []} if socket else {"method": method}
+        sized = [(b"content-length", str(len(body.encode())).encode())] if body else []
+        headers = [(b"host", b"127.0.0.1:8000"), *([] if socket else sized)]
+        more = {"http_version": "1.1", "root_path": "", "headers": headers}
         peers = {"client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8000)}
-        return {"type": "http", **versions, **line, **more, **peers}
+        kind, scheme = ("websocket", "ws") if socket else ("http", "http")
+        return {"type": kind, **versions, "scheme": scheme, **line, **own, **more, **peers}
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return what the application receives in a request; the last is that the client left."""
+        method, _, body = self.asked()
+        if method == WEBSOCKET:
+            said = [{"type": "websocket.receive", "text": body}] if body else []
+            left = {"type": "websocket.disconnect", "code": 1000}
+            return [{"type": "websocket.connect"}, *said, left]
+        whole = {"type": "http.request", "body": body.encode(), "more_body": False}
+        return [whole, {"type": "http.disconnect"}]
 
 
 @dataclass
@@ -261,6 +289,7 @@ def _loaded(program: str, console: _Console, result: Result) -> Iterator[dict[st
         except BaseException as error:
             result.failure, names = told(error, FILE), {}
         yield names
+        gc.collect()  # a task that was left says so now, and not in the log of the next run
 
 
 @contextmanager
@@ -402,14 +431,22 @@ class _Server:
 
     async def _answer(self) -> str:
         """Return what the application answers to a request."""
-        scope, sent = self.conduct.request(), list[Any]()
-        name = "GET /" if scope["type"] == "http" else scope["type"]
+        scope, sent = self.conduct.call(), list[Any]()
+        name = " ".join(self.conduct.asked()[:2]) if scope["type"] != "message" else "message"
+        events, left = self.conduct.events(), asyncio.Event()
+        asyncio.get_running_loop().call_later(STAYS, left.set)
 
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            if len(events) == 1:
+                await left.wait()
+                return events[0]
+            return events.pop(0)
 
         async def send(message: Any) -> None:
             sent.append(message)
+            about = message if isinstance(message, dict) else {}
+            if about.get("type") == "http.response.body" and not about.get("more_body"):
+                left.set()
 
         try:
             await self.lifespan.app(scope, receive, send)
@@ -479,9 +516,9 @@ def _raised_by(server: asyncio.Task[None]) -> tuple[str, str] | None:
 
 
 def _brief(message: Any) -> str:
-    """Return what counts of a message: status, body or type."""
+    """Return what counts of a message: status, body, text or type."""
     about = message if isinstance(message, dict) else {}
-    for key in ("status", "body", "type"):
+    for key in ("status", "body", "text", "type"):
         if key in about:
             value = about[key]
             return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

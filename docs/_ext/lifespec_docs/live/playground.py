@@ -91,6 +91,8 @@ PLAY = {
     "none": _("none"),
     "seconds": _("seconds"),
     "requests": _("Requests after startup"),
+    "request": _("Each request"),
+    "asked": _("Method, path and body, such as POST /items hello or WEBSOCKET /chat hello"),
     "serve": _("Serve for"),
     "cancel": _("Cancel the server after"),
     "moments": _("Counted from its start. For several cancellations: 1 2"),
