@@ -173,22 +173,28 @@ async def app(scope, receive, send):
         (
             'post /a%20b?c=1  {"d": 2}',
             "POST /a%20b?c=1 → 201, o, k",
-            "POST /a b b'c=1' {b'host': b'127.0.0.1:8000', b'content-length': b'8'}\n"
-            "{'type': 'http.request', 'body': b'{\"d\": 2}', 'more_body': False}\n"
-            "{'type': 'http.disconnect'}\n",
+            (
+                "POST /a b b'c=1' {b'host': b'127.0.0.1:8000', b'content-length': b'8'}\n"
+                "{'type': 'http.request', 'body': b'{\"d\": 2}', 'more_body': False}\n"
+                "{'type': 'http.disconnect'}\n"
+            ),
         ),
         (
             "WEBSOCKET /chat hello",
             "WEBSOCKET /chat → websocket.accept, HELLO",
-            "None /chat b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
-            "{'type': 'websocket.receive', 'text': 'hello'}\n"
-            "{'type': 'websocket.disconnect', 'code': 1000}\n",
+            (
+                "None /chat b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
+                "{'type': 'websocket.receive', 'text': 'hello'}\n"
+                "{'type': 'websocket.disconnect', 'code': 1000}\n"
+            ),
         ),
         (
             "WEBSOCKET",
             "WEBSOCKET / → websocket.accept",
-            "None / b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
-            "{'type': 'websocket.disconnect', 'code': 1000}\n",
+            (
+                "None / b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
+                "{'type': 'websocket.disconnect', 'code': 1000}\n"
+            ),
         ),
     ],
 )
