@@ -124,7 +124,7 @@ class Conduct:
         raw, _, query = target.partition("?")
         socket = method == WEBSOCKET
         line = {"path": unquote(raw), "raw_path": raw.encode(), "query_string": query.encode()}
-        own = {"subprotocols": []} if socket else {"method": method}
+        own: dict[str, Any] = {"subprotocols": []} if socket else {"method": method}
         sized = [(b"content-length", str(len(body.encode())).encode())] if body else []
         headers = [(b"host", b"127.0.0.1:8000"), *([] if socket else sized)]
         more = {"http_version": "1.1", "root_path": "", "headers": headers}
