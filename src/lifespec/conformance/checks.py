@@ -81,8 +81,8 @@ def check_server(
     default all; those that take half a minute or longer are left out unless `slow` is set.
     `workers` is added to the command in the cases with two workers.  `broker` is `"redis"` or
     `"mosquitto"` for a server of AMGI 2.0.  `timeout` is how many seconds the server may do
-    nothing.  Raises Unchecked if the server cannot be checked, and ValueError if the string
-    is not a valid command.
+    nothing after it has called the application.  Raises Unchecked if the server cannot be checked,
+    and ValueError if the string is not a valid command.
     """
     words = shlex.split(command) if isinstance(command, str) else command
     job = server_job(words, known_spec(spec), workers, broker, timeout)

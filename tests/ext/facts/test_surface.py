@@ -12,9 +12,8 @@ __all__: list[str] = []
 
 def test_each_kind_of_thing_is_looked_for() -> None:
     assert set(surface.surface(ROOT)) > {
-        ("argument", "startup_timeout"),
-        ("outcome", "timed_out"),
-        ("phase", "cancelling"),
+        ("outcome", '"timed_out"'),
+        ("phase", '"cancelling"'),
         ("option", "--strict"),
         ("option of pytest", "--lifespec-app"),
         ("setting of pytest", "lifespec_startup_timeout"),
@@ -27,19 +26,28 @@ def test_each_kind_of_thing_is_looked_for() -> None:
 def test_a_thing_that_nothing_on_a_page_runs_is_a_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    things = [("option", f"--{name}") for name in ("checked", "shown", "run", "said", "in")]
-    monkeypatch.setattr(surface, "surface", lambda _: [*things, ("argument", "strict")])
+    names = "checked", "shown", "run", "said", "in", "not-run"
+    monkeypatch.setattr(surface, "surface", lambda _: [("option", f"--{each}") for each in names])
     (tmp_path / "docs").mkdir()
     assert [*surface.faults(tmp_path)] == []
     (tmp_path / "docs/api.rst").write_text(
-        ".. autoclass:: lifespec.Lifespan\n\n   .. check::\n\n      assert Lifespan(strict=True)\n"
+        ".. autofunction:: lifespec.lifespan_scope\n\n   .. check::\n\n      assert named.worker\n"
+        ".. autofunction:: lifespec.testing.sequence\n"
+        ".. autoclass:: lifespec.testing.Recorder()\n\n.. autoexception:: lifespec.Violation\n"
     )
     (tmp_path / "docs/page.md").write_text(
         "`--said`, and `--in-other`.\n\n```{check}\nassert command('x --checked --in-other')\n```\n"
-        "```python\nprint('--shown')\n```\n```sh\nx --said\n```\n\n{.real}\n```sh\nx --run\n```\n"
+        "```python\nprint('--shown')\n```\n```sh\nx --said\n```\n\n{.real}\n```sh\nx y --run\n```\n"
+        "\n{.not-run}\n```python\nprint('--not-run')\n```\n"
+        "```python\naside(sequence, entries)\nlifespan_scope(spec)\nother(state=1)(server=2)\n```\n"
     )
 
-    assert [fault.split(": state")[0] for fault in surface.faults(tmp_path)] == [
-        "docs: no check and no program of a page tries the option '--said'",
-        "docs: no check and no program of a page tries the option '--in'",
+    tries = "docs: no check and no program of a page tries the "
+    assert [
+        fault.split(": state")[0].removeprefix(tries) for fault in surface.faults(tmp_path)
+    ] == [
+        *("option --said", "option --in", "option --not-run"),
+        "argument state of lifespec.lifespan_scope",
+        "argument server of lifespec.testing.sequence",
+        "argument application of lifespec.testing.sequence",
     ]

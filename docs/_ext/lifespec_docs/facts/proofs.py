@@ -123,7 +123,8 @@ def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Itera
             + _measured(statement)
             + _run(statement)
         )
-        whole = whole or ROWS * (place >= 0 and found[place].kind == "table")
+        if not whole and place >= 0 and found[place].kind == "table":
+            whole = ROWS
         if whole:
             label = (page == API and found[place].about) or _label(statement)
             labels[label] = labels.get(label, 0) + 1

@@ -1,11 +1,12 @@
 """What a user can name of lifespec, and what of it no check and no program of a page tries.
 
-That is: arguments, outcomes, phases, options of the commands and of pytest, settings, markers and
-environment variables.  Classes and functions are entries of api.rst, each with a check of its own.
+An argument is tried where a call passes it, or by a check of its own entry in api.rst; outcomes,
+phases, options, settings, markers and environment variables where something that runs names them.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import typing
@@ -19,7 +20,7 @@ from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.names import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 __all__ = ["faults", "surface"]
@@ -31,16 +32,15 @@ READ = re.compile(r"^.*\benviron(?:ment)?\.get\(.*$", re.MULTILINE)
 VARIABLE = re.compile(r'"([A-Z][A-Z_]+)"')
 PASSED_ON = {"PATH", "PYTHONPATH"}  # to the programs that a check starts
 EVERYWHERE = {"--help"}
+HIDDEN = re.compile(r"^\.\. autoclass:: ([\w.]+)\(\)", re.MULTILINE)  # its arguments are ours
+CALLS_ANOTHER = {"aside", "partial"}
 GATHERING = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
 
 
 def surface(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name of each thing."""
-    for entry in entries((root / API).read_text(encoding="utf-8")):
-        if entry.kind == "text":
-            yield from _arguments(resolve_name(entry.about))
-    yield from (("outcome", each) for each in typing.get_args(server.Outcome))
-    yield from (("phase", each) for each in typing.get_args(server.Phase))
+    """Yield the kind and the name of each thing, as a program names it, but for arguments."""
+    yield from (("outcome", f'"{each}"') for each in typing.get_args(server.Outcome))
+    yield from (("phase", f'"{each}"') for each in typing.get_args(server.Phase))
     commands = {option for options in names().commands.values() for option in options}
     for option in sorted({each for each in commands if each[:2] == "--"} - EVERYWHERE):
         yield "option", option
@@ -54,36 +54,80 @@ def surface(root: Path) -> Iterator[tuple[str, str]]:
                 yield "environment variable", name
 
 
-def _arguments(what: object) -> Iterator[tuple[str, str]]:
-    """Yield the arguments of a function, or of a class."""
-    called = what.__init__ if inspect.isclass(what) else what
-    if inspect.isfunction(called):
-        for name, argument in inspect.signature(called).parameters.items():
-            if argument.kind not in GATHERING and name[0] != "_" and name != "self":
-                yield "argument", name
-
-
 def faults(root: Path) -> Iterator[str]:
-    """Yield a line for each thing that neither a check nor a program names."""
+    """Yield a line for each thing that neither a check nor a program tries."""
     if not (root / API).exists():  # the table of contents names it, and Sphinx says that it is gone
         return
-    run = "\n".join(_run(root))
-    for kind, name in dict.fromkeys(surface(root)):
-        if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", run):
-            yield (
-                f"docs: no check and no program of a page tries the {kind} {name!r}: state what it"
-                " does where its reader looks for it, and let a check below show that."
-            )
+    run = [*_run(root)]
+    untried = [
+        f"the {kind} {name}"
+        for kind, name in dict.fromkeys(surface(root))
+        if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", "\n".join(run))
+    ]
+    for what in (*untried, *_arguments(root, run)):
+        yield (
+            f"docs: no check and no program of a page tries {what}: state what it does where its"
+            " reader looks for it, and let a check below show that."
+        )
 
 
 def _run(root: Path) -> Iterator[str]:
     """Yield what runs on the pages."""
     for path in sorted((root / "docs").glob("*.md")):
         page = path.read_text(encoding="utf-8")
-        yield from (block.text for block in blocks(page) if block.kind in RUN)
+        above = ["", *page.splitlines()]
+        for block in blocks(page):
+            if block.kind in RUN and ".not-run" not in above[block.line - 1]:
+                yield block.text
         yield from SHELL.findall(page)
-    yield from (
-        block.text
-        for block in entries((root / API).read_text(encoding="utf-8"))
-        if block.kind in RUN
-    )
+    yield from _checks(root).values()
+
+
+def _checks(root: Path) -> dict[str, str]:
+    """Return the checks of each entry of api.rst."""
+    found, name = dict[str, str](), ""
+    for block in entries((root / API).read_text(encoding="utf-8")):
+        if block.kind == "text":
+            name = block.about
+        found[name] = found.get(name, "") + (block.text if block.kind == "check" else "")
+    return found
+
+
+def _arguments(root: Path, run: Iterable[str]) -> Iterator[str]:
+    """Yield the arguments of the entries of api.rst that nothing passes."""
+    passed, hidden = _passed(run), HIDDEN.findall((root / API).read_text(encoding="utf-8"))
+    for name, check in _checks(root).items():
+        what, short = resolve_name(name), name.rpartition(".")[2]
+        called = what.__init__ if inspect.isclass(what) else what
+        raised = inspect.isclass(what) and issubclass(what, BaseException)  # by us
+        if not inspect.isfunction(called) or short[0] == "_" or raised or name in hidden:
+            continue
+        parameters = inspect.signature(called).parameters.values()
+        wanted = [each for each in parameters if each.name != "self"]
+        for place, each in enumerate(wanted):
+            tried = {each.name, place} & passed.get(short, set())
+            public = each.kind not in GATHERING and each.name[0] != "_"
+            if public and not tried and not re.search(rf"\b{each.name}\b", check):
+                yield f"the argument {each.name} of {name}"
+
+
+def _passed(run: Iterable[str]) -> dict[str, set[str | int]]:
+    """Return by callable the names and the places of the arguments that any call passes."""
+    found: dict[str, set[str | int]] = {}
+    for text in run:
+        try:
+            nodes = [*ast.walk(ast.parse(text))]
+        except SyntaxError:  # a command, or Perl
+            continue
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                function, *given = node.func, *node.args
+                if _named(function) in CALLS_ANOTHER and given:
+                    function, *given = given
+                passed = {*range(len(given)), *(each.arg for each in node.keywords if each.arg)}
+                found.setdefault(_named(function), set()).update(passed)
+    return found
+
+
+def _named(function: ast.expr) -> str:
+    return str(getattr(function, "id", getattr(function, "attr", "")))

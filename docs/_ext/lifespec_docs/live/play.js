@@ -485,8 +485,7 @@ class Playground {
   }
 
   check() {
-    const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
-    const request = {spec: this.form.fields.spec.value, language, needs: ["rich"]};
+    const request = {spec: this.form.fields.spec.value, language: page.language, needs: ["rich"]};
     return this.ask("check", CHECK_LIMIT, request, (found) => this.report.checked(found));
   }
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from docutils import nodes
 from sphinx import addnodes
 
-from lifespec.conformance import cases
+from lifespec.conformance import cases, explain
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
@@ -288,6 +288,7 @@ def data(app: Sphinx) -> dict[str, Any]:
     shown = marked(*DIAGRAMS, "live/play.py")
     return {
         "blocking": BLOCKING,
+        "language": explain.language({"LANG": app.config.language}),
         "size": app.config.live_size,
         "labels": {name: translate(label) for name, label in PLAY.items()},
         "words": {label: translate(label) for label in shown if translate(label) != label},
