@@ -74,7 +74,7 @@ OBSTACLES = {
 # what imports a package that Pyodide is not given
 PACKAGED = re.compile(r"^ *(?:from|import) .*\b(?:trio|server_trio|terminal)$", re.MULTILINE)
 BLOCKING = "timeouts.html#code-that-blocks-the-event-loop"
-APART = re.compile(r"\b(aside|command)\(")  # what a check calls outside of the event loop
+APART = re.compile(r"\b(aside|command)\(|\bsys\.executable\b")  # needs a thread or a process
 
 
 def obstacle(block: Example) -> str:
