@@ -76,8 +76,13 @@ def test_what_holds_on_both_libraries(names: Namespace, source: str) -> None:
         ),
         ("raise ExceptionGroup('', [OSError('no')])", 10, "on asyncio: OSError: no"),
         ("1 / 0", 10, "on asyncio: ZeroDivisionError: division by zero"),
-        ("assert 1\nfor _ in []:\n    assert 1", 10, "this assert never ran: 1"),
-        ("for each in []:\n    assert each\nassert 1", 10, "this assert never ran: each"),
+        ("assert 1\nfor _ in []:\n    assert 1", 10, "this never ran: assert 1"),
+        ("for each in []:\n    assert each\nassert 1", 10, "this never ran: assert each"),
+        (
+            "for _ in []:\n    with suppress(OSError), expect(KeyError): {}[0]",
+            10,
+            "this never ran: with suppress(OSError), expect(KeyError):",
+        ),
         ("assert library == 'asyncio'", 10, "on trio: not true: library == 'asyncio'"),
     ],
 )

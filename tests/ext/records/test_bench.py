@@ -68,6 +68,10 @@ def test_a_lifespan_is_compared_by_python(tmp_path: Path) -> None:
             ["floor", "1.00", "1.00"],
             ["lifespec 0.1", "1.50", "0.90"],
         ]
+        drawn = sample.page().select_one("svg")
+        assert drawn
+        assert "0.90 × · 3.12.0" in drawn.get_text()
+        assert "lifespec 0.1: CPython 3.11.2 1.50, CPython 3.12.0 0.90" in drawn.get_text()
 
 
 def test_a_long_time_is_in_milliseconds(tmp_path: Path) -> None:

@@ -266,15 +266,15 @@ def _holds(condition: object, text: str, *values: object) -> None:
 
 
 class _Explained(ast.NodeTransformer):
-    """Lets each `assert` say what it compares, and that it ran."""
+    """Lets each `assert` say what it compares, and that it ran; each `expect`, that it ran."""
 
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         test, values = node.test, list[ast.expr]()
-        self.texts[node.lineno] = ast.unparse(test)
-        line, text = ast.Constant(node.lineno), ast.Constant(self.texts[node.lineno])
+        self.texts[node.lineno] = ast.unparse(node)
+        line, text = ast.Constant(node.lineno), ast.Constant(ast.unparse(test))
         if isinstance(test, ast.Compare) and len(test.comparators) == 1:
             for name, side in (("_left", test.left), ("_right", test.comparators[0])):
                 values.append(ast.NamedExpr(ast.Name(name, ast.Store()), side))
@@ -282,6 +282,13 @@ class _Explained(ast.NodeTransformer):
             values = [ast.Name("_left", ast.Load()), ast.Name("_right", ast.Load())]
         call = ast.Call(ast.Name("_asserted", ast.Load()), [line, test, text, *values], [])
         return ast.copy_location(ast.Expr(call), node)
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        self.generic_visit(node)
+        if not any("expect(" in ast.unparse(item) for item in node.items):
+            return [node]
+        self.texts[node.lineno] = ast.unparse(node).splitlines()[0]
+        return [*ast.parse(f"_asserted({node.lineno}, True, '')").body, node]
 
 
 def explained(tree: ast.Module) -> ast.Module:
@@ -295,8 +302,8 @@ def explained(tree: ast.Module) -> ast.Module:
 def prove(code: CodeType, names: Mapping[str, Any], libraries: str) -> None:
     """Run a check on each of these libraries, on a virtual clock, in a copy of the names.
 
-    Raises `CheckFailed` from what the check raised, or if an assert ran on none of them.  In a
-    browser, which has no trio, asyncio does.
+    Raises `CheckFailed` from what the check raised, or if an `assert` or `expect` ran on none of
+    them.  In a browser, which has no trio, asyncio does.
     """
     here = [each for each in libraries.split() if sys.platform != "emscripten" or each == "asyncio"]
     if not here:
@@ -315,7 +322,7 @@ def prove(code: CodeType, names: Mapping[str, Any], libraries: str) -> None:
             raise CheckFailed(f"on {library}: {_sentence(error)}") from error
     never = sorted(asserts.keys() - ran)
     if never and here == libraries.split():
-        raise CheckFailed(f"this assert never ran: {asserts[never[0]]}")
+        raise CheckFailed(f"this never ran: {asserts[never[0]]}")
 
 
 async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:

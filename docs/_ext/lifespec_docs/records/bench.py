@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -55,15 +56,16 @@ class MeasuredByPython(OfBench):
     """One lifespan on each Python, as a multiple of the floor there."""
 
     def draw(self) -> list[nodes.Node]:
-        """Return a table: a row for each implementation, a column for each Python."""
+        """Return a chart and a table: a row for each implementation, a column for each Python."""
         found: list[Row] = self.data["pythons"]
+        html = f'<figure class="states">{by_python(found, self.translate)}</figure>'
         names = {row["name"]: row for row in found[-1]["lifespan"]}
         rows = [
             [_label(row, self.translate), *(_multiple(each["lifespan"], name) for each in found)]
             for name, row in names.items()
         ]
         titles = [self.translate(_("What is measured")), *(each["python"] for each in found)]
-        return [_grid(titles, rows)]
+        return [nodes.raw("", html, format="html", classes=["no-search"]), _grid(titles, rows)]
 
 
 class MeasuredWhen(OfBench):
@@ -114,6 +116,30 @@ def chart(rows: list[Row], translate: Translate) -> str:
         drawing.text(LEFT + unit * ratio + 8, y + 13.5, times, ' font-size="12"', "start")
         told.append(translate("%s: %s") % (label, times))
     label = translate("Time of each as a multiple of the first")
+    return drawing.svg(label, [translate("; ").join(told)])
+
+
+def by_python(found: list[Row], translate: Translate) -> str:
+    """Draw a group of bars for each implementation but the floor, in it a bar for each Python."""
+    rows = found[-1]["lifespan"][1:]
+    highest = max(_ratio(row, each["lifespan"]) for each in found for row in each["lifespan"])
+    unit = (WIDTH - LEFT - 110) / highest
+    drawing = Drawing(WIDTH)
+    told, y = [], 3.0
+    for row in rows:
+        drawing.text(LEFT - 8, y + 12, _label(row, translate), ' font-size="12"', "end")
+        ratios = {each["python"]: _multiple(each["lifespan"], row["name"]) for each in found}
+        for python, ratio in filter(itemgetter(1), ratios.items()):
+            length = unit * float(ratio)
+            drawing.line(f"M{LEFT} {y:g}h{length:.1f}v{STEP - 10}h{-length:.1f}z")
+            times = f"{ratio} × · {python.split()[-1]}"
+            drawing.text(LEFT + length + 8, y + 11, times, ' font-size="11"', "start")
+            y += STEP - 6
+        all_of_it = translate(", ").join(f"{python} {ratio}" for python, ratio in ratios.items())
+        told.append(translate("%s: %s") % (_label(row, translate), all_of_it))
+        y += 8
+    drawing.height = y
+    label = translate("Time of each as a multiple of the floor, by version of Python")
     return drawing.svg(label, [translate("; ").join(told)])
 
 

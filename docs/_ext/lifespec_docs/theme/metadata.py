@@ -32,9 +32,10 @@ CARD = "card.png"
 CATALOGS = "locales/{}/LC_MESSAGES"
 
 # A page loads nothing from another host, and runs no script but the files of the site. Styles are
-# in attributes of drawings. Pyodide compiles WebAssembly.
+# in attributes of drawings. Pyodide compiles WebAssembly. default-src is for the next page,
+# which Firefox fetches ahead.
 POLICY = (
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self' blob:; "
     "base-uri 'none'; form-action 'self'"
 )
