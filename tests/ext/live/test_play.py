@@ -1,11 +1,14 @@
 """The playground's runs, as a page asks for them."""
 
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lifespec.validate import SPECS, Violation
+from lifespec_docs.live import playground
 from lifespec_docs.live.play import (
     FILE,
     MOST_ENTRIES,
@@ -326,6 +329,16 @@ def test_a_call_that_fails_is_the_servers_to_see() -> None:
     assert found["raised"][0] == "TypeError"
     found = played("app = 1\n")
     assert found["raised"] is not None or found["console"]
+
+
+@pytest.mark.parametrize("name", ["context-manager", "starlette", "middleware", "mounted"])
+def test_a_program_to_begin_with_serves_a_request(name: str) -> None:
+    """FastAPI, which is not installed here, is run in a browser: tests/docs/test_playground.py."""
+    start = tomllib.loads(Path(playground.__file__).with_name("starts.toml").read_text())[name]
+    found = played(start["program"], **start["server"])
+    assert (found["outcome"], found["validator"]) == ("complete", [])
+    (request,) = (text for kind, text in found["console"] if kind == "request")
+    assert "→ 200, " in request
 
 
 def test_a_program_may_run_lifespans_of_its_own() -> None:
