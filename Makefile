@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records measure translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -89,6 +89,11 @@ release: .venv/complete build/twine/complete  ## make build/release: packages, s
 
 records: .venv/complete  ## name the records in docs/matrix that are older than what they speak of
 	@$(RUN) docs/records.py
+
+measure: .venv/complete  ## renew the records that `make records` names, one command after another or side by side; ALL=1: all
+	@$(RUN) docs/records.py --commands $(if $(ALL),--all) >build/measure
+	@failed=0; while read -r jobs commands; do \
+		$(MAKE) --no-print-directory --keep-going --jobs=$$jobs $$commands </dev/null || failed=1; done <build/measure; exit $$failed
 
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py

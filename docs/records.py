@@ -1,6 +1,6 @@
 """Names the records of `docs/matrix` that are older than what they speak of.
 
-python docs/records.py [--release [--except NAME...]]
+python docs/records.py [--release [--except NAME...] | --commands [--all]]
 """
 
 import sys

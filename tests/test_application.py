@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import inspect
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -120,16 +120,6 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
     assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
 
 
-@pytest.mark.parametrize(
-    ("error", "text"), [(OSError("refused"), "refused"), (ValueError(), "ValueError()")]
-)
-async def test_start_fails(error: Exception, text: str) -> None:
-    """A failure on the way up is startup.failed with its text, and the exception is the cause."""
-    with pytest.raises(StartupFailed) as caught:
-        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
-    assert (caught.value.message, caught.value.__cause__) == (text, error)
-
-
 async def test_start_fails_without_words() -> None:
     """A failure whose text cannot be had is startup.failed all the same: nothing is served."""
 
@@ -171,20 +161,6 @@ async def test_cancelled_error_of_its_own(at: str) -> None:
     assert lifespan.outcome == "failed"
 
 
-async def test_exit_at_startup() -> None:
-    """An exit at startup is a failure, and ends the program if the server lets it."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        raise SystemExit(3)
-        yield
-
-    sent: list[Any] = []
-    with pytest.raises(SystemExit):
-        await by_hand(with_lifespan(respond, context), sent)
-    assert sent == [{"type": "lifespan.startup.failed", "message": "3"}]
-
-
 async def by_hand(app: Any, sent: list[Any]) -> None:
     """Call an application with a receive that always answers startup."""
 
@@ -218,28 +194,6 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     with pytest.raises(BaseExceptionGroup if grouped else asyncio.CancelledError):
         await task
     assert sent == []
-
-
-def test_closed() -> None:
-    """A call whose coroutine is closed sends nothing: it could not await the sending."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        await Never()
-        yield
-
-    sent: list[Any] = []
-    call = by_hand(with_lifespan(respond, context), sent)
-    call.send(None)
-    call.close()
-    assert sent == []
-
-
-class Never:
-    """Something that nobody answers."""
-
-    def __await__(self) -> Iterator[None]:
-        yield
 
 
 def test_cancelled_on_trio() -> None:
@@ -283,52 +237,6 @@ async def test_stop_fails() -> None:
     assert caught.value.message == "no flush"
 
 
-async def test_fails_in_between() -> None:
-    """A context whose task fails while it is served has crashed: it sends nothing unasked."""
-    sent = []
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(fails())
-            yield
-
-    async def fails() -> None:
-        await asyncio.sleep(1)
-        raise OSError("worker died")
-
-    app = with_lifespan(respond, context)
-
-    async def spy(scope: Any, receive: Any, send: Any) -> None:
-        async def recorded(message: Any) -> None:
-            sent.append(message["type"])
-            await send(message)
-
-        await app(scope, receive, recorded)
-
-    async with Lifespan(spy) as lifespan:
-        await lifespan.wait_ended()
-    assert (lifespan.outcome, sent) == ("crashed", ["lifespan.startup.complete"])
-    assert isinstance(lifespan.error, ExceptionGroup)
-
-
-async def test_cancelled() -> None:
-    """A server that gives up lets the context stop, and nothing is sent."""
-    log = []
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        try:
-            await asyncio.sleep(60)
-            yield
-        finally:
-            log.append("stopped")
-
-    with pytest.raises(StartupFailed):
-        await Lifespan(with_lifespan(respond, context), startup_timeout=1).startup()
-    assert log == ["stopped"]
-
-
 async def test_same_task() -> None:
     """The context starts and stops in one task."""
     tasks = []
@@ -342,16 +250,6 @@ async def test_same_task() -> None:
     async with Lifespan(with_lifespan(respond, context)):
         pass
     assert tasks[0] is tasks[1]
-
-
-async def test_each_start_its_own() -> None:
-    """The same application starts again, with a context made anew."""
-    log: list[str] = []
-    app = with_lifespan(respond, steps(log))
-    for _ in range(2):
-        async with Lifespan(app):
-            pass
-    assert log == ["started", "stopped"] * 2
 
 
 async def test_other_scopes() -> None:

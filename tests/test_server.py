@@ -22,7 +22,6 @@ from either import both
 from lifespec.server import (
     TABLE,
     Lifespan,
-    LifespanUnsupported,
     Outcome,
     Phase,
     ProtocolError,
@@ -71,41 +70,6 @@ def test_what_ends_a_call() -> None:
 
 
 # ---- startup --------------------------------------------------------------------------------
-
-
-@both
-async def test_complete(on: Any, said: Any) -> None:
-    """An application that completes startup is served, told of shutdown, and nothing is logged."""
-    heard = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        heard.append(await receive())
-        await on.sleep(3600)
-        await send(STARTED)
-        heard.append(await receive())
-        await send(STOPPED)
-
-    async with on.Lifespan(app) as lifespan:
-        assert (lifespan.outcome, lifespan.supported, lifespan.error) == (None, True, None)
-        assert (on.now(), heard) == (3600, [{"type": "lifespan.startup"}])
-    assert heard == [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-    assert (lifespan.outcome, lifespan.supported, lifespan.error) == ("complete", True, None)
-    assert said() == []
-
-
-@pytest.mark.parametrize(("message", "detail"), [({"message": "no pool"}, ": no pool"), ({}, "")])
-@both
-async def test_startup_failed(on: Any, message: dict[str, str], detail: str, said: Any) -> None:
-    """startup.failed raises StartupFailed with exactly the application's text."""
-    lifespan = on.Lifespan(on.says("receive", NOT_STARTED | message))
-    with pytest.raises(StartupFailed) as caught:
-        await lifespan.startup()
-    assert type(caught.value) is StartupFailed
-    assert caught.value.message == message.get("message", "")
-    assert str(caught.value) == f"The application failed to start{detail}"
-    assert caught.value.__cause__ is None
-    assert lifespan.outcome == "failed"
-    assert said() == [("ERROR", f"The application failed to start{detail}", False)]
 
 
 @pytest.mark.parametrize("message", [None, 7, b"no"])
@@ -236,14 +200,6 @@ async def test_timeout_shows_where(on: Any) -> None:
 
 
 @both
-async def test_limit_of_a_phase_that_is_over(on: Any) -> None:
-    """A limit that passes as the answer is taken changes nothing."""
-    async with on.Lifespan(on.correct) as lifespan:
-        lifespan._on_timeout("waiting", 1)
-        assert lifespan.phase == "running"
-
-
-@both
 async def test_after_it_was_cancelled(on: Any) -> None:
     """What it sends then changes nothing, and it is given no event any more."""
     seen = []
@@ -306,25 +262,6 @@ async def test_ignores_cancellation(on: Any, said: Any) -> None:
 
 
 @both
-async def test_shutdown_of_what_never_ran(on: Any) -> None:
-    """shutdown() has nothing to do where startup failed, though the application still tidies up."""
-    lifespan = on.Lifespan(on.says(NOT_STARTED, 2))
-    times = []
-
-    async def start() -> None:
-        with pytest.raises(StartupFailed):
-            await lifespan.startup()
-        times.append(on.now())
-
-    async def stop() -> None:
-        await lifespan.shutdown()
-        times.append(on.now())
-
-    await on.together(start, functools.partial(on.after, 1, stop))
-    assert times == [1, 2]
-
-
-@both
 async def test_shutdown_after_a_failed_start(on: Any) -> None:
     """shutdown() after a start that failed has nothing to do."""
     for app in (on.says(NOT_STARTED), on.says(ValueError())):
@@ -372,17 +309,6 @@ async def test_log_raises(on: Any) -> None:
 
 
 @both
-async def test_cancelled_in_startup(on: Any) -> None:
-    """A server that is cancelled in startup cancels the application, awaits it and goes on."""
-    ended: list[float] = []
-    app = on.tidies("receive", 60, seconds=1, then=lambda: ended.append(on.now()))
-    lifespan = on.Lifespan(app)
-    await on.cancelled(lifespan.startup, 5)
-    assert (ended, lifespan.outcome, lifespan.phase) == ([6], "cancelled", "ended")
-    await lifespan.shutdown()
-
-
-@both
 async def test_cancelled_before_it_starts(on: Any) -> None:
     """A server that is cancelled already leaves no application behind."""
     lifespan = on.Lifespan(on.says("receive", 60, STARTED))
@@ -410,14 +336,6 @@ async def test_cancelled_in_the_grace(on: Any, begin: str) -> None:
 
 
 @both
-async def test_cancelled_and_ignored(on: Any) -> None:
-    """The wait of a cancelled server is as long as the grace, and no longer."""
-    lifespan = on.Lifespan(on.tidies(60, seconds=60), grace=3)
-    await on.cancelled(lifespan.startup, 5)
-    assert (on.now(), lifespan.phase) == (8, "ended")
-
-
-@both
 async def test_cancelled_as_it_starts(on: Any) -> None:
     """A server that is cancelled just as the application has started shuts it down in order."""
     heard: list[Any] = []
@@ -438,52 +356,12 @@ async def test_cancelled_as_it_starts(on: Any) -> None:
 
 
 @both
-async def test_cancelled_while_a_failed_one_lingers(on: Any) -> None:
-    """A server that is cancelled in its startup leaves the application the grace it has anyway."""
-    done: list[float] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        on.cancel()
-        await send(STARTED)
-        await send(NOT_STOPPED)
-        await on.sleep(2)
-        done.append(on.now())
-
-    lifespan = on.Lifespan(app)
-    await on.cancelled(lifespan.startup)
-    assert (lifespan.outcome, done) == ("crashed", [2])
-
-
-@both
-async def test_body_is_cancelled(on: Any) -> None:
-    """A cancellation of the body does not cut short the shutdown that follows."""
-    lifespan = on.Lifespan(on.says("receive", STARTED, "receive", 30, STOPPED, 2))
-
-    async def serve() -> None:
-        async with lifespan:
-            await on.sleep(60)
-
-    await on.cancelled(serve, 1)
-    assert (lifespan.outcome, lifespan.phase, on.now()) == ("complete", "ended", 33)
-
-
-@both
 async def test_cancelled_in_shutdown(on: Any) -> None:
     """A server that is cancelled in shutdown cancels the application, and awaits it."""
     lifespan = on.Lifespan(on.tidies("receive", STARTED, "receive", 60, seconds=2))
     await lifespan.startup()
     await on.cancelled(lifespan.shutdown, 1)
     assert (on.now(), lifespan.outcome, lifespan.phase) == (3, "cancelled", "ended")
-
-
-@both
-async def test_cancelled_after_shutdown_complete(on: Any) -> None:
-    """A server that is cancelled after the last answer leaves the outcome as it is."""
-    lifespan = on.Lifespan(on.says("receive", STARTED, "receive", STOPPED, 60))
-    await lifespan.startup()
-    await on.cancelled(lifespan.shutdown, 1)
-    assert (lifespan.outcome, on.now()) == ("complete", 1)
 
 
 # ---- while it is served ---------------------------------------------------------------------
@@ -538,47 +416,6 @@ async def test_fails_while_served_and_does_not_raise(
                 await lifespan.wait_ended()
         assert (lifespan.outcome, lifespan.error) == ("crashed", None)
         assert on.now() - start == seconds
-
-
-@both
-async def test_fails_while_served_in_a_framework(on: Any) -> None:
-    """An application that sends a failure for whatever its lifespan raises is told by that."""
-    error = ConnectionError("no mail server")
-
-    async def worker() -> None:
-        raise error
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:  # as Starlette and Litestar do
-        await receive()
-        try:
-            await send(STARTED)
-            await on.together(worker, receive)
-        except BaseException as raised:
-            await send(NOT_STOPPED | {"message": str(raised)})
-            raise
-
-    async with on.Lifespan(app) as lifespan:
-        await lifespan.wait_ended()
-    assert isinstance(lifespan.error, ExceptionGroup)
-    assert lifespan.error.exceptions == (error,)
-
-
-@both
-async def test_completes_and_crashes_at_once(on: Any) -> None:
-    """An application that completes and crashes before the server wakes up did start."""
-    async with on.Lifespan(on.says("receive", STARTED, OSError())) as lifespan:
-        assert (lifespan.supported, lifespan.outcome) == (True, "crashed")
-
-
-@pytest.mark.parametrize("error", [ValueError("body"), SystemExit(3), KeyboardInterrupt()])
-@both
-async def test_body_raises(on: Any, error: BaseException) -> None:
-    """However the body ends, shutdown is sent, and the body's exception goes on as it is."""
-    with pytest.raises(type(error)) as caught:
-        async with on.Lifespan(on.correct) as lifespan:
-            raise error
-    assert caught.value is error
-    assert lifespan.outcome == "complete"
 
 
 # ---- shutdown -------------------------------------------------------------------------------
@@ -652,43 +489,6 @@ async def test_shutdown_times_out(on: Any, script: list[Any], doing: str, said: 
 
 
 @both
-async def test_two_tasks(on: Any) -> None:
-    """startup() and shutdown() may be called in any tasks; who calls shutdown() waits for one."""
-    lifespan = on.Lifespan(on.says("receive", STARTED, "receive", 1, STOPPED))
-    await on.together(lifespan.startup)
-    assert lifespan.phase == "running"
-    await on.together(lifespan.shutdown, lifespan.shutdown, lifespan.wait_ended)
-    assert (lifespan.outcome, on.now()) == ("complete", 1)
-
-
-@both
-async def test_two_limits(on: Any, said: Any) -> None:
-    """A limit ends the phase that it was set for, and no other."""
-    app = on.tidies("receive", STARTED, "receive", 60, seconds=1)
-    lifespan = on.Lifespan(app, shutdown_timeout=3)
-    await lifespan.startup()
-
-    async def stop() -> None:
-        with pytest.raises(ShutdownTimeout):
-            await lifespan.shutdown()
-
-    await on.together(stop, stop, lifespan.wait_ended)
-    assert on.now() == 4
-    sentence = "The application did not answer shutdown within 3 s: it was still running"
-    assert said() == [("ERROR", sentence, False)]
-
-
-@both
-async def test_a_limit_is_not_for_the_grace(on: Any) -> None:
-    """Who calls shutdown() when it was answered waits the grace, and does not shorten it."""
-    app = on.says("receive", STARTED, "receive", STOPPED, 4)
-    lifespan = on.Lifespan(app, shutdown_timeout=1)
-    await lifespan.startup()
-    await on.together(lifespan.shutdown, functools.partial(on.after, 0.5, lifespan.shutdown))
-    assert on.now() == 4
-
-
-@both
 async def test_report_is_to_be_overridden(on: Any) -> None:
     """A subclass that overrides report() gets each sentence with its level and its exception."""
     told: list[Any] = []
@@ -702,17 +502,6 @@ async def test_report_is_to_be_overridden(on: Any) -> None:
         pass
     sentence = "The application crashed while the server was running: OSError('disk')"
     assert told == [(logging.ERROR, sentence, error)]
-
-
-@both
-async def test_raises_after_shutdown_complete(on: Any, said: Any) -> None:
-    """What an application raises after shutdown.complete is an error in the log, no more."""
-    app = on.says("receive", STARTED, "receive", STOPPED, OSError("late"))
-    async with on.Lifespan(app) as lifespan:
-        pass
-    assert (lifespan.outcome, lifespan.error) == ("complete", None)
-    sentence = "The application raised after its final answer: OSError('late')"
-    assert said() == [("ERROR", sentence, True)]
 
 
 @pytest.mark.parametrize(
@@ -793,23 +582,6 @@ async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
 
 
 @both
-async def test_an_event_is_a_dict(on: Any) -> None:
-    """What only behaves like one is refused; extra keys are no error."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        with pytest.raises(ProtocolError, match="events-known"):
-            await send(types.MappingProxyType(STARTED))
-        await send(collections.OrderedDict(STARTED, took=3))
-        await receive()
-        await receive()
-        await send(STOPPED | {"message": 1})
-
-    async with on.Lifespan(app) as lifespan:
-        pass
-    assert lifespan.outcome == "complete"
-
-
-@both
 async def test_another_task_answers(on: Any) -> None:
     """A second receive waits, for another of the application's tasks may answer."""
 
@@ -857,17 +629,6 @@ async def test_state(on: Any) -> None:
         assert two == {"type": "http", "path": "/", "state": {"shared": [2]}}
         assert request == {"type": "http", "path": "/"}
     assert lifespan.state == {"shared": [2], "late": True}
-
-
-@both
-async def test_state_of_an_application_without_lifespan(on: Any) -> None:
-    """What an application put into state before it returned is copied all the same."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"]["kept"] = 1
-
-    async with on.Lifespan(app) as lifespan:
-        assert lifespan.with_state({})["state"] == {"kept": 1}
 
 
 @both
@@ -1004,14 +765,6 @@ async def test_repr(on: Any) -> None:
     assert repr(lifespan) == "<Lifespan of the shop: ended, outcome complete>"
 
 
-@both
-async def test_what_is_public(on: Any) -> None:
-    """What dir() shows without an underscore is what the page of the API has."""
-    methods = {"app", "report", "shutdown", "startup", "wait_ended", "with_state"}
-    values = {"error", "outcome", "phase", "scope", "state", "supported"}
-    assert {name for name in dir(on.Lifespan(on.correct)) if name[0] != "_"} == methods | values
-
-
 # ---- arguments and calls that are refused ---------------------------------------------------
 
 
@@ -1050,49 +803,6 @@ async def test_no_awaitable(on: Any) -> None:
             await lifespan.startup()
         assert lifespan.outcome is None
         await lifespan.wait_ended()
-
-
-@both
-async def test_no_awaitable_further_in(on: Any, said: Any) -> None:
-    """An application that in its turn calls what is none is one: unsupported, or crashed."""
-    for started in ([], [STARTED]):
-
-        async def app(scope: Any, receive: Any, send: Any, first: Any = started) -> None:
-            await on.says("receive", *first)(scope, receive, send)
-            await on.Lifespan(lambda *_: None).startup()
-
-        async with on.Lifespan(app) as lifespan:
-            await lifespan.wait_ended()
-        assert lifespan.outcome == ("crashed" if started else "unsupported")
-        assert isinstance(lifespan.error, TypeError)
-    shown = repr(lifespan.error)
-    assert said() == [
-        ("INFO", f"{NOT_SUPPORTED}: {shown}", False),
-        RAISED,
-        ("ERROR", f"The application crashed while the server was running: {shown}", True),
-    ]
-
-
-@both
-async def test_plain_function(on: Any) -> None:
-    """A plain function that returns an awaitable is a legal application."""
-    correct = on.correct
-
-    class Later:
-        def __init__(self, *args: Any) -> None:
-            self.args = args
-
-        def __await__(self) -> Any:
-            return correct(*self.args).__await__()
-
-    @types.coroutine
-    def old(*args: Any) -> Any:
-        yield from correct(*args).__await__()
-
-    for app in (functools.partial(correct), Later, old):
-        async with on.Lifespan(app) as lifespan:
-            assert lifespan.supported
-        assert lifespan.outcome == "complete"
 
 
 def test_not_callable() -> None:
@@ -1231,17 +941,3 @@ async def test_any_exception(on: Any, error: BaseException) -> None:
     async with on.Lifespan(on.says("receive", STARTED, error)) as lifespan:
         await lifespan.wait_ended()
     assert lifespan.outcome == "crashed"
-
-
-@both
-async def test_strict(on: Any) -> None:
-    """strict: an application without lifespan is not served; the cause says why."""
-    error = ValueError("http only")
-    with pytest.raises(LifespanUnsupported) as caught:
-        await on.Lifespan(on.says(error), strict=True).startup()
-    assert isinstance(caught.value, StartupFailed)
-    assert str(caught.value) == f"{NOT_SUPPORTED}: ValueError('http only')"
-    assert (caught.value.message, caught.value.__cause__) == ("", error)
-    async with on.Lifespan(on.correct, strict=True) as lifespan:
-        pass
-    assert lifespan.outcome == "complete"

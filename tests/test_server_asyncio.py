@@ -129,16 +129,6 @@ def test_call_exits() -> None:
     assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
 
 
-async def test_call_raises_cancelled() -> None:
-    """A call that raises CancelledError though nobody cancelled it has declined."""
-
-    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        raise asyncio.CancelledError
-
-    async with Lifespan(app) as lifespan:
-        assert lifespan.outcome == "unsupported"
-
-
 async def test_eager_tasks() -> None:
     """Where tasks begin eagerly (Python 3.12 and newer), all is the same."""
     loop = asyncio.get_running_loop()

@@ -3,7 +3,6 @@
 import ast
 import asyncio
 import contextlib
-import inspect
 import pickle
 import re
 from collections import UserDict
@@ -120,16 +119,6 @@ def test_a_text(spec: str, title: str, envelope: str, optional: tuple[str, ...])
     assert row.versions.get("spec_version", "1.0") == spec.split()[1]
 
 
-def test_what_a_text_leaves_open() -> None:
-    """A specification leaves open the rules of the validator that are no must of it."""
-    for spec, row in SPECS.items():
-        found = {
-            rule_id for rule_id in CHECKED if rule_id not in owed(spec) and rule_id not in SILENT
-        }
-        absent = {"scope-versions", "scope-worker"} - owed(spec)  # there is nothing to look at
-        assert row.open == found - absent
-
-
 def test_a_text_of_ones_own() -> None:
     """It leaves open what lifespan 2.0 does, but for what that says of event loops."""
     mine = validate.Spec("mine", "mine", {})
@@ -199,10 +188,8 @@ def test_no_such_worker(spec: str, version: str, worker: int) -> None:
 
 # ---- the validator ----------------------------------------------------------------------------
 
-App = Callable[[Any, Any, Any], Any]
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
-EXTRA = {"more": 1}
 ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
 ENDS = ("raise", "return")
 SPEC_NAMES = list(SPECS)
@@ -383,16 +370,6 @@ def test_a_remark_on_an_exception() -> None:
     ]
 
 
-@pytest.mark.parametrize("error", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(3)])
-def test_an_exception_that_is_none_of_the_application(error: BaseException) -> None:
-    """A call that is cancelled or told to exit breaks no rule; the exception goes on as it is."""
-    talk = Talk(*ALL[:3], error)
-    with pytest.raises(type(error)) as caught:
-        run(talk.validated(talk.scope, talk.receive, talk.send))
-    assert caught.value is error
-    assert talk.rule_ids == ([], [])
-
-
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
 def test_after_a_cancellation(raises: bool) -> None:
     """What a call does that the server has cancelled, the texts leave open."""
@@ -452,15 +429,6 @@ def test_nothing_is_changed() -> None:
     assert caught.value is error
 
 
-def test_a_plain_function() -> None:
-    """A plain function that returns what can be awaited is an application."""
-
-    async def answer() -> int:
-        return 5
-
-    assert run(validator(lambda *_: answer())(offered(), None, None)) == 5  # type: ignore[arg-type]
-
-
 def test_no_application() -> None:
     """What cannot be called is refused at the door; what returns nothing to await, by Python."""
     with pytest.raises(TypeError, match="app must be callable, got 5"):
@@ -468,11 +436,6 @@ def test_no_application() -> None:
     validated = validator(lambda *_: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="await"):
         run(validated(offered(), None, None))  # type: ignore[arg-type]
-
-
-def test_servers_see_an_application_of_one_callable() -> None:
-    """Servers that look whether the call is a coroutine function see that it is one."""
-    assert inspect.iscoroutinefunction(validator(Talk().app).__call__)
 
 
 def test_raising() -> None:
@@ -497,16 +460,6 @@ def test_raising_no_warnings(way: list[str]) -> None:
     talk = Talk(*way, raises=True).run()
     assert (len(talk.validated.warnings), talk.validated.violations) == (1, [])
     assert len(talk.sent) == sum(each.endswith("complete") for each in way)
-
-
-def test_a_lifespan_that_was_broken_off_is_over() -> None:
-    """The second of two lifespans is broken off where that raises; it troubles no later one."""
-    one = Serving(*ALL[:2], spec="amgi 2.0", raises=True).begin()
-    with pytest.raises(Violation, match="began another lifespan while running"):
-        Serving(ALL[0], spec="amgi 2.0").begin(one.validated)
-    one.call.close()
-    Serving(ALL[0], spec="amgi 2.0").begin(one.validated)
-    assert len(one.validated.violations) == 1
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
@@ -739,31 +692,6 @@ def test_failures_that_the_text_does_not_have() -> None:
             assert len(each.rule_ids[1]) == 2
 
 
-def test_a_refusal_that_the_application_lets_through() -> None:
-    """What is refused was not sent, and the refusal is no exception of the application."""
-
-    class Through(Talk):
-        async def app(self, _: Any, receive: Any, send: Any) -> Any:
-            self.child = receive, send
-            for happening in ALL[:3]:
-                await self.happen(happening)
-            self.event, self.refuses = STOPPED, [STOPPED]
-            await send(self.event)
-
-    talk = Through()
-    with pytest.raises(OSError, match="refused"):
-        talk.run()
-    assert talk.rule_ids == ([], [])
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_an_answer_that_was_refused(end: str) -> None:
-    """Who gave the right answer owes no other one, though the server would not have it."""
-    talk = Talk(*ALL, end)
-    talk.refuses = [STOPPED]
-    assert talk.run().rule_ids == ([], [])
-
-
 @pytest.mark.parametrize("end", ENDS)
 def test_a_message_that_was_refused_after_the_answer(end: str) -> None:
     """Who gave the right answer, which was refused, owes none after a wrong one either."""
@@ -926,16 +854,6 @@ def test_requests_without_a_copy(state: Any, sentence: str, spec: str) -> None:
     assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
 
 
-def test_a_state_in_the_place_of_the_state() -> None:
-    """What an application puts in the place of the state is not what requests have a copy of."""
-    talk = Serving(ALL[0]).begin(pool=1)
-    talk.scope["state"] = {"other": 2}
-    run(talk.happen(STARTED))
-    talk.validated.warnings.clear()  # see test_a_state_that_the_application_puts_into_the_scope
-    assert talk.request(state={"pool": 1}) == ([], [])
-    assert len(talk.request(state=talk.live)[0]) == 1
-
-
 def test_a_request_with_the_state_itself() -> None:
     """The state itself is no copy of it."""
     talk = serving()
@@ -1080,14 +998,6 @@ def test_two_lifespans_of_one_loop() -> None:
     assert len(one.validated.warnings) == 2
 
 
-def test_one_lifespan_after_another() -> None:
-    """One after another is how servers reload."""
-    one = serving()
-    one.call.close()
-    Serving(*ALL[:2]).begin(one.validated)
-    assert one.request(state={}) == ([], [])
-
-
 def test_lifespans_of_several_threads() -> None:
     """Each thread has its event loop, its lifespan and its requests."""
     one = serving()
@@ -1201,10 +1111,6 @@ CHECKED: dict[str, Callable[[str], Talk]] = {
     "answers-in-order": lambda spec: Talk(ALL[0], STOPPED, spec=spec).run(),
     "shutdown-answered": lambda spec: Talk(*ALL[:3], "return", spec=spec).run(),
     "shutdown-answered-once": lambda spec: Talk(*ALL, ALL[3], spec=spec).run(),
-}
-# The rules that the table of steps holds to be only ours: no specification has to leave them open.
-SILENT = {step.warning for row in TRANSITIONS.values() for step in row.values() if step.warning} - {
-    step.rule for row in TRANSITIONS.values() for step in row.values() if not step.warning
 }
 
 

@@ -1,26 +1,26 @@
-"""Tells which verdicts of two records of `make matrix` differ, as a table in Markdown.
+"""Tells what differs between two records of what servers, frameworks and others do, in Markdown.
 
     python tests/matrix/differences.py BEFORE AFTER
 
-BEFORE and AFTER are folders of records, such as docs/matrix.  Exit status 0: no verdict differs
-(nothing is printed), 1: at least one does, 2: a folder has no records.
+BEFORE and AFTER are folders of records, such as docs/matrix.  Exit status 0: nothing differs
+(nothing is printed), 1: a verdict or an answer does, 2: a folder has no records.
 """
 
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Change", "changes", "table"]
 
-RECORDS = ("servers", "adapted", "drivers", "amgi", "pagi")
+RECORDS = ("servers", "adapted", "drivers", "amgi", "pagi", "middleware", "frameworks", "hosts")
 NOT_MEASURED = "not measured"
-HEAD = "| who | rule | case | before | after | observed |\n|---|---|---|---|---|---|\n"
+HEAD = "| who | rule | case or question | before | after | observed |\n|---|---|---|---|---|---|\n"
 
 
 class Change(NamedTuple):
-    """A verdict that differs: of whom, on which rule, in which case, and what was seen."""
+    """What differs: of whom, a verdict on a rule in a case, or what happened to a question."""
 
     who: str
     rule: str
@@ -31,32 +31,46 @@ class Change(NamedTuple):
 
 
 def changes(before: Path, after: Path) -> Iterator[Change]:
-    """Yield the verdicts that differ between two folders, in the order of the newer records."""
+    """Yield what differs between two folders, in the order of the newer records."""
     for name in RECORDS:
-        old, new = _findings(before, name), _findings(after, name)
+        old, new = _cells(before, name), _cells(after, name)
         for key in [*new, *(key for key in old if key not in new)]:
             (was, _, _), (now, who, observed) = old.get(key, _NONE), new.get(key, _NONE)
             if was != now:
-                yield Change(who or old[key][1], key[2], key[1], was, now, observed)
+                yield Change(who or old[key][1], key[2], key[1], *_told(was, now), observed)
 
 
 _NONE = (NOT_MEASURED, "", "")
 
 
-def _findings(folder: Path, name: str) -> dict[tuple[str, str, str], tuple[str, str, str]]:
-    """Return verdict, subject with versions and observation by subject, case and rule."""
+def _cells(folder: Path, name: str) -> dict[tuple[str, str, str], tuple[Any, str, str]]:
+    """Return verdict or events, subject with versions and observation: by subject, case, rule."""
     file = folder / f"{name}.json"
+    found = dict[tuple[str, str, str], tuple[Any, str, str]]()
     if not file.exists():
-        return {}
-    return {
-        (subject["name"], each["case"], each["rule"]): (
-            each["verdict"],
-            ", ".join(f"{package} {version}" for package, version in subject["versions"].items()),
-            each["actual"],
-        )
-        for subject in json.loads(file.read_text(encoding="utf-8"))["subjects"]
-        for each in subject["findings"]
-    }
+        return found
+    for row in json.loads(file.read_text(encoding="utf-8"))["subjects"]:
+        versions = ", ".join(f"{package} {number}" for package, number in row["versions"].items())
+        for each in row.get("findings", ()):
+            found[row["name"], each["case"], each["rule"]] = (
+                each["verdict"],
+                versions,
+                each["actual"],
+            )
+        for question, events in row.get("happened", {}).items():
+            found[row["name"], question, ""] = events, versions, ""
+    return found
+
+
+def _told(*values: Any) -> Iterator[str]:
+    """Yield texts of two cells; of two lists of events, those that the other one has not."""
+    for value, other in zip(values, reversed(values), strict=True):
+        events = [each for each in value if each not in other]
+        yield value if isinstance(value, str) else ", ".join(map(_event, events))
+
+
+def _event(event: list[Any]) -> str:
+    return " ".join(map(str, event))
 
 
 def table(found: Sequence[Change]) -> str:

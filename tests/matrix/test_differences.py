@@ -59,6 +59,17 @@ def test_a_new_case_was_not_measured_before_and_one_that_is_gone_is_not_after(
     assert found.stdout.splitlines()[2].split(" | ")[3:5] == verdicts
 
 
+def test_what_happens_to_a_question_is_told_where_it_differs(copy: Path) -> None:
+    file = copy / "frameworks.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    subject = record["subjects"][0]
+    subject["happened"]["usual"][0] = ["event", "lifespan.nothing"]
+    subject["versions"] = {"starlette": "99"}
+    file.write_text(json.dumps(record), encoding="utf-8")
+    row = "| starlette 99 |  | usual | event lifespan.startup | event lifespan.nothing |  |"
+    assert compared(RECORDS, copy).stdout.splitlines()[2:] == [row]
+
+
 def test_a_folder_without_records_is_told(tmp_path: Path) -> None:
     found = compared(tmp_path, RECORDS)
     assert (found.returncode, found.stdout) == (2, "")

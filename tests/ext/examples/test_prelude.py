@@ -36,6 +36,7 @@ assert command("shop", shop=module("1 / 0")) == (0, "")
 assert command("A=1 B= shop", shop="import os\\nprint(os.environ['A'])") == (0, "1\\n")
 """, """\
 import asyncio
+with suppress(OSError): raise OSError
 assert aside(asyncio.run, asyncio.sleep(0, result=3)) == 3
 """, """\
 run = logged("fails", "SIGINT")["uvicorn"]

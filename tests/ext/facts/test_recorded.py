@@ -259,6 +259,20 @@ def test_a_release_has_no_old_record(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert recorded.main(["--release", "--except", *others], tmp_path) == 0
 
 
+def test_commands_that_wait_run_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those that compute run one after another; a record that is not old is not renewed."""
+    project(tmp_path)
+    assert recorded.main(["--commands"], tmp_path) == 0
+    side_by_side, *others = capsys.readouterr().out.splitlines()
+    assert side_by_side == "3 matrix frameworks hosts history loglines middleware"
+    assert others == ["1 bench", "1 mutation", "1 exhaustive", "1 drift", "1 parity"]
+    recorded.main(["--commands", "--all"], tmp_path)
+    assert " peers" in capsys.readouterr().out
+    assert not list(recorded.commands([]))
+
+
 def test_what_mutates_the_package_does_not_load_it() -> None:
     """Each mutant is imported anew, in a fork of a process that knows none yet."""
     asked = "from lifespec_docs.facts.recorded import made_with as m; m('mutation'); m('drift')"

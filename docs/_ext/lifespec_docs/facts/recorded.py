@@ -5,9 +5,10 @@ numbers depend on.  If one of them is another one now, pages say so, `make check
 and `make release` refuses it.  This module imports the standard library alone, as the programs
 that measure run where nothing else is installed.
 
-    python docs/records.py [--release [--except NAME...]]
+    python docs/records.py [--release [--except NAME...] | --commands [--all]]
 
-It names the records that are older than what they speak of.
+It names the records that are older than what they speak of; with --commands it prints the commands
+that renew them, or all records.
 Exit status: 0; with --release 1 if there is one that was not excepted.
 """
 
@@ -162,6 +163,8 @@ RECORDS = {
 }
 
 
+# these wait for servers more than they compute: so many of them may run side by side
+WAIT, JOBS = {"frameworks", "history", "hosts", "loglines", "matrix", "middleware", "peers"}, 3
 ROLES = {"cases": "server", "middleware": "middleware"}  # whose cases a part means
 
 
@@ -427,6 +430,15 @@ def older(root: Path) -> dict[str, str]:
     }
 
 
+def commands(names: Iterable[str]) -> Iterator[str]:
+    """Yield lines for make: how many may run side by side, and which commands."""
+    wanted = {RECORDS[name].command: None for name in names}
+    side_by_side = [each for each in wanted if each in WAIT]
+    if side_by_side:
+        yield f"{JOBS} {' '.join(side_by_side)}"
+    yield from (f"1 {each}" for each in wanted if each not in WAIT)
+
+
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Name the records that are older than what they speak of; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -434,7 +446,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument(
         "--except", dest="but", nargs="*", default=[], choices=RECORDS, help="but these"
     )
+    parser.add_argument("--commands", action="store_true", help="print what renews them instead")
+    parser.add_argument("--all", action="store_true", help="whether they are old or not")
     given = parser.parse_args(arguments)
     found = older(root)
+    if given.commands:
+        sys.stdout.writelines(f"{each}\n" for each in commands(RECORDS if given.all else found))
+        return 0
     sys.stdout.writelines(f"{line}\n" for line in found.values())
     return int(given.release and bool(found.keys() - given.but))
