@@ -70,7 +70,12 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
     """In the words of the page, or in those of the suite where there are no others."""
     finding = {"case": "through-start-and-stop", "rule": "startup-sent", "verdict": "fail"}
     told = [{**finding, "actual": text} for text in ("The server's scope is as it was.", "Hm.")]
-    row = {"code": "Hat(app)", "versions": {"hat": "1.0", "other": "2.0"}, "date": "2026-01-01"}
+    row = {
+        "needs": "",
+        "code": "Hat(app)",
+        "versions": {"hat": "1.0", "other": "2.0"},
+        "date": "2026-01-01",
+    }
     subjects = [
         {**row, "name": "Hat", "passed": RUNS, "counts": {"pass": 3}, "findings": []},
         {
@@ -94,7 +99,9 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
     extensions = "rules.domain", "examples.directive", "records.middleware"
     sample = SampleSite(tmp_path, {"index": page}, *extensions)
     (sample.docs / "matrix").mkdir()
-    (sample.docs / "matrix" / "middleware.json").write_text(json.dumps({"subjects": subjects}))
+    (sample.docs / "matrix" / "middleware.json").write_text(
+        json.dumps({"python": "CPython 3.11", "system": "Linux", "subjects": subjects})
+    )
     with sample:
         found = sample.page()
         cells = [[cell.get_text() for cell in each.select("td")] for each in found.select("tr")]
@@ -108,3 +115,4 @@ def test_a_row_leads_to_what_the_suite_found(tmp_path: Path) -> None:
         assert item
         assert "Cap · hat 1.0, other 2.0 · 2026-01-01" in item.get_text()
         assert "Hm." in item.get_text()
+        assert "Thank you for hat." in item.get_text()

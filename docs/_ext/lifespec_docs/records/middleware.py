@@ -13,6 +13,7 @@ from docutils import nodes
 from lifespec.conformance.observed import translated
 from lifespec.conformance.words import mark as _
 from lifespec_docs.facts.role import with_literals
+from lifespec_docs.records.issue import issues_between
 from lifespec_docs.records.markup import element
 from lifespec_docs.records.record import OfRecord, sign_and_word
 from lifespec_docs.rules.spec_tables import NONE, table
@@ -209,7 +210,9 @@ class Findings(OfMiddleware):
             if each["verdict"] != "info"
         )
         found = nodes.bullet_list("", *lines, bullet="-")
-        return nodes.list_item("", head, found, ids=[_anchor(subject)])
+        python = f"{self.data['python']}, {self.data['system']}"
+        texts = map(self.report_this, issues_between(subject, self.cases, python))
+        return nodes.list_item("", head, found, *texts, ids=[_anchor(subject)])
 
     def _seen(self, finding: Mapping[str, str]) -> nodes.paragraph:
         line = nodes.paragraph("", translatable=False)
@@ -229,6 +232,7 @@ def _anchor(subject: Mapping[str, Any]) -> str:
 
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the directives."""
+    app.setup_extension("lifespec_docs.examples.folded")
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("middlewares", Middlewares)
     app.add_directive("middlewares-passing", Passing)

@@ -22,16 +22,18 @@ from lifespec.conformance import cases
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import mark as _
+from lifespec_docs.examples.folded import folded_node, summary_node
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any, ClassVar
 
     from lifespec.conformance.cases import Case
+    from lifespec_docs.records.issue import Issue
 
     Translate = Callable[[str], str]
 
@@ -53,6 +55,11 @@ __all__ = [
 LATER = _("not yet measured")  # a record may be older than a case
 SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
 TITLES = {"drivers": _("Test client or adapter")}  # of a record whose subjects are no servers
+REPORTED = _("Read first what has been reported:")
+REPORT = _(
+    "A text for the issue tracker of the project. Run the program first, and search the tracker"
+    " for the same report."
+)
 FAULTS = (Verdict.FAIL, Verdict.WARN, Verdict.INFO)  # which are told case by case
 
 
@@ -303,6 +310,23 @@ class OfRecord(Shows):
             return text
         place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+
+    def listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
+        """Put commas between parts."""
+        comma = self.translate(", ")
+        return [node for part in parts for node in (nodes.Text(comma), part)][1:]
+
+    def report_this(self, issue: Issue, reported: Sequence[nodes.Node] = ()) -> nodes.Element:
+        """Return an issue, folded, with links to where it was reported, or the hint to look."""
+        rules = self.listed(nodes.literal("", rule) for rule in issue.rules)
+        title = nodes.Text(self.translate("%s: %s") % (self.translate("Report this"), ""))
+        summary = summary_node("", "", title, *rules, translatable=False)
+        hint: list[nodes.Node] = [nodes.Text(self.translate(REPORT))]
+        if reported:
+            hint = [nodes.Text(f"{self.translate(REPORTED)} "), *self.listed(reported)]
+        known = nodes.paragraph("", "", *hint, translatable=False)
+        text = nodes.literal_block(issue.text, issue.text, language="text", classes=["drawn"])
+        return folded_node("", summary, known, text)
 
 
 def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:

@@ -20,8 +20,7 @@ from sphinx.addnodes import pending_xref
 from lifespec.conformance.observed import translated
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
-from lifespec_docs.examples.folded import folded_node, summary_node
-from lifespec_docs.records.issue import SPEC, issues
+from lifespec_docs.records.issue import issues
 from lifespec_docs.records.record import (
     FAULTS,
     LATER,
@@ -33,7 +32,7 @@ from lifespec_docs.records.record import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
@@ -154,14 +153,9 @@ class Findings(OfRecord):
         for (verdict, reason, anchor), links in rows.items():
             line = self._paragraph(sign_and_word(verdict, self.translate), nodes.Text(" "))
             if subject.has_lifespan:  # else the reason is one, and it is about all of them
-                line += [*self._listed(links), nodes.Text(" ")]
+                line += [*self.listed(links), nodes.Text(" ")]
             line += nodes.inline("", "", self._observed(reason), classes=["actual"])
             yield nodes.list_item("", line, ids=[anchor])
-
-    def _listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
-        """Put commas between parts."""
-        comma = self.translate(", ")
-        return [node for part in parts for node in (nodes.Text(comma), part)][1:]
 
     def _paragraph(self, *content: nodes.Node, **attributes: Any) -> nodes.paragraph:
         return nodes.paragraph("", "", *content, translatable=False, **attributes)
@@ -199,38 +193,22 @@ class Subjects(Findings):
     def _issues(self, subject: Subject) -> Iterator[nodes.Node]:
         """Yield a text for the server's project for each case in which it breaks rules."""
         data = self.record.data
-        if data.get("text") != SPEC:
-            return
         package = next(iter(subject.versions))
-        for each in issues(subject, self.cases, f"{data['python']}, {data['system']}"):
+        python = f"{data['python']}, {data['system']}"
+        for each in issues(subject, self.cases, python, data.get("text", "")):
             if (package, *each.rules) in self.reported:
                 continue  # another worker of the same project
             self.reported.add((package, *each.rules))
-            named = self._listed(nodes.literal("", rule) for rule in each.rules)
-            title = nodes.Text(self.translate("%s: %s") % (self.translate("Report this"), ""))
-            summary = summary_node("", "", title, *named, translatable=False)
-            text = nodes.literal_block(each.text, each.text, language="text", classes=["drawn"])
-            yield folded_node("", summary, self._known(subject, each), text)
+            yield self.report_this(each, self._reported(subject, each))
 
-    def _known(self, subject: Subject, issue: Issue) -> nodes.paragraph:
-        """Say where it was reported, or that the reader should look."""
-        found = [
+    def _reported(self, subject: Subject, issue: Issue) -> list[nodes.reference]:
+        """Return links to where it was reported."""
+        return [
             _issue(number)
             for note in self.notes
             if subject.name in note["of"] and {*issue.rules} & {*note.get("rules", ())}
             for number in note.get("issues", ())
         ]
-        if found:
-            text = self.translate("Read first what has been reported:")
-            return self._paragraph(nodes.Text(f"{text} "), *self._listed(found))
-        return self._paragraph(
-            nodes.Text(
-                self.translate(
-                    "A text for the issue tracker of the project. Run the program first, and"
-                    " search the tracker for the same report."
-                )
-            )
-        )
 
     def _note(self, note: Note) -> Iterator[nodes.Node]:
         yield from self._parsed(note["text"])
@@ -240,7 +218,7 @@ class Subjects(Findings):
         if "workaround" in note:
             rows.append((_("Workaround"), [*self._parsed(note["workaround"]), self._program(note)]))
         if "issues" in note:
-            rows.append((_("Issue"), [self._paragraph(*self._listed(map(_issue, note["issues"])))]))
+            rows.append((_("Issue"), [self._paragraph(*self.listed(map(_issue, note["issues"])))]))
         if rows:
             items = (self._noted(self.translate(word), content) for word, content in rows)
             yield nodes.definition_list("", *items, classes=["simple", "note-rows"])
@@ -270,7 +248,7 @@ class Subjects(Findings):
         if options := note.get("options"):
             parts.append(nodes.literal("", options))
         parts.append(nodes.Text(self.translate("run on %s") % note["tried"]))
-        return self._paragraph(*self._listed(parts))
+        return self._paragraph(*self.listed(parts))
 
 
 def _issue(issue: str) -> nodes.reference:
