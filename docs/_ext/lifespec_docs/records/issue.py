@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import rules
+from lifespec_docs.records.record import Issue
 from lifespec_docs.rules.citations import address
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Action, Case
     from lifespec_docs.records.record import Subject
 
-__all__ = ["SPEC", "Issue", "between", "issues", "issues_between", "program"]
+__all__ = ["SPEC", "between", "issues", "issues_between", "program"]
 
 BROKEN = Verdict.FAIL, Verdict.WARN
 SPEC = "asgi 2.0"
@@ -133,13 +134,6 @@ CHANGES = """\
         elif verb == "rebind":
             scope["state"] = {}
 """
-
-
-class Issue(NamedTuple):
-    """An issue about the rules that a server breaks in a case: their IDs, and Markdown."""
-
-    rules: list[str]
-    text: str
 
 
 def issues(

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from lifespec.conformance.cases import Case
-    from lifespec_docs.records.issue import Issue
 
     Translate = Callable[[str], str]
 
@@ -43,6 +42,7 @@ __all__ = [
     "SIGNS",
     "TITLES",
     "Finding",
+    "Issue",
     "OfRecord",
     "Record",
     "Shows",
@@ -267,6 +267,13 @@ class Shows(SphinxDirective):
     def translate(self) -> Translate:
         """Return what gives a word in the language of the page."""
         return words(self.env)
+
+
+class Issue(NamedTuple):
+    """An issue about the rules that a server breaks in a case: their IDs, and Markdown."""
+
+    rules: list[str]
+    text: str
 
 
 class OfRecord(Shows):

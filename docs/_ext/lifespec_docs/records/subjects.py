@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
-    from lifespec_docs.records.issue import Issue
-    from lifespec_docs.records.record import Subject
+    from lifespec_docs.records.record import Issue, Subject
 
     Note = dict[str, Any]
 
