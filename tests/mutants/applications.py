@@ -140,6 +140,17 @@ async def fails_after_it_started(scope: Any, receive: Any, send: Any) -> None:
 
 
 @breaks("shutdown-answered")
+async def answers_shutdown_with_startup(scope: Any, receive: Any, send: Any) -> None:
+    """It sends startup.complete again in place of shutdown.complete."""
+    known(scope)
+    if scope["type"] == "lifespan":
+        await hear(receive, "lifespan.startup")
+        await send(STARTED)
+        await hear(receive, "lifespan.shutdown")
+        await send(STARTED)
+
+
+@breaks("shutdown-answered")
 async def leaves_at_shutdown(scope: Any, receive: Any, send: Any) -> None:
     """It returns when it has received shutdown."""
     known(scope)

@@ -79,6 +79,7 @@ OBSERVED = (
     _("It did nothing within %s s: %s."),
     _("At the end the state had the key %s."),
     _("The server had refused what it sent: %s"),
+    _("It answered shutdown with %s."),
     _("it does not start: %s."),
     _("The application put the key %s into the state while starting."),
     _("The application returned while shutting down."),

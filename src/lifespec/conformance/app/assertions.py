@@ -288,8 +288,19 @@ def _answered(matter: Matter) -> Outcome:
     if phase == "shutdown" and seen.startup != "complete":
         return Outcome("skip", course(seen))
     if seen.refused and answer in DECLINED:
+        if wrong := _answer_of_startup(seen) * (phase == "shutdown"):
+            return Outcome("broken", f"It answered shutdown with {wrong}.")
         return Outcome("skip", f"The server had refused what it sent: {seen.refused[0]}")
     return Outcome(_ANSWERS[phase].get(answer, "skip"), course(seen))
+
+
+def _answer_of_startup(seen: AppObservation) -> str:
+    """Return the answer of startup that an application sent once it had received shutdown, or ""."""
+    entries = iter(seen.spoken.entries)
+    received = ("received", "lifespan.shutdown")
+    asked = any((each.kind, each.type) == received for each in entries)  # consumes up to there
+    types = (each.type for each in entries if asked and each.kind == "refused")
+    return next((each for each in types if each.startswith("lifespan.startup.")), "")
 
 
 _ANSWERS: Mapping[str, Mapping[str, How]] = {
