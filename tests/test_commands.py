@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tomllib
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -64,10 +63,10 @@ def lines(lock: Path) -> list[str]:
     return lock.read_text(encoding="utf-8").replace("\\\n", "").splitlines()
 
 
-def applies(requirement: Requirement, environment: dict[str, str], extra: str = "") -> bool:
+def applies(requirement: Requirement, environment: dict[str, str]) -> bool:
     """Tell whether a requirement is one on that Python."""
     marker = requirement.marker
-    return marker is None or marker.evaluate(environment | {"extra": extra})
+    return marker is None or marker.evaluate(environment)
 
 
 def pins(lock: Path, environment: dict[str, str]) -> dict[str, str]:
@@ -78,29 +77,6 @@ def pins(lock: Path, environment: dict[str, str]) -> dict[str, str]:
         for each in map(Requirement, named)
         if applies(each, environment)
     }
-
-
-def lacking(wanted: list[str], found: dict[str, str], environment: dict[str, str]) -> list[str]:
-    """Say what of all that these requirements lead to is not among the packages found.
-
-    What a package requires is what its installed copy says, where it is installed on this Python.
-    """
-    installed, said = pins(LOCK, HERE), list[str]()
-    waiting = [("pyproject.toml", Requirement(each), "") for each in wanted]
-    done = set[tuple[str, str]]()
-    while waiting:
-        origin, requirement, extra = waiting.pop()
-        if not applies(requirement, environment, extra):
-            continue
-        name = canonicalize_name(requirement.name)
-        if found.get(name) is None or found[name] not in requirement.specifier:
-            said.append(f"{origin} needs {requirement}: locked is {found.get(name)}")
-        elif name in installed:
-            for each in {(name, extra) for extra in ("", *requirement.extras)} - done:
-                done.add(each)
-                needed = map(Requirement, metadata.requires(name) or [])
-                waiting += [(f"{name} {found[name]}", need, each[1]) for need in needed]
-    return said
 
 
 @pytest.mark.parametrize("lock", [LOCK, *OTHERS.values()], ids=show)
@@ -135,25 +111,6 @@ def test_the_lock_covers_each_group(version: str, group: str) -> None:
         pinned = found.get(canonicalize_name(requirement.name))
         assert pinned, f"{show(lock)}:1: {requirement.name} is missing: make lock"
         assert pinned in requirement.specifier, f"{show(lock)}:1: {requirement}: make lock"
-
-
-@pytest.mark.parametrize("version", PYTHONS)
-def test_the_lock_has_what_its_packages_need(version: str) -> None:
-    """What a locked package requires is locked, for each Python: nothing else is ever installed."""
-    environment = PYTHONS[version]
-    wanted = [each for group in GROUPS.keys() - OTHERS.keys() for each in GROUPS[group]]
-    assert lacking(wanted, pins(LOCK, environment), environment) == []
-
-
-def test_what_a_lock_lacks_is_told() -> None:
-    """Redis needs async-timeout before Python 3.11.3, and only there; a wrong version is told."""
-    for version, said in ("3.11.2", ["redis"]), ("3.11.3", []):
-        environment = PYTHONS["3.11.2"] | {"python_full_version": version}
-        found = pins(LOCK, environment)
-        found.pop("async-timeout", None)
-        assert [line.split()[0] for line in lacking(["amgi-redis"], found, environment)] == said
-    [line] = lacking(["anyio>=4"], {"anyio": "3.0"}, HERE)
-    assert line == "pyproject.toml needs anyio>=4: locked is 3.0"
 
 
 @pytest.mark.parametrize("path", CONFIGURED, ids=show)
@@ -224,8 +181,6 @@ def clone(tmp_path: Path) -> Path:
         "Makefile",
         "pyproject.toml",
         ".ci/venv",
-        ".ci/run",
-        ".ci/elsewhere",
         ".ci/requirements.lock",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -393,80 +348,3 @@ def test_make_stops_where_the_environment_cannot_be_built(clone: Path) -> None:
     status, said = ran(clone, {"python3": NO_ENSUREPIP}, "make", "test")
     assert status != 0
     assert "install python3-venv" in said
-
-
-MAKE = 'echo "made $* $LIFESPEC_ALLOW_NO_SKIP"'
-INSTALLED, LACKING = "printf installed", "exit 1"
-ELSEWHERE = "bash .ci/elsewhere"
-
-
-def test_ci_runs_what_the_readme_says(clone: Path) -> None:
-    """.ci/run takes the test command from the README, then checks and documents; none may skip.
-
-    Then it does so elsewhere, where neither git nor what was built is; each part tells its time.
-    """
-    for name in "README.md", ".gitignore":
-        shutil.copy(ROOT / name, clone)
-    for folder in ".git", "build", ".venv":
-        (clone / folder).mkdir()
-    make = f"""{MAKE} >>"{clone}/made"
-        if [ "$1" = --directory ]; then
-            ls -A "$2" >"{clone}/there"
-            mkdir -p "$2/.venv/bin"
-            printf '#!/bin/sh\necho tests "$4"\n' >"$2/.venv/bin/python"
-            chmod +x "$2/.venv/bin/python"
-        fi"""
-    status, said = ran(clone, {"dpkg-query": INSTALLED, "make": make}, "bash", ".ci/run")
-    assert status == 0, said
-    made = (clone / "made").read_text(encoding="utf-8").splitlines()
-    assert made[:4] == ["made test 1", "made live 1", "made check 1", "made docs 1"]
-    folder = re.fullmatch("made --directory (/.{80,} .*/lifespec) docs 1", made[4])
-    assert folder
-    assert not Path(folder[1]).exists()
-    there = (clone / "there").read_text(encoding="utf-8").split()
-    assert {"Makefile", ".gitignore", ".ci"} <= set(there)
-    assert not {".git", "build", ".venv"} & set(there)
-    assert "tests tests/test_commands.py" in said
-    parts = re.findall(r"\.ci/run: (.*): passed, in \d+ s", said)
-    assert parts == [*(f"make {each}" for each in ("test", "live", "check", "docs")), ELSEWHERE]
-
-
-def test_the_tests_that_ci_runs_elsewhere_exist() -> None:
-    """What was renamed is not left out."""
-    named = re.findall(r"tests/[\w/.]+", (ROOT / ".ci/elsewhere").read_text(encoding="utf-8"))
-    assert named
-    assert [name for name in named if not (ROOT / name).exists()] == []
-
-
-@pytest.mark.parametrize("readme", ["", "make tests", "make test\nmake test"])
-def test_ci_refuses_a_readme_without_the_command(clone: Path, readme: str) -> None:
-    """Where the README does not say what to run, nothing runs."""
-    (clone / "README.md").write_text(readme)
-    status, said = ran(clone, {"dpkg-query": INSTALLED, "make": MAKE}, "bash", ".ci/run")
-    assert status == 1
-    assert said == "README.md has no line, or more than one, that begins with: make test\n"
-
-
-def test_ci_installs_what_is_lacking(clone: Path) -> None:
-    """As root, apt-get installs what dpkg does not know; what fails there, fails."""
-    shutil.copy(ROOT / "README.md", clone)
-    programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 0", "apt-get": 'echo "got $*" >&2'}
-    _, said = ran(clone, programs | {"make": "exit 3"}, "bash", ".ci/run")
-    assert re.search("got install .* git make .* nodejs (npm )?redis-server", said)
-
-
-def test_ci_says_what_is_lacking_where_it_may_not_install(clone: Path) -> None:
-    """Another user than root is told which packages to install."""
-    programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 1000"}
-    shutil.copy(ROOT / "README.md", clone)
-    status, said = ran(clone, programs, "bash", ".ci/run")
-    assert status == 1
-    assert re.search("apt-get install git make .* nodejs (npm )?redis-server", said)
-
-
-def test_ci_installs_no_npm_where_there_is_one(clone: Path) -> None:
-    """NodeSource's nodejs has one, and cannot be installed together with Debian's npm."""
-    programs = {"dpkg-query": LACKING, "make": MAKE, "id": "echo 1000", "npm": "exit 0"}
-    shutil.copy(ROOT / "README.md", clone)
-    _, said = ran(clone, programs, "bash", ".ci/run")
-    assert "nodejs redis-server" in said

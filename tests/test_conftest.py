@@ -1,4 +1,4 @@
-"""A test that needs a program says so where it is missing, and fails where nothing may skip."""
+"""A skip fails where nothing may skip."""
 
 import os
 import re
@@ -35,19 +35,6 @@ def outcome(folder: Path, allow_no_skip: str, *tests: str) -> tuple[int, str]:
 def needing(program: str) -> str:
     """Write a test that needs a program."""
     return f'@pytest.mark.needs("{program}")\ndef test_it(): pass'
-
-
-def test_a_test_whose_program_is_missing_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    """Another one runs; a perl without the modules of PAGI's applications counts as missing."""
-    perl = tmp_path / "bin" / "perl"
-    perl.parent.mkdir()
-    perl.write_text("""#!/bin/sh\necho '{"did":"lacking","what":"Future::AsyncAwait"}'\n""")
-    perl.chmod(0o755)
-    status, output = outcome(tmp_path, "", *map(needing, (HERE, MISSING, "perl")))
-    assert status == 0
-    assert "1 passed, 2 skipped" in output
-    assert "no-such-program is not installed: not run" in output
-    assert "Future::AsyncAwait is not installed: not run" in output
 
 
 def test_a_skip_fails_where_nothing_may_skip(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """The command behind `make drift`: an example notices a mutant, and what was tried is kept."""
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -10,41 +9,14 @@ import by_examples
 import journal
 import mutated
 import pytest
-from journal import Journal, Task, side_by_side
+from journal import Task, side_by_side
 
 __all__: list[str] = []
-
-
-def test_what_was_tried_is_kept(tmp_path: Path) -> None:
-    """Also where the last line was not written to its end."""
-    path = tmp_path / "a.jsonl"
-    Journal(path).add("one", {"noticed": ["", ""]})
-    with path.open("a") as file:
-        file.write('{"key": "tw')
-    again = Journal(path)
-    assert list(again.rows) == ["one"]
-    again.add("three", {"noticed": ["", ""]})
-    assert list(Journal(path).rows) == ["one", "three"]
 
 
 def two(tmp_path: Path) -> list[Path]:
     """Make two places."""
     return [journal.emptied(tmp_path / name) for name in "ab"]
-
-
-def test_tasks_run_side_by_side(tmp_path: Path) -> None:
-    """Each in a process of its own; one that dies is told as stopped."""
-    tasks = [Task(str(n), {"n": n}, "") for n in range(5)]
-
-    def work(task: Task, place: Path) -> dict[str, Any]:
-        if task.told["n"] == 3:
-            os._exit(1)
-        return {"process": os.getpid(), "place": place.name}
-
-    found = {task.key: row for task, row in side_by_side(tasks, two(tmp_path), work)}
-    assert found.pop("3") == {"stopped": True}
-    assert len({row["process"] for row in found.values()}) == 4
-    assert {row["place"] for row in found.values()} == {"a", "b"}
 
 
 def test_a_task_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,12 +81,6 @@ def test_a_mutant_is_noticed_by_a_check(tmp_path: Path) -> None:
     assert "What stands above is not so" in found[1]
 
 
-def test_a_mutant_that_cannot_be_imported_is_noticed(tmp_path: Path) -> None:
-    """By the first example that imports it."""
-    found = tried("raise OSError('gone')\n", tmp_path, block(USE))
-    assert found == ["docs/a.md:3", "The example raised OSError: gone"]
-
-
 def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) -> None:
     """The virtual clock's, by its name; the end of patience is no guard."""
     text = mutated.source("application")
@@ -124,32 +90,3 @@ def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) ->
     found = tried(dead, tmp_path, block(USE))
     assert found[0] == ""
     assert by_examples.missed({"noticed": found})
-
-
-def test_mutants_that_are_no_other_program_are_left_out() -> None:
-    """By the list of `make mutation`."""
-    name, old, new = min(mutated.equivalent())
-    row = {"file": name, "where": "", "line": 1, "old": old, "new": new, "source": "x"}
-    assert mutated.tasks("", [row]) == []
-    assert len(mutated.tasks("", [{**row, "new": "else"}])) == 1
-
-
-def test_the_sample_is_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many of each file, or all of a small one."""
-    monkeypatch.setattr(by_examples, "AT_MOST", 3)
-    counts = {"server": 50, "application": 2, "validate": 9}
-    tasks = [Task(f"{name}{n}", {"file": name}, "") for name in counts for n in range(counts[name])]
-    found = by_examples.sample(tasks)
-    assert [task.told["file"] for task in found].count("server") == 3
-    assert len({task.key for task in found}) == len(found) == 8
-    assert by_examples.sample(tasks) == found
-
-
-def test_mutants_are_counted_by_file() -> None:
-    """All there are, those that were tried, and those that an example noticed."""
-    rows = [{"file": "server", "noticed": [where, "no"]} for where in ("a.md:1", "")]
-    tasks = [Task(str(number), {"file": "server"}, "") for number in range(5)]
-    found = by_examples.counted(tasks, rows, 1.0)["code"]
-    assert found["server"] == {"mutants": 5, "tried": 2, "noticed": 1}
-    assert found["validate"] == {"mutants": 0, "tried": 0, "noticed": 0}
-    assert [by_examples.missed(row) for row in rows] == [False, True]

@@ -1,13 +1,8 @@
 """What makes statements false, and what notices them."""
 
-import json
-from pathlib import Path
-
 import pytest
 import statements
 from statements import KINDS, Statement
-
-from lifespec_docs.facts.recorded import made_with
 
 __all__: list[str] = []
 
@@ -38,12 +33,6 @@ def test_a_statement_is_made_false(kind: str, old: str, new: str) -> None:
     assert new in list(KINDS[kind](old))
 
 
-@pytest.mark.parametrize("kind", ["order", "role", "level"])
-def test_code_and_roles_are_left_alone(kind: str) -> None:
-    """A literal is changed by kinds that are about literals."""
-    assert not list(KINDS[kind]("`before server must` {doc}`server` [server](server)"))
-
-
 def of(block: str, old: str, new: str) -> Statement:
     """Return a false statement."""
     return Statement("name", "a.md", 1, block, old, new)
@@ -58,29 +47,3 @@ def test_what_notices_it() -> None:
     link = of("text", "See {rule}`startup-sent`.", "See {rule}`start-sent`.")
     assert statements.noticed(link, set()) == "links"
     assert statements.noticed(of("text", "It is.", "It is not."), set()) == ""
-
-
-def test_one_language_alone() -> None:
-    """What differs between the languages is compared."""
-    assert statements.in_chinese("`a` is.", of("text", "它是 `a`。", "它是 `b`。")) == "comparison"
-    assert statements.in_chinese("It is not.", of("text", "它不是。", "它是。")) == ""
-
-
-def test_the_sample_is_the_same_each_time() -> None:
-    """It has a fixed seed, and every kind that the pages have."""
-    found = statements.drawn()
-    assert found == statements.drawn()
-    assert {each.kind for each in found} >= {"order", "negation", "name", "level", "role"}
-    assert all(each.old != each.new for each in found)
-    assert max(sum(each.kind == kind for each in found) for kind in KINDS) <= statements.AT_MOST
-
-
-def test_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is of these pages; rules are data, and no statements of a page."""
-    path = tmp_path / "statements.json"
-    monkeypatch.setattr(statements, "RESULT", path)
-    assert statements.main(["--show"]) == 0
-    found = json.loads(path.read_text("utf-8"))
-    assert found["made_with"] == made_with("statements")
-    for name in statements.LANGUAGES:
-        assert found[name]["all"]["tried"] > 0

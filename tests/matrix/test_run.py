@@ -38,11 +38,6 @@ def test_the_row_of_a_case_that_is_not_specified_is_the_case() -> None:
     assert found["before"] == before("1", was)
 
 
-def test_a_rule_that_is_expected_twice_in_a_case_is_compared_once() -> None:
-    found = COMPARED(row("1", a="pass", a2="info"), OLD, row("1", a="pass", a2="pass"))
-    assert "before" not in found
-
-
 def test_another_version_is_kept_though_no_verdict_differs() -> None:
     found = COMPARED(row("1", a="pass"), OLD, row("2", a="pass"))
     assert found["before"] == before("1")
@@ -51,10 +46,6 @@ def test_another_version_is_kept_though_no_verdict_differs() -> None:
 def test_the_same_again_keeps_what_was_said() -> None:
     first = row("2", a="pass") | {"before": {"date": "2025-12-31", "versions": {}, "changed": []}}
     assert COMPARED(first, OLD, row("2", a="pass")) == first
-
-
-def test_the_same_as_the_first_record_says_nothing() -> None:
-    assert "before" not in COMPARED(row("1", a="pass"), OLD, row("1", a="pass"))
 
 
 @pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
