@@ -117,115 +117,10 @@ def test_width(draw: Callable[[Any], str]) -> None:
     assert float(drawn(draw(listed)).get("viewBox", "").split()[2]) <= 364
 
 
-def test_sequence() -> None:
-    """A conversation shows each event, and each time at which something new happened."""
-    assert texts(drawing.sequence(COMPLETE)) == [
-        "call",
-        "lifespan.startup",
-        "2 s",
-        "lifespan.startup.complete",
-        "3602 s",
-        "lifespan.shutdown",
-        "lifespan.shutdown.complete",
-        "return",
-        "server",
-        "application",
-    ]
-
-
-def test_details() -> None:
-    """Messages, sentences and exceptions stand below their arrows, in lines."""
-    shown = texts(drawing.sequence(REFUSED))
-    assert shown[3:7] == [
-        "This is no event [events-known].",
-        "10.25 s",
-        "lifespan.startup.failed",
-        "no database at the other end of",
-    ]
-    assert "".join(shown[9:11]) == REFUSED[4].detail
-
-
-def test_marks() -> None:
-    """What the server refused, and an application that did not end by itself, are crossed."""
-    assert [drawing.sequence(talk).count(drawing.CROSS) for talk in TALKS] == [0, 3, 1, 1, 0, 0]
-
-
-def test_arrows() -> None:
-    """Each arrow points to whom it reaches; what was refused reaches nobody."""
-    svg = drawing.sequence(REFUSED)
-    heads = {side: svg.count(drawing.HEADS[side]) for side in ("left", "right")}
-    assert heads == {"left": 3, "right": 2}
-
-
-def test_bar() -> None:
-    """The application's bar ends where its call ended, or with the drawing."""
-    for talk, height in ((DECLINED, 32), (OPEN, 56)):
-        (bar,) = re.findall(r'd="M\d+ (\d+)h6V(\d+)h-6z"', drawing.sequence(talk))
-        assert int(bar[1]) - int(bar[0]) == height
-
-
-def test_long_label() -> None:
-    """A drawing is as wide as its longest label needs."""
-    talk = [CALLED, Entry(0.0, "refused", "事件" * 40)]
-    assert float(drawn(drawing.sequence(talk)).get("viewBox", "").split()[2]) > 80 * 12
-
-
 def test_strange_text() -> None:
     """What an application says is text, whatever it is."""
     svg = drawing.sequence([Entry(0.0, "refused", "<b>&\x00", "\x1b[1m\n\"'\ud800")])
     assert [text.strip() for text in texts(svg)[:2]] == ["<b>&", "[1m \"'"]
-
-
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("", [""]),
-        ("one two three", ["one two", "three"]),
-        ("一二三四五六七", ["一二三四", "五六七"]),
-        ("abcdefghijklmnopqr", ["abcdefgh", "ijklmnop", "qr"]),
-        ("1 " * 100, ["1 1 1 1", "1 1 1 1", "1 1 1 1", "1 1 1 1", "1 1 1 1", "1 1 1 1 …"]),
-    ],
-)
-def test_wrapped(text: str, lines: list[str]) -> None:
-    """Text breaks after words or between Chinese characters, and where it must; it may end."""
-    assert drawing._wrapped(text, 45, 10) == lines
-
-
-def test_steps() -> None:
-    """Each entry is a sentence."""
-    assert drawing.steps(COMPLETE, listed) == [
-        "The server calls the application with the scope lifespan.",
-        "The application receives lifespan.startup.",
-        "At 2 s: The application sends lifespan.startup.complete.",
-        "At 3602 s: The application receives lifespan.shutdown.",
-        "At 3602 s: The application sends lifespan.shutdown.complete.",
-        "At 3602 s: The application returns.",
-    ]
-    assert drawing.steps([*REFUSED[2:4], REFUSED[5], *DECLINED[1:], CANCELLED[2]], listed) == [
-        "The server refuses lifespan.startup.ready: This is no event [events-known].",
-        (
-            "At 10.25 s: The application sends lifespan.startup.failed:"
-            " no database at the other end of the wire"
-        ),
-        "At 10.25 s: The server refuses None.",
-        "The application raises AssertionError.",
-        "At 10 s: The application ends, because it was cancelled.",
-    ]
-
-
-def test_traceback() -> None:
-    """Of a message that is a traceback, as frameworks send, only the last line is shown."""
-    lines = [
-        "Traceback (most recent call last):",
-        '  File "/srv/shop.py", line 7',
-        "OSError: no db",
-    ]
-    failed = Entry(0.0, "sent", "lifespan.startup.failed", "\n".join([*lines, ""]))
-    assert drawing.steps([failed]) == [
-        "The application sends lifespan.startup.failed: OSError: no db"
-    ]
-    drawn = drawing.sequence([failed])
-    assert ("OSError: no db" in drawn, "shop.py" in drawn) == (True, False)
 
 
 def test_step_with_percent() -> None:
@@ -247,43 +142,6 @@ def legal(transitions: Any) -> set[str]:
 def noted(svg: str, name: str) -> list[str]:
     """Return what is marked so in a drawing."""
     return re.findall(rf'data-{name}="(.*?)"', svg)
-
-
-def test_states() -> None:
-    """The state diagram has every state and every step that breaks no rule, and no other."""
-    svg = drawing.states(validate.TRANSITIONS)
-    assert sorted(noted(svg, "state")) == sorted(validate.STATES)
-    assert sorted(noted(svg, "step")) == sorted(legal(validate.TRANSITIONS))
-
-
-@pytest.mark.parametrize("gone", validate.STATES)
-def test_state_removed(gone: str) -> None:
-    """What the table does not have is not drawn."""
-    table = {
-        state: {name: step for name, step in row.items() if step.to != gone}
-        for state, row in validate.TRANSITIONS.items()
-        if state != gone
-    }
-    svg = drawing.states(table)
-    assert gone not in noted(svg, "state")
-    assert sorted(noted(svg, "step")) == sorted(legal(table))
-    assert ("wherever marked" in svg) == (gone != "gone")
-
-
-def test_labels_of_steps() -> None:
-    """A way carries what leads along it."""
-    shown = texts(drawing.states(validate.TRANSITIONS))
-    assert shown.count("startup.failed") == 2
-    assert "\n".join(shown).count("shutdown.complete\nshutdown.failed") == 1
-    assert shown[-1] == drawing.PREFIX
-
-
-def test_description_of_states() -> None:
-    """The description says the same in words, with whole names."""
-    description = drawn(drawing.states(validate.TRANSITIONS)).findtext(f"{SVG}desc") or ""
-    assert (
-        "stopping → stopped: lifespan.shutdown.complete, lifespan.shutdown.failed." in description
-    )
 
 
 def test_breaking_steps() -> None:

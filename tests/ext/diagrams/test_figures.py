@@ -52,13 +52,6 @@ def test_a_picture_fits_its_frame_and_a_phone(name: str) -> None:
         assert float(y) < height
 
 
-def test_workers_have_a_lifespan_each_and_the_parent_has_none() -> None:
-    """Four event loops, four startups."""
-    shown = TEXT.findall(PICTURES["workers"](str))
-    assert [shown.count(word) for word in ("event loop", "startup", "shutdown")] == [4, 4, 4]
-    assert shown[:2] == ["parent process", "serves nothing: no startup"]
-
-
 def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
     """The words come from the catalog of our own words."""
     page = {

@@ -12,30 +12,6 @@ from sample_site import SampleSite
 
 __all__: list[str] = []
 
-CONVERSATION = """\
-```python
-import asyncio
-from lifespec.server import Lifespan
-
-
-async def app(scope, receive, send):
-    await receive()
-    await asyncio.sleep({seconds})
-    await send({{"type": "lifespan.startup.complete"}})
-    await receive()
-    await send({{"type": "lifespan.shutdown.complete"}})
-
-
-async def main():
-    for _ in range({times}):
-        async with Lifespan(app):
-            pass
-
-
-asyncio.run(main())
-```
-"""
-
 
 def sample(folder: Path, page: str, **options: Any) -> SampleSite:
     """Return one page with examples."""
@@ -78,83 +54,6 @@ def test_the_line_of_a_block_from_another_file_is_below_its_place(tmp_path: Path
         assert only(built).line == 4
 
 
-def test_an_attribute_line_says_how_a_block_runs(tmp_path: Path) -> None:
-    """Classes name the kind, the programs it needs, and how many requests it is given."""
-    attributes = "{.real .needs-perl .needs-redis-server .requests-2}"
-    page = f"{attributes}\n```perl\n1;\n```\n"
-    with sample(tmp_path, page, examples_run=False) as built:
-        assert (only(built).language, only(built).kind) == ("perl", "real")
-        assert only(built).needs == ("perl", "redis-server")
-        assert only(built).requests == 2
-
-
-def test_the_files_a_page_shows_lie_beside_a_program_that_asks_for_them(tmp_path: Path) -> None:
-    """Each once, though parts of it are shown in many places; another program stands alone."""
-    (tmp_path / "greeting.py").write_text("first = 1\nsecond = 2\n")
-    show = "```{shown} ../greeting.py\n:lines: %d\n```\n\n"
-    look = "```python\nimport os\nprint(os.path.exists('greeting.py'))\n```\n"
-    page = f"{show % 1}{{.real .beside}}\n{look}```{{output}}\nTrue\n```\n\n{show % 2}"
-    page += f"{{.real}}\n{look}```{{output}}\nFalse\n```\n"
-    with SampleSite(
-        tmp_path, {"index": f"# A page\n\n{page}"}, "examples.directive", "examples.included"
-    ) as built:
-        first, second = directive.blocks(built.app.env)["index"]
-        assert [Path(file).name for file in first.beside] == ["greeting.py"]
-        assert second.beside == ()
-        assert directive.pages(built.app.env)["index"].run == 2
-        assert not built.warnings
-
-
-def test_a_block_is_a_file_for_real_blocks_below_it(tmp_path: Path) -> None:
-    """The latest of each name; blocks above it and virtual ones have none."""
-    shop = "{.file-shop}\n```python\npool = %d\n```\n\n"
-    settings = "{.file-pyproject}\n```toml\n[tool]\n```\n\n"
-    look = "{.real}\n```python\nimport shop\nprint(shop.pool)\n```\n```{output}\n2\n```\n\n"
-    page = f"{shop % 1}{shop % 2}{settings}{look}```python\n```\n"
-    with sample(tmp_path, page) as built:
-        *_, real, virtual = directive.blocks(built.app.env)["index"]
-        assert real.named == (("shop.py", "pool = 2\n"), ("pyproject.toml", "[tool]\n"))
-        assert virtual.named == ()
-        assert not built.warnings
-
-
-def test_a_block_of_tests(tmp_path: Path) -> None:
-    """A class says that pytest runs it."""
-    page = (
-        "{.real .pytest}\n```python\ndef test_one():\n    pass\n```\n```{output}\n1 passed\n```\n"
-    )
-    with sample(tmp_path, page) as built:
-        assert only(built).run_by == "pytest"
-        assert not built.warnings
-
-
-def test_a_block_of_commands(tmp_path: Path) -> None:
-    """Commands that are real run in a shell, and their output is compared; others are shown."""
-    page = "{.file-shop}\n```python\npool = 1\n```\n\n{.real}\n```sh\ncat shop.py\n```\n"
-    page += "```{output}\npool = 1\n```\n\n```sh\nexit 1\n```\n"
-    with sample(tmp_path, page) as built:
-        first, second = directive.blocks(built.app.env)["index"]
-        assert (first.run_by, second.run_by, second.language) == ("python", "sh", "sh")
-        assert not built.warnings
-
-
-def test_a_block_under_uvicorn(tmp_path: Path) -> None:
-    """A class says that uvicorn starts the application."""
-    with sample(tmp_path, "{.real .uvicorn}\n```python\n```\n", examples_run=False) as built:
-        assert only(built).run_by == "uvicorn"
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["{.not-run}\n```python\n1 +\n```\n", "{.shown}\n```python\n1 +\n```\n", "```sh\nls\n```\n"],
-)
-def test_some_blocks_are_no_examples(tmp_path: Path, text: str) -> None:
-    """What is marked, what is a file shown, and what is no Python is not run."""
-    with sample(tmp_path, text) as built:
-        assert directive.blocks(built.app.env)["index"] == []
-        assert not built.warnings
-
-
 def test_the_output_below_a_block_is_what_it_must_print(tmp_path: Path) -> None:
     """Both are shown; nothing is inserted between them."""
     with sample(tmp_path, "```python\nprint(1)\n```\n```{output}\n1\n```\n") as built:
@@ -180,40 +79,6 @@ def test_output_that_belongs_to_no_block_is_a_warning(tmp_path: Path) -> None:
             f"docs/index.md:{line}: WARNING: This output has no program directly above it."
             for line in (3, 13)
         ]
-
-
-def test_the_blocks_of_a_page_share_one_namespace(tmp_path: Path) -> None:
-    """A later block uses what an earlier one defined; a session, too."""
-    page = "```python\nx = 1\n```\n\n```pycon\n>>> x + 1\n2\n```\n"
-    with sample(tmp_path, page) as built:
-        assert not built.warnings
-
-
-def test_what_was_said_is_shown_below_an_example(tmp_path: Path) -> None:
-    """A drawing and a list, closed until the reader opens them."""
-    with sample(tmp_path, CONVERSATION.format(seconds=0, times=1)) as built:
-        (said,) = built.page().find_all("details", class_="said")
-        assert said.summary.string == "Event log: 6 entries"
-        assert said.svg
-        assert "lifespan.startup.complete" in said.ol.get_text()
-
-
-def test_seconds_that_passed_are_told(tmp_path: Path) -> None:
-    """They pass on the clock of the conversation."""
-    with sample(tmp_path, CONVERSATION.format(seconds=10, times=1)) as built:
-        assert built.page().summary.string == "Event log: 6 entries in 10 s"
-
-
-def test_several_conversations_are_numbered(tmp_path: Path) -> None:
-    """Each has its own drawing."""
-    with sample(tmp_path, CONVERSATION.format(seconds=0, times=2)) as built:
-        said = built.page().details
-        assert said.summary.string == "Event log: 2 lifespans, 12 entries"
-        assert [title.string for title in said.find_all("p", class_="head")] == [
-            "Lifespan 1",
-            "Lifespan 2",
-        ]
-        assert len(said.find_all("svg")) == 2
 
 
 def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
@@ -248,17 +113,6 @@ def test_examples_can_be_read_without_running(tmp_path: Path) -> None:
     with sample(tmp_path, "```python\nunknown\n```\n", examples_run=False) as built:
         assert only(built).source == "unknown\n"
         assert not built.warnings
-
-
-def test_a_page_offers_its_programs_as_one_file(tmp_path: Path) -> None:
-    """Sessions are no part of it."""
-    first, session = "```python\nx = 1\n```\n\n", "```pycon\n>>> x\n1\n```\n\n"
-    page = first + session + "```python\nprint(x)\n```\n```{output}\n1\n```\n"
-    with sample(tmp_path, page) as built:
-        text = Path(built.app.outdir, "_programs", "index.py").read_text()
-        assert "x = 1" in text
-        assert "print(x)" in text
-        assert ">>>" not in text
 
 
 def test_a_page_without_programs_offers_none(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import sys
 from dataclasses import replace
 from textwrap import dedent
@@ -76,11 +75,6 @@ def output(*blocks: runner.Example) -> str:
         return session.run(len(blocks) - 1).output
 
 
-def test_output() -> None:
-    """What a program prints is its output."""
-    assert output(block("print(1)\nprint('你好')", "1\n你好")) == "1\n你好\n"
-
-
 def test_silence() -> None:
     """A program that prints nothing needs no output on its page."""
     assert output(block("x = 1")) == ""
@@ -127,22 +121,6 @@ def test_trailing_space() -> None:
     assert output(block("print('a  ')\nprint('b')\nprint()", "a\nb  ")) == "a  \nb\n\n"
 
 
-def test_shared_names() -> None:
-    """The blocks of a page share their names."""
-    assert output(block("x = 41"), pycon(">>> x += 1"), block("print(x)", "42")) == "42\n"
-
-
-def test_main() -> None:
-    """A block is the main program."""
-    source = """
-        if __name__ == "__main__":
-            class Here: ...
-            import sys
-            print(Here, sys.modules["__main__"].Here is Here)
-    """
-    assert output(block(source, "<class '__main__.Here'> True")) != ""
-
-
 def test_asserts_count() -> None:
     """Asserts count, also under `python -O`."""
     assert (
@@ -162,22 +140,6 @@ def test_null_byte() -> None:
     assert told(block("x = '\0'")).startswith("docs/startup.md:41: The example does not parse: ")
 
 
-def test_annotations_stay() -> None:
-    """A block does not inherit the future of this module."""
-    assert output(block("def f(x: 1): ...\nprint(f.__annotations__)", "{'x': 1}")) != ""
-
-
-def test_exception_with_line() -> None:
-    """An exception that the page does not show is told with the line it came through."""
-    source = """
-        def f():
-            raise ValueError("no")
-
-        f()
-    """
-    assert told(block(source)) == "docs/startup.md:42: The example raised ValueError: no"
-
-
 def test_exception_from_elsewhere() -> None:
     """That line is the page's own."""
     assert told(block("import json\n\njson.loads('')")).startswith(
@@ -191,23 +153,6 @@ SHOWN = """
       ...
     {}
 """
-
-
-@pytest.mark.parametrize(
-    "last", ["lifespec.server.StartupFailed: {}", "StartupFailed: {}"], ids=["qualified", "bare"]
-)
-def test_shown_exception(last: str) -> None:
-    """A page may show an exception, by its whole name or by its bare one."""
-    source = """
-        from lifespec.server import StartupFailed
-        print("started", end="")
-        raise StartupFailed("no: database")
-    """
-    printed = output(block(source, SHOWN.format(last.format("no: database"))))
-    assert printed == (
-        "started\nTraceback (most recent call last):\n  ...\n"
-        "lifespec.server.StartupFailed: no: database\n"
-    )
 
 
 @pytest.mark.parametrize(
@@ -234,17 +179,6 @@ def test_missing_exception() -> None:
     assert "nothing more, the page shows 'Traceback (most recent call last):'" in sentence
 
 
-def test_notes() -> None:
-    """Notes belong to what an exception says."""
-    source = """
-        print("started")
-        error = ValueError("no")
-        error.add_note("really")
-        raise error
-    """
-    assert output(block(source, SHOWN.format("ValueError: no\n    really"))).endswith("really\n")
-
-
 def test_system_exit() -> None:
     """An exit is an exception like any other."""
     assert (
@@ -256,36 +190,6 @@ def test_interrupt(namespace: runner.Namespace) -> None:
     """Ctrl-C ends the run itself."""
     with pytest.raises(KeyboardInterrupt):
         runner.run(block("raise KeyboardInterrupt"), namespace)
-
-
-def test_printed_traceback() -> None:
-    """Of a traceback that the program prints, the stack does not count either."""
-    source = """
-        import logging, sys
-        logging.basicConfig(stream=sys.stdout, format="%(message)s")
-        try:
-            1 / 0
-        except ZeroDivisionError:
-            logging.exception("crashed")
-    """
-    shown = """
-        crashed
-        Traceback (most recent call last):
-          ...
-        ZeroDivisionError: division by zero
-    """
-    assert 'File "docs/startup.md", line 44' in output(block(source, shown))
-    assert not any(type(each).__name__ == "StreamHandler" for each in logging.root.handlers)
-
-
-def test_virtual_time() -> None:
-    """A program runs on the virtual clock."""
-    source = """
-        import asyncio
-        asyncio.run(asyncio.sleep(86400))
-        print("done")
-    """
-    assert output(block(source, "done")) == "done\n"
 
 
 def test_hang() -> None:
@@ -313,55 +217,6 @@ def test_busy(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(block(source, language=language)) == (
         "docs/startup.md:42: The example ran for more than 0.1 seconds."
     )
-
-
-def test_conversations() -> None:
-    """Every lifespan is recorded, also where the page shows an exception."""
-    source = """
-        try:
-            asyncio.run(main())
-        except StartupFailed as failed:
-            print(failed.message)
-            raise RuntimeError("as shown")
-    """
-    shown = """
-        The application failed to start: no database
-        no database
-        Traceback (most recent call last):
-          ...
-        RuntimeError: as shown
-    """
-    with runner.Session([block(APP), block(source, shown)]) as session:
-        assert session.run(0).conversations == []
-        (entries,) = session.run(1).conversations
-    assert entries[:3] == [
-        Entry(0.0, "called", "lifespan"),
-        Entry(0.0, "received", "lifespan.startup"),
-        Entry(2.0, "sent", "lifespan.startup.failed", "no database"),
-    ]
-
-
-def test_continued_conversation() -> None:
-    """A conversation that goes on in a later block is told there from its beginning."""
-    first = """
-        >>> from lifespec.testing import trace
-        >>> async def app(scope, receive, send):
-        ...     await receive()
-        ...     await receive()
-        ...
-        >>> inbox = asyncio.Queue()
-        >>> task = asyncio.create_task(trace.record(app)({"type": "lifespan"}, inbox.get, None))
-        >>> inbox.put_nowait({"type": "lifespan.startup"})
-    """
-    blocks = [pycon(first), block("x = 1"), pycon(">>> await inbox.put({'type': 'x'})")]
-    with runner.Session(blocks) as session:
-        runs = [session.run(number) for number in range(3)]
-    kinds = [[[entry.kind for entry in spoken] for spoken in run.conversations] for run in runs]
-    assert kinds == [
-        [["called", "received"]],
-        [],
-        [["called", "received", "received", "returned"]],
-    ]
 
 
 def test_session() -> None:
@@ -427,17 +282,6 @@ def test_session_fails(source: str, sentence: str) -> None:
     assert told(pycon(source)) == f"docs/startup.md:{sentence}"
 
 
-def test_session_goes_on() -> None:
-    """Each block runs once, in order, and one that failed does not keep others from running."""
-    blocks = [block("ran = [0]"), block("ran.append(1)\n1 / 0"), block("print(ran)", "[0, 1]")]
-    with runner.Session(blocks) as session:
-        assert session.run(2).output == "[0, 1]\n"
-        for _ in range(2):
-            with pytest.raises(runner.ExampleFailed, match="ZeroDivisionError"):
-                session.run(1)
-        assert session.run(2).output == "[0, 1]\n"
-
-
 @pytest.mark.parametrize("fields", [{"language": "ruby"}, {"language": "pycon", "kind": "real"}])
 def test_unknown(fields: dict[str, str]) -> None:
     """A block of an unknown sort is told."""
@@ -456,18 +300,6 @@ def test_needs(kind: str) -> None:
 def real(source: str, expected: str | None = None) -> runner.Example:
     """Return a block that runs in a process of its own."""
     return block(source, expected, kind="real")
-
-
-def test_real() -> None:
-    """A real block runs in its own process, in real time."""
-    source = """
-        import os, time
-        began = time.monotonic()
-        time.sleep(0.1)
-        print(time.monotonic() - began > 0.09, __name__)
-    """
-    ours = block("shared = 1")
-    assert output(ours, real(source, "True __main__")) == "True __main__\n"
 
 
 def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
@@ -560,17 +392,6 @@ def test_real_under_uvicorn() -> None:
 def commands(source: str, expected: str | None = None) -> runner.Example:
     """Return a block that a shell runs."""
     return replace(real(source, expected), language="sh", run_by="sh")
-
-
-def test_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They find our command and Python; what they complain of counts as output; all is English."""
-    monkeypatch.delenv("LC_ALL", raising=False)
-    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
-    source = "lifespec explain same-lop\necho $?\npython -c 'print(1)'\n"
-    shown = (
-        "lifespec: there is no rule 'same-lop': did you mean same-loop? `lifespec cases` lists all"
-    )
-    assert output(commands(source, f"{shown}\n2\n1")) == f"{shown}\n2\n1\n"
 
 
 def test_commands_that_fail() -> None:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import re
-import sys
 import time
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 
 from lifespec import server
-from lifespec.testing import clock, trace
 from lifespec_docs.examples import sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__: list[str] = []
@@ -40,69 +37,6 @@ async def app(_scope: object, receive: Callable[..., object], send: Callable[...
         await send({"type": f"lifespan.{half}.complete"})
 
 
-def test_output(namespace: sandbox.Namespace, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is printed on the stage is kept there, from one time to the next."""
-    for number in (1, 2):
-        with namespace.staged():
-            sys.stdout.write(f"{number}\n")
-    sys.stdout.write("outside\n")
-    assert namespace.stdout.getvalue() == "1\n2\n"
-    assert capsys.readouterr().out == "outside\n"
-
-
-def test_main_module(namespace: sandbox.Namespace) -> None:
-    """The names of the page are those of the main module."""
-    outside = sys.modules["__main__"]
-    namespace.names["answer"] = 42
-    with namespace.staged():
-        assert sys.modules["__main__"].answer == 42
-    assert sys.modules["__main__"] is outside
-
-
-def in_runner(main: Coroutine[object, object, object]) -> object:
-    """Run in a runner of asyncio's own making."""
-    with asyncio.Runner() as runner:
-        return runner.run(main)
-
-
-def in_loop(main: Coroutine[object, object, object]) -> object:
-    """Run in a new loop, as it was done of old."""
-    with closing(asyncio.new_event_loop()) as loop:
-        return loop.run_until_complete(main)
-
-
-@pytest.mark.parametrize("start", [asyncio.run, in_runner, in_loop])
-def test_virtual_clock(namespace: sandbox.Namespace, start: Callable[..., object]) -> None:
-    """Every way to a new event loop leads to a virtual one, on the stage alone."""
-
-    async def main() -> type[asyncio.AbstractEventLoop]:
-        await asyncio.sleep(0)
-        return type(asyncio.get_running_loop())
-
-    with namespace.staged():
-        assert start(main()) is clock.VirtualLoop
-    assert asyncio.run(main()) is not clock.VirtualLoop
-
-
-def test_recorded(namespace: sandbox.Namespace) -> None:
-    """Every application that meets a Lifespan is recorded, and on the stage alone."""
-
-    async def main() -> None:
-        async with server.Lifespan(app):
-            pass
-        async with server.Lifespan(app=trace.record(app)):
-            pass
-
-    constructor = server.Lifespan.__init__
-    with namespace.staged():
-        asyncio.run(main())
-    kinds = [[entry.kind for entry in spoken.entries] for spoken in namespace.conversations]
-    assert kinds == [["called", "received", "sent", "received", "sent", "returned"]] * 2
-    assert server.Lifespan.__init__ is constructor
-    asyncio.run(main())
-    assert len(namespace.conversations) == 2
-
-
 def test_not_callable(namespace: sandbox.Namespace) -> None:
     """What is not callable is given to Lifespan as it is."""
     sentences = []
@@ -111,24 +45,6 @@ def test_not_callable(namespace: sandbox.Namespace) -> None:
             server.Lifespan(42)
         sentences.append(str(caught.value))
     assert sentences[0] == sentences[1]
-
-
-def test_logging(namespace: sandbox.Namespace) -> None:
-    """Logging is as in a fresh interpreter, kept for the page, and undone outside."""
-    before = sandbox._loggers()
-    logger = logging.getLogger("tests.stage.page")
-    with namespace.staged():
-        assert not logging.root.handlers
-        logging.basicConfig(stream=sys.stdout, level=logging.INFO, format="%(message)s")
-        logger.setLevel(logging.DEBUG)
-        logger.addFilter(lambda record: record.msg != "no")
-        logger.disabled = False
-    assert sandbox._loggers() == {**before, logger: sandbox.FRESH}
-    with namespace.staged():
-        logger.debug("said")
-        logger.debug("no")
-    logger.warning("outside")
-    assert namespace.stdout.getvalue() == "said\n"
 
 
 def test_logging_unhandled(namespace: sandbox.Namespace) -> None:
@@ -153,56 +69,9 @@ def test_logging_disabled(namespace: sandbox.Namespace) -> None:
     assert (namespace.stdout.getvalue(), outside) == ("heard\n", logging.ERROR)
 
 
-def test_display(namespace: sandbox.Namespace) -> None:
-    """A value is shown as a session shows it, and is known as `_`."""
-    with namespace.staged():
-        sys.displayhook("a\nb")
-        sys.displayhook(None)
-    assert namespace.stdout.getvalue() == "'a\\nb'\n"
-    assert namespace.names["_"] == "a\nb"
-
-
-def test_session(namespace: sandbox.Namespace) -> None:
-    """A session has one loop from its first statement to the end, where its tasks are cancelled."""
-
-    async def start() -> asyncio.Task[None]:
-        async def forever() -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                sys.stdout.write("cancelled\n")
-
-        await asyncio.sleep(5)
-        task = asyncio.create_task(forever())
-        await asyncio.sleep(0)
-        return task
-
-    async def now() -> float:
-        return asyncio.get_running_loop().time()
-
-    with namespace.staged():
-        task = namespace.session().run(start())
-        assert namespace.session().run(now()) == 5.0
-    assert namespace.names["asyncio"] is asyncio
-    namespace.close()
-    assert task.cancelled()
-    assert namespace.stdout.getvalue() == "cancelled\n"
-
-
 def beside(source: str, limit: float = 30) -> tuple[int | None, str, str]:
     """Run a program beside."""
     return sandbox.beside(dedent(source), limit)
-
-
-def test_beside() -> None:
-    """A process tells its exit status, its output and its errors."""
-    program = """
-        import sys
-        print("你好")
-        print("no", file=sys.stderr)
-        sys.exit(3)
-    """
-    assert beside(program) == (3, "你好\n", "no\n")
 
 
 def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,16 +112,6 @@ def test_beside_files(tmp_path: Path) -> None:
     expected = "hello ['example.py', 'greeting.py']\n"
     assert sandbox.beside(dedent(program), 30, [str(file)]) == (0, expected, "")
     assert file.read_text()
-
-
-def test_beside_texts() -> None:
-    """A file may be given by name and text."""
-    program = """
-        import greeting
-        print(greeting.text)
-    """
-    files = [("greeting.py", "text = 'hello'")]
-    assert sandbox.beside(dedent(program), 30, files) == (0, "hello\n", "")
 
 
 CHILD = """

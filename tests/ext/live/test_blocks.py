@@ -54,21 +54,6 @@ def asked(
     return run_blocks({"blocks": list(rows), "edited": by_number, "words": words or {}})
 
 
-def test_an_example_prints_what_its_page_shows() -> None:
-    """It is the same, and there is nothing to complain of."""
-    answer = asked(row("print(1)", "1"))
-    assert (answer["output"], answer["errors"], answer["log"]) == ("1\n", "", "")
-    assert (answer["same"], answer["complaint"], answer["before"]) == (True, "", None)
-
-
-def test_another_output_is_told() -> None:
-    """With the place in the page."""
-    answer = asked(row("print(2)", "1"))
-    assert answer["output"] == "2\n"
-    assert answer["same"] is False
-    assert answer["complaint"].startswith("docs/startup.md:41: The example printed '2'")
-
-
 def test_an_exception_that_the_page_does_not_show_is_printed() -> None:
     """Below what was printed before it."""
     answer = asked(row("print(1)\nraise ValueError('no')", "1"))
@@ -82,16 +67,6 @@ def test_the_event_log_speaks_the_language_of_the_page() -> None:
     answer = asked(row(LIFESPAN, "True"), words={"Event log: %s": "事件日志：%s"})
     assert answer["same"] is True
     assert answer["log"].startswith("<details class='said'><summary>事件日志：6 entries")
-
-
-def test_an_example_builds_on_those_before_it() -> None:
-    """They run first, once: the next example of the page goes on from there."""
-    first = row("import itertools\ncount = itertools.count(1)\nprint('first')", "first")
-    second = row("print(next(count))", "1", 51)
-    third = row("print(next(count))", "2", 61)
-    assert asked(first, second)["output"] == "1\n"
-    assert asked(first, second, third)["output"] == "2\n"
-    assert asked(first, second)["output"] == "1\n"  # from the beginning
 
 
 def test_what_ran_before_is_run_anew_where_it_is_edited() -> None:
@@ -142,15 +117,6 @@ def test_standard_error_is_shown_apart_and_long_texts_are_cut() -> None:
     answer = asked(row(noisy), row(f"{noisy}\nprint('x' * {blocks.MOST_TEXT + 1})"))
     assert answer["errors"] == "first\n"
     assert answer["output"] == "x" * blocks.MOST_TEXT + " …\n"
-
-
-def test_what_is_printed_is_told_as_it_comes() -> None:
-    """Of the last example alone, and as much as is shown."""
-    told: list[str] = []
-    printing = f"print('b')\nprint('c' * {blocks.MOST_TEXT})\nprint('d')"
-    rows = [row("print('a')"), row(printing)]
-    run_blocks({"blocks": rows, "edited": {}, "words": {}}, told.append)
-    assert "".join(told) == "b\n" + "c" * (blocks.MOST_TEXT - 2)
 
 
 def test_an_earlier_example_that_failed_is_named() -> None:

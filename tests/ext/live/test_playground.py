@@ -8,7 +8,6 @@ import pytest
 from docutils import nodes
 from published import ROOT
 
-from lifespec_docs.i18n.messages import marked
 from lifespec_docs.live import playground
 from lifespec_docs.live.play import Conduct, Result, ran
 from lifespec_docs.rules.edge_cases import case_node
@@ -159,69 +158,6 @@ def data(sample: SampleSite) -> Any:
     return json.loads(Path(sample.app.outdir, playground.DATA).read_text(encoding="utf-8"))
 
 
-def test_the_page_has_its_script_and_what_that_reads(tmp_path: Path) -> None:
-    """The words, the specifications, where the rules are."""
-    with site(tmp_path) as sample:
-        page = sample.page("playground")
-        (script,) = page.select("script[data-play]")
-        assert (script["src"], script["data-play"]) == ("../live/play.js", playground.DATA)
-        assert page.select_one("#play") is not None
-        assert "There is none." not in page.get_text()
-        assert not sample.page().select("script[data-play]")
-        found = data(sample)
-        assert found["size"] == 13
-        assert found["labels"]["run"] == "Run"
-        assert found["words"] == {}
-        assert found["specs"]["asgi 1.0"] == "lifespan 1.0 (ASGI)"
-        assert found["specs"]["pagi 0.3"] == "PAGI 0.3"
-        assert found["rules"] == {"startup-sent": "other.html#startup-sent"}
-
-
-def test_programs_to_begin_with_are_ours_and_the_edge_cases(tmp_path: Path) -> None:
-    """An edge case has the imports that it needs, and the conduct of its server."""
-    with site(tmp_path) as sample:
-        found = {start["name"]: start for start in data(sample)["starts"]}
-        assert found["lifespan"]["title"] == "Startup and shutdown"
-        assert {start["title"] for start in found.values() if not start["group"]} == {
-            *marked("live/starts.toml")
-        }
-        assert found["lasts"] == {
-            "name": "lasts",
-            "title": "The app lasts",
-            "group": "Section one",
-            "server": {"startup_timeout": 1, "grace": None},
-            "program": "import asyncio\n\n\n"
-            "async def app(scope, receive, send):\n    await asyncio.sleep(60)\n",
-        }
-        assert found["twice"]["server"] == {"cancel": [1, 2], "fails": True}
-        assert found["twice"]["program"].startswith("from lifespec import ProtocolError\n\n\ndef")
-        assert "shown" not in found
-
-
-def test_each_edge_case_leads_to_its_program(tmp_path: Path) -> None:
-    """In its row of the table, and below it."""
-    with site(tmp_path) as sample:
-        links = sample.page("edge-cases").select("a.try-it")
-        assert [link["href"] for link in links] == [
-            *("playground.html#start=lasts", "playground.html#start=twice") * 2,
-        ]
-        assert {link.get_text() for link in links} == {"Try it"}
-        assert links[0].find_parent("td") is not None
-        assert "playground.html" in str(sample.page().select_one("p"))
-        assert "Playground" in [link.get_text() for link in sample.page("other").select("li a")]
-
-
-def test_the_words_are_those_of_the_language(tmp_path: Path) -> None:
-    """Of the page, of the link, and of what the validator says."""
-    sample = site(tmp_path, language="zh_CN")
-    sample.translate("lifespec", {"Try it": "试一试", "while running": "在运行期间", "Run": "运行"})
-    with sample:
-        found = data(sample)
-        assert found["labels"]["run"] == "运行"
-        assert found["words"]["while running"] == "在运行期间"
-        assert "试一试" in sample.page("edge-cases").get_text()
-
-
 def test_without_a_runtime_the_page_says_so_and_nothing_leads_to_it(tmp_path: Path) -> None:
     """No link, no entry in the navigation, no script; and no warning of a page without one."""
     with site(tmp_path, 0, suppress_warnings=[]) as sample:
@@ -233,14 +169,6 @@ def test_without_a_runtime_the_page_says_so_and_nothing_leads_to_it(tmp_path: Pa
         for name in ("index", "other", "edge-cases"):
             assert "playground.html" not in str(sample.page(name))
         assert not [line for line in sample.warnings if "toctree" in line]
-
-
-def test_a_site_without_the_page_has_no_links(tmp_path: Path) -> None:
-    """Its cases are read all the same."""
-    pages = {"index": "# A\n", "edge-cases": CASES}
-    with site(tmp_path, pages=pages) as sample:
-        assert not sample.page("edge-cases").select("a.try-it")
-        assert not Path(sample.app.outdir, playground.DATA).exists()
 
 
 def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:

@@ -68,15 +68,6 @@ def test_where_a_caught_failure_is_served_send_raises(rows: dict[str, dict[str, 
     assert rows["granian"]["sends"]["sends-an-unknown-type"] == ("KeyError", "%s")
 
 
-def test_the_sentences_are_in_the_language_of_the_page() -> None:
-    """As on the pages of the records."""
-    words = {"send has returned.": "send 正常返回。", "signal %s": "信号 %s", "Servers": "服务器"}
-    row = servers.rows(recorded.ROOT, lambda word: words.get(word, word))["uvicorn"]
-    assert row["group"] == "服务器"
-    assert row["exits"]["crashes-while-serving"] == "信号 15"
-    assert "send 正常返回。" in [said for *_, said in row["shown"]["fails-while-serving"]]
-
-
 def test_each_sentence_can_be_translated(rows: dict[str, dict[str, Any]]) -> None:
     """It follows a pattern that the catalogs have."""
     shown = [said for row in rows.values() for seen in row["shown"].values() for *_, said in seen]

@@ -49,17 +49,6 @@ def rows(sample: SampleSite) -> list[list[str]]:
     return [[cell.get_text(strip=True) for cell in row.find_all(["th", "td"])] for row in found]
 
 
-def test_a_measure_is_a_table(tmp_path: Path) -> None:
-    """Each row has a time, and its ratio to the first."""
-    with tried(tmp_path, "```{measured} state\n```") as sample:
-        assert rows(sample) == [
-            ["What is measured", "Time", "Ratio"],
-            ["inline", "0.2\N{NO-BREAK SPACE}µs", "1.00"],
-            ["with_state()", "0.3\N{NO-BREAK SPACE}µs", "1.50"],
-        ]
-        assert not sample.page().select("svg")
-
-
 def test_a_lifespan_is_compared_by_python(tmp_path: Path) -> None:
     """Each with the floor on the same Python."""
     with tried(tmp_path, "```{measured-by-python}\n```") as sample:
@@ -72,12 +61,6 @@ def test_a_lifespan_is_compared_by_python(tmp_path: Path) -> None:
         assert drawn
         assert "0.90 × · 3.12.0" in drawn.get_text()
         assert "lifespec 0.1: CPython 3.11.2 1.50, CPython 3.12.0 0.90" in drawn.get_text()
-
-
-def test_a_long_time_is_in_milliseconds(tmp_path: Path) -> None:
-    """Nobody counts the microseconds of an import."""
-    with tried(tmp_path, "```{measured} import\n```") as sample:
-        assert rows(sample)[1] == ["import asyncio", "40\N{NO-BREAK SPACE}ms", "1.00"]
 
 
 def test_memory_has_a_column_where_it_was_measured(tmp_path: Path) -> None:
@@ -97,18 +80,6 @@ def test_a_chart_can_be_read_without_being_seen(tmp_path: Path) -> None:
         assert drawing["aria-label"] == "Time of each as a multiple of the first"
         assert drawing.find("desc").get_text() == "floor: 1.00 ×; lifespec 0.1: 1.50 ×"
         assert len(drawing.select("path")) == 2
-
-
-def test_its_words_are_translated(tmp_path: Path) -> None:
-    """Names of packages are not; the marks between them are."""
-    sample = tried(tmp_path, "```{measured} lifespan\n:chart:\n```", language="zh_CN")
-    sample.translate(
-        "lifespec", {"Time": "时间", "floor": "下限", "%s: %s": "%s = %s", "; ": " + "}
-    )
-    with sample:
-        assert sample.page().find("desc").get_text() == "下限 = 1.00 × + lifespec 0.1 = 1.50 ×"
-        assert [row[0] for row in rows(sample)[1:]] == ["下限", "lifespec 0.1"]
-        assert rows(sample)[0][1] == "时间"
 
 
 def test_what_was_not_measured_is_not_shown(tmp_path: Path) -> None:

@@ -70,30 +70,6 @@ def test_rules_are_counted_by_the_verdict_that_counts(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_what_is_not_yet_measured_has_a_column_of_its_own(tmp_path: Path) -> None:
-    """Where there is such a rule: the suite has cases that the record lacks."""
-    with sample(tmp_path, "```{scores} servers\nThe numbers\n```", text="asgi 2.0") as built:
-        heads = [each.get_text() for each in built.page().select("table.scores thead th")]
-        assert heads[-1] == "? not yet measured"
-
-
-def test_a_name_leads_to_the_section_of_the_server(tmp_path: Path) -> None:
-    """On another page, too."""
-    with sample(tmp_path, "```{scores} servers\nThe numbers\n```") as built:
-        links = [link["href"] for link in built.page().select("table.scores a")]
-        assert links == ["there.html#good", "there.html#bad", "there.html#none"]
-        assert not built.page().select("table.scores a[title]")
-        assert built.page("there").find("section", id="good")
-
-
-def test_what_is_no_server_has_another_head(tmp_path: Path) -> None:
-    """The record of drivers is about test clients."""
-    with sample(tmp_path, "```{scores} drivers\nThe numbers\n```", "drivers") as built:
-        head = built.page().select_one("table.scores th")
-        assert head
-        assert head.get_text() == "Test client or adapter"
-
-
 def test_a_table_without_a_caption_is_an_error(tmp_path: Path) -> None:
     """It names the directive."""
     with sample(tmp_path, "```{scores} servers\n```") as built:

@@ -186,35 +186,9 @@ def test_a_part_is_a_table(record: str, part: str, rows: list[list[str]], tmp_pa
         assert [[cell.get_text().strip() for cell in row.select("th, td")] for row in found] == rows
 
 
-@pytest.mark.parametrize(
-    ("record", "text"),
-    [
-        ("drift", "Measured with CPython 3.11.2, mutmut 3.8.1."),
-        ("mutation", "Measured with CPython 3.11.2, mutmut 3.8.1."),
-        ("exhaustive", "Measured with CPython 3.11.2."),
-        ("parity", "Measured with CPython 3.14.2, Pyodide 314.0.7."),
-    ],
-)
-def test_the_versions_are_named(record: str, text: str, tmp_path: Path) -> None:
-    """Those of the record, whichever run now."""
-    with tried(tmp_path, record, "when") as sample:
-        assert text in sample.page().get_text()
-
-
 def test_a_part_that_there_is_not(tmp_path: Path) -> None:
     """It is a fault of the page, with its line."""
     with tried(tmp_path, "drift", "luck") as sample:
         (first, *_) = sample.warnings
         assert first.startswith("docs/index.md:3: ERROR: ")
         assert "There is no part 'luck', only code, when." in first
-
-
-def test_its_words_are_translated(tmp_path: Path) -> None:
-    """Names of files are not."""
-    built = tried(tmp_path, "mutation", "code")
-    built.configuration["language"] = "zh_CN"
-    built.translate("lifespec", {"File": "文件", "(tables)": "（表）"})
-    with built:
-        first = [row.select_one("th, td") for row in built.page().select("table tr")]
-        texts = [cell.get_text().strip() for cell in first if cell]
-        assert texts == ["文件", "server.py", "server.py （表）"]

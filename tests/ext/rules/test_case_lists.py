@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from lifespec.conformance import cases, language
-from lifespec.conformance.cases import Expectation
 from lifespec_docs.i18n.messages import package_messages
 from sample_site import SampleSite
 
@@ -73,59 +72,6 @@ def page(text: str) -> dict[str, str]:
     return {"index": f"# Cases\n\n```{text}\n```\n", "startup": STARTUP}
 
 
-def test_cases_of_a_role(tmp_path: Path) -> None:
-    """Name, sentence, script, and what is expected, with links to the rules."""
-    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
-        (found,) = sample.page().select("dl.cases")
-        (term,) = found.find_all("dt")
-        assert (term["id"], term.get_text(strip=True)) == ("case-quick", "quick")
-        assert found.select_one("dd > p").get_text() == "It is quick."
-        assert found.select_one("pre").get_text() == "call\nawait end\n"
-        answered, ends = (language.PHRASES[name].says for name in ("answered", "ends"))
-        assert [item.get_text(strip=True) for item in found.find_all("li")] == [
-            f"startup-answered: {answered}",
-            f"shutdown-answered: {ends}",
-        ]
-        links = [link["href"] for link in found.find_all("a") if "headerlink" not in link["class"]]
-        assert links == ["startup.html#startup-answered", "startup.html#shutdown-answered"]
-        assert sample.warnings == []
-
-
-def test_other_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What else a case of the file has stands below its script."""
-    case = cases.Case("in-a-worker", "application", "It is quick.", (), (), lines=("call",))
-    monkeypatch.setattr(cases, "load", lambda: (case,))
-    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
-        assert sample.page().select_one("pre").get_text() == 'call\n\nspecs = ["pagi 0.3"]\n'
-
-
-def test_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The argument of a phrase stands after it."""
-    (quick, _) = cases.load()
-    expect = (Expectation("startup-answered", "ends", "no database"),)
-    other = cases.Case("quick", "application", quick.says, (), expect)
-    monkeypatch.setattr(cases, "load", lambda: (other,))
-    with SampleSite(tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES) as sample:
-        (item,) = sample.page().select("dl.cases li")
-        ends = language.PHRASES["ends"].says
-        assert item.get_text().strip() == f"startup-answered: {ends}: no database"
-
-
-def test_the_cases_are_translated(tmp_path: Path) -> None:
-    """Sentences are messages of our own catalog; names, scripts and rule IDs are not."""
-    sample = SampleSite(
-        tmp_path, page("{cases} application"), *EXTENSIONS, rules=RULES, language="zh_CN"
-    )
-    answered = language.PHRASES["answered"].says
-    sample.translate(
-        "lifespec", {"It is quick.": "很快。", answered: "有答复", "%s: %s": "%s — %s"}
-    )
-    with sample:
-        (found,) = sample.page().select("dl.cases")
-        assert found.select_one("dd > p").get_text() == "很快。"
-        assert found.find("li").get_text().strip() == "startup-answered — 有答复"
-
-
 @pytest.mark.parametrize(
     ("words", "first"),
     [
@@ -157,14 +103,6 @@ def test_what_there_is_not(text: str, warning: str, tmp_path: Path) -> None:
     with SampleSite(tmp_path, page(text), *EXTENSIONS, rules=RULES) as sample:
         assert any(warning in line for line in sample.warnings)
         assert sample.page().select("dl.cases") == []
-
-
-def test_all_sentences_are_messages() -> None:
-    """What the lists show can be translated."""
-    package_messages.cache_clear()
-    listed = {message.text for message in package_messages()["report"]}
-    package_messages.cache_clear()
-    assert {"It is quick.", *language.KEYS.values()} <= listed
 
 
 BOTH = """\

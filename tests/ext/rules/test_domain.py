@@ -47,74 +47,11 @@ def sample(
     return SampleSite(folder, pages, *extensions, rules=rules, **options)
 
 
-def test_the_heading_of_a_rule_is_drawn_from_the_file(tmp_path: Path) -> None:
-    """Rule ID, role and level stand above the text, the source below it."""
-    with sample(tmp_path, {"index": PAGE}) as built:
-        box = built.page().find(id="startup-sent")
-        lines = [p.get_text(" ", strip=True) for p in box.find_all("p")]
-        assert lines == [
-            "startup-sent server must Example",
-            "It must be sent.",
-            "Source: lifespan 2.0 (ASGI), “ Startup ”",
-            "Not in lifespan 1.0 (ASGI), AMGI 1.0 and 2.0, PAGI 0.3",
-        ]
-        assert not built.warnings
-
-
 def test_an_example_at_the_top_of_a_page_shows_its_rule(tmp_path: Path) -> None:
     """Nothing but the paragraph with the link stands above it."""
     page = f"{example('startup-sent').strip()}\n\n# A\n{rule('startup-sent')}\n"
     with sample(tmp_path, {"index": page + shown("answered-once")}) as built:
         assert not [each for each in built.warnings if "No example" in str(each)]
-
-
-def test_the_rule_id_is_a_permalink(tmp_path: Path) -> None:
-    """It is a literal that links to its own rule."""
-    with sample(tmp_path, {"index": PAGE}) as built:
-        assert built.page().find("a", href="#startup-sent").code.string == "startup-sent"
-        box = built.page().find(id="startup-sent")
-        assert box.find(class_="rule-example")["href"] == "#example-startup-sent"
-
-
-def test_the_source_of_a_rule_is_a_link(tmp_path: Path) -> None:
-    """It leads to the line of the section, in the file at a fixed commit."""
-    with sample(tmp_path, {"index": PAGE}) as built:
-        line = built.page().find(id="startup-sent").find(class_="rule-source")
-        assert line.text == "Source: lifespan 2.0 (ASGI), “Startup”"
-        assert line.a.string == "Startup"
-        assert line.a["href"].endswith("/specs/lifespan.rst?plain=1#L89")
-
-
-def test_a_behaviour_has_no_level_and_no_role(tmp_path: Path) -> None:
-    """It says whose it is, and which specification does not say it."""
-    with sample(tmp_path, {"index": PAGE}) as built:
-        box = built.page().find(id="answered-once")
-        assert box.find(class_="rule-level").string == "lifespec's behaviour"
-        assert not box.find(class_="rule-role")
-        assert box.find(class_="rule-source").string == "Not specified by lifespan 2.0 (ASGI)"
-        assert box["class"] == ["rule", "ours"]
-
-
-def test_a_rule_is_drawn_in_chinese(tmp_path: Path) -> None:
-    """Its sentences come from rules.zh.po, the anchor stays."""
-    said = "The server must send `lifespan.startup` to the application, once."
-    rules = RULES.replace("It must be sent.", said)
-    with sample(tmp_path, {"index": PAGE}, rules=rules, language="zh_CN") as built:
-        box = built.page().find(id="startup-sent")
-        assert box.find(class_="rule-duty").get_text().startswith("服务器 必须 MUST ")
-        assert "服务器必须向应用程序发送 lifespan.startup，只发送一次。" in box.get_text()
-        assert [each.string for each in box.select("p:not(.rule-head) code")] == [
-            "lifespan.startup"
-        ]
-
-
-def test_the_role_links_to_a_rule_on_another_page(tmp_path: Path) -> None:
-    """Its text is the rule ID."""
-    with sample(
-        tmp_path, {"index": "# Home\n\n{rule}`startup-sent`\n", "startup": PAGE}, "startup"
-    ) as built:
-        link = built.page().find("a", href="startup.html#startup-sent")
-        assert link.code.get_text() == "startup-sent"
 
 
 @pytest.mark.filterwarnings("ignore:'myst_parser:PendingDeprecationWarning")  # MyST's own
@@ -188,14 +125,6 @@ def test_an_example_shows_all_rules_that_the_paragraphs_above_it_name(tmp_path: 
         ] == [True, True]
 
 
-def test_the_search_knows_each_rule(tmp_path: Path) -> None:
-    """A rule is an object of the index, its type named in the page's language."""
-    with sample(tmp_path, {"index": PAGE}, language="zh_CN") as built:
-        text = Path(built.app.outdir, "searchindex.js").read_text()
-        assert '"startup-sent"' in text
-        assert '["lifespec","rule","\\u89c4\\u5219"]' in text
-
-
 def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
     """A rule that was taken off a page is missing, one that stayed is no duplicate."""
     pages = {"index": PAGE, "other": "# Other\n"}
@@ -251,44 +180,3 @@ def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> N
         sample(tmp_path, {"index": PAGE}, rules=RULES + "["),
     ):
         pass
-
-
-WORDED = """
-[sent]
-role = "server"
-observable = "no"
-stage = "startup"
-page = "index"
-says = "It must be sent."
-source = [{ specs = "asgi 2.0, amgi 1.0, pagi", level = "must", section = "S" }]
-[[sent.wording]]
-specs = "amgi 1.0"
-says = "It must be given."
-[sent.ours]
-specs = "asgi 1.0"
-says = "It is sent."
-"""
-
-
-def test_a_rule_has_a_box_for_each_of_its_wordings(tmp_path: Path) -> None:
-    """One example follows them all; each has a name, and says for whom it is."""
-    page = "# A\n" + shown("sent")
-    with sample(tmp_path, {"index": page}, rules=WORDED) as built:
-        assert not built.warnings
-        boxes = built.page().select("div.rule")
-        assert [box["id"] for box in boxes] == ["sent", "sent-amgi-1.0", "sent-behaviour"]
-        assert ["more" in box["class"] for box in boxes] == [False, True, True]
-        assert [box.find(class_="rule-duty").get_text(" ", strip=True) for box in boxes] == [
-            "server must Example",
-            "server must · AMGI 1.0 Example",
-            "lifespec's behaviour Example",
-        ]
-        sources = [[line.get_text() for line in box.select(".rule-source")] for box in boxes]
-        assert sources == [
-            [
-                "Source: lifespan 2.0 (ASGI), AMGI 1.0, PAGI 0.3, “S”",
-                "Not in AMGI 2.0",
-            ],
-            [],
-            ["Not specified by lifespan 1.0 (ASGI)"],
-        ]

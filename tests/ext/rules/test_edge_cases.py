@@ -38,61 +38,6 @@ def case(built: SampleSite) -> edge_cases.case_node:
     return found
 
 
-def test_a_decision_is_a_box_with_an_anchor_and_a_permalink(tmp_path: Path) -> None:
-    """Its text stands in it, then who decided it."""
-    with sample(tmp_path, decision()) as built:
-        box = built.page().find(id="leaves")
-        assert box["class"] == ["case", "decision"]
-        assert box.find("a", href="#leaves").string == "leaves"
-        texts = [each.get_text().strip() for each in box.find_all("p")]
-        assert texts == ["It leaves.", "The body goes on.", "lifespec’s choice"]
-        assert not built.warnings
-
-
-def test_a_paragraph_may_stand_between_a_case_and_its_program(tmp_path: Path) -> None:
-    """The program still has its facts."""
-    page = decision().replace(":::\n\n```python", ":::\n\nA program:\n\n```python")
-    with sample(tmp_path, page) as built:
-        assert case(built)["facts"]["outcome"] == ["returned"]
-        assert not built.warnings
-
-
-def test_another_page_leads_to_a_case(tmp_path: Path) -> None:
-    """By its kind and its name, with words of its own."""
-    built = sample(tmp_path, decision())
-    (built.docs / "other.md").write_text("# C\n\n{ref}`it goes <decision-leaves>`\n")
-    with built:
-        assert built.page("other").find("a", href="index.html#leaves").get_text() == "it goes"
-        assert not built.warnings
-
-
-@pytest.mark.parametrize(
-    ("options", "source"),
-    [
-        (":rules: startup-sent", "lifespan 2.0 (ASGI) startup-sent"),
-        (
-            ":rules: startup-sent\n:lifespec: too",
-            "lifespan 2.0 (ASGI) lifespec’s choice startup-sent",
-        ),
-        (":rules: startup-sent\n:lifespec:", "lifespec’s choice startup-sent"),
-        (":rules: answered-once", "lifespec’s choice answered-once"),
-        (
-            ":rules: startup-sent answered-once",
-            "lifespan 2.0 (ASGI) lifespec’s choice startup-sent answered-once",
-        ),
-    ],
-)
-def test_who_decided_is_drawn_from_the_rules(tmp_path: Path, options: str, source: str) -> None:
-    """Each authority once; `:lifespec:` says that none of the rules decides it, or not alone."""
-    with sample(tmp_path, decision(options=options)) as built:
-        foot = built.page().find(id="leaves").find(class_="case-foot")
-        assert foot.get_text().strip() == source
-        links = [each["href"] for each in foot.find_all("a")]
-        rule_ids = re.findall(r"[a-z]+-[a-z]+", options)
-        assert links == [f"rules.html#{rule_id}" for rule_id in rule_ids]
-        assert not built.warnings
-
-
 def source(spec: str, section: str = "Scope", text: str = "") -> Source:
     """Make a source of one text."""
     return Source((spec,), "must", section, text)
@@ -113,17 +58,6 @@ def source(spec: str, section: str = "Scope", text: str = "") -> Source:
 def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) -> None:
     """PAGI counts where lifespan 2.0 is silent; another text does not."""
     assert edge_cases.authority(Rule("x", "server", "no", "", "", tuple(sources), {}), str) == said
-
-
-def test_text_and_words_are_translated(tmp_path: Path) -> None:
-    """The text comes from the page's catalog, who decided it from ours; the anchor stays."""
-    built = sample(tmp_path, decision(), language="zh_CN")
-    built.translate("index", {"It leaves.": "它离开。"})
-    built.translate("lifespec", {"lifespec's choice": "我们的"})
-    with built:
-        box = built.page().find(id="leaves")
-        texts = [each.get_text().strip() for each in box.find_all("p")]
-        assert texts[::2] == ["它离开。", "我们的"]
 
 
 @pytest.mark.parametrize(

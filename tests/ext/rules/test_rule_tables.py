@@ -93,23 +93,3 @@ def test_all_rules_stand_in_one_table(tmp_path: Path) -> None:
             "startup.html#startup-sent",
             "startup.html#state-keys-named-well",
         ]
-
-
-def test_the_table_has_the_hints_of_a_rule(tmp_path: Path) -> None:
-    """What is code in a hint is code in the table; one for middleware says so."""
-    pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    with SampleSite(tmp_path, pages, *EXTENSIONS, rules=ROWS) as sample:
-        first, second = sample.page().select("table.rules tbody td:nth-child(3)")
-        head = "Usual cause and fix in middleware"
-        assert lines(first) == ["Send lifespan.startup.", head, "Pass it on."]
-        assert first.find("code").string == "lifespan.startup"
-        assert lines(second) == ["\N{EN DASH}"]
-
-
-def test_the_table_is_translated(tmp_path: Path) -> None:
-    """Headings and levels are; messages are shown as they are."""
-    pages = {"index": "# Home\n\n```{rules}\n```\n", "startup": PAGE}
-    with SampleSite(tmp_path, pages, *EXTENSIONS, rules=ROWS, language="zh_CN") as sample:
-        text = sample.page().select_one("table.rules").get_text(" ", strip=True)
-        assert "必须 MUST：生命周期 2.0" in text
-        assert "The server sent lifespan.shutdown" in text

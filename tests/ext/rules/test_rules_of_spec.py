@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
-from lifespec_docs.rules.citations import address
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -77,19 +76,6 @@ def held(page: BeautifulSoup) -> list[list[str]]:
     ]
 
 
-def test_the_rules_of_a_spec_are_drawn_with_its_level(tmp_path: Path) -> None:
-    """The word of the level is that of the specification; no other word changes, and no code."""
-    with sample(tmp_path, holds("pagi 0.3")) as built:
-        assert not built.warnings
-        assert held(built.page()) == [
-            ["It must be so.", "same “S” Example"],
-            [
-                "The server must do it, as should says.",
-                "once “Model”; the main specification of PAGI, “Loop” Example",
-            ],
-        ]
-
-
 @pytest.mark.parametrize(
     ("spec", "foot", "text"),
     [
@@ -108,38 +94,9 @@ def test_each_specification_has_its_own_word(
         assert last[1] == foot
 
 
-def test_a_checklist_leaves_out_what_its_reader_need_not_do(tmp_path: Path) -> None:
-    """What lifespec does where a specification says nothing is told by the rule's own page."""
-    with sample(tmp_path, holds("asgi 1.0")) as built:
-        assert [last for *_, last in held(built.page())] == ["same “S” Example"]
-
-
-def test_stages_have_a_title_if_a_rule_belongs_to_them(tmp_path: Path) -> None:
-    """They stand in working order; links lead to the box, the section and the example."""
-    both = holds("asgi 2.0") + "\n" + holds("asgi 2.0", "application")
-    with sample(tmp_path, both) as built:
-        titles = built.page().select("h3.stage")
-        assert [title.text for title in titles] == ["Shutdown", "Startup"]
-        (*_, rule) = built.page().select("div.held")
-        assert [link["href"] for link in rule.find_all("a")] == [
-            "startup.html#answered",
-            address("asgi 2.0", "", "Startup"),
-            "startup.html#example-answered",
-        ]
-        assert not built.page().select("div.held [id]")
-
-
 def test_a_rule_that_a_specification_has_not_is_not_drawn(tmp_path: Path) -> None:
     with sample(tmp_path, holds("amgi 2.0", "application")) as built:
         assert held(built.page()) == []
-
-
-def test_what_is_drawn_is_no_message_of_the_page(tmp_path: Path) -> None:
-    """It is translated with the rules."""
-    with sample(tmp_path, holds("pagi 0.3"), builder="gettext") as built:
-        text = Path(built.app.outdir, "index.pot").read_text()
-        assert "do it" not in text
-        assert "Shutdown" not in text
 
 
 def test_specifications_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.validate import EVENTS, SPECS
+from lifespec.validate import EVENTS
 from lifespec_docs.rules import spec_tables
 from sample_site import SampleSite
 
@@ -21,34 +21,6 @@ def drawn(folder: Path, directive: str) -> list[list[str]]:
             [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
             for row in sample.page().select("table.drawn tr")
         ]
-
-
-def test_the_keys_of_a_scope_stand_in_a_table(tmp_path: Path) -> None:
-    """All values that `lifespec.lifespan_scope` gives are there; what a text calls optional is."""
-    assert drawn(tmp_path, "{keys} pagi 0.3") == [
-        ["Key", "Value", "In the scope"],
-        ['scope["type"]', '"lifespan"', "always"],
-        ['scope["pagi"]["version"]', '"0.3"', "always"],
-        ['scope["pagi"]["spec_version"]', '"0.3"', "optional"],
-        ['scope["pagi"]["is_worker"]', "1 , 0", "optional"],
-        ['scope["pagi"]["worker_num"]', "1 , 2", "optional"],
-        ['scope["state"]', "{}", "optional"],
-    ]
-
-
-def test_several_texts_stand_in_one_table(tmp_path: Path) -> None:
-    """Their values stand side by side; what is not optional there is always there."""
-    assert drawn(tmp_path, "{keys} amgi 1.0, amgi 2.0")[1:] == [
-        ['scope["type"]', '"lifespan"', "always"],
-        ['scope["amgi"]["version"]', '"1.0" , "2.0"', "always"],
-        ['scope["amgi"]["spec_version"]', '"1.0" , "2.0"', "always"],
-        ['scope["state"]', "{}", "optional"],
-    ]
-
-
-def test_a_text_without_envelope_has_one_key(tmp_path: Path) -> None:
-    """Lifespan 1.0 lists nothing but the type."""
-    assert drawn(tmp_path, "{keys} asgi 1.0")[1:] == [['scope["type"]', '"lifespan"', "always"]]
 
 
 def test_the_events_of_a_text_stand_in_a_table(tmp_path: Path) -> None:
@@ -94,12 +66,6 @@ def test_the_texts_stand_side_by_side(tmp_path: Path) -> None:
     assert found["*.failed"] == [spec_tables.NONE, default, "message ; always", default]
 
 
-def test_every_fact_of_a_scope_has_a_row() -> None:
-    """A key that a specification gets must get a row, or the comparison is not one."""
-    keys = {path[-1] for path in spec_tables._keys(SPECS)}
-    assert keys <= set(spec_tables.HEADS)
-
-
 @pytest.mark.parametrize("directive", ["{keys} pagi 0.4", "{events} amgi 1.0, asgi"])
 def test_an_unknown_text_is_told(tmp_path: Path, directive: str) -> None:
     """With file and line, and those that are known."""
@@ -130,19 +96,3 @@ def test_what_two_pages_draw_is_told(tmp_path: Path) -> None:
         (sample.docs / "index.md").write_text(f"{pages['index']}\nMore.\n")
         sample.app.build()
         assert not [line for line in sample.warnings if "already" in line]
-
-
-def test_the_tables_are_translated_and_are_no_messages(tmp_path: Path) -> None:
-    """Their words come from our own catalog, and the page's has none of them."""
-    page = {"index": "# A\n\n```{events} pagi 0.3\n```\n"}
-    sample = SampleSite(tmp_path, page, "rules.spec_tables", language="zh_CN")
-    chinese = {"Event": "事件", "server": "服务器", "%s, by default %s": "%s 默认为 %s"}
-    sample.translate("lifespec", chinese)
-    with sample:
-        text = sample.page().select_one("table.drawn").get_text(" ", strip=True)
-        assert "事件" in text
-        assert "服务器" in text
-        assert 'message 默认为 ""' in text
-    with SampleSite(tmp_path, page, "rules.spec_tables", builder="gettext") as built:
-        catalog = Path(built.app.outdir, "index.pot").read_text()
-        assert catalog.count("msgid") == 2  # its head, and the title
