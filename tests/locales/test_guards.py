@@ -1,6 +1,6 @@
-"""Each guard of the documents catches what it is there for, by file and line.
+"""What contributing describes, walked: what a step forgets is named by file and line.
 
-A small project of its own, with the true configuration, is whole; then one thing is broken.
+The steps are taken in a small project of its own, with the true configuration.
 """
 
 import io
@@ -163,104 +163,6 @@ def test_the_whole_project_has_no_faults(project: Project) -> None:
     """What follows is caught for what is broken, and for nothing else."""
     assert project.build("en") == project.build("zh_CN") == project.check() == []
     assert project.compare() == []
-
-
-@pytest.mark.parametrize(
-    ("language", "old", "new"),
-    [("en", "startup.complete", "startup.completed"), ("zh_CN", "\nserving\n", "\nserved\n")],
-)
-def test_an_example_that_fails_is_caught(
-    project: Project, language: str, old: str, new: str
-) -> None:
-    """(a) A renamed event and (b) another output, at the line of the page in either language."""
-    project.change("docs/index.md", old, new)
-    (warning,) = project.build(language)
-    assert warning.startswith("docs/index.md:")
-    assert new.strip() in warning
-
-
-@pytest.mark.parametrize("broken", ["await receive()  # 服务器", "# 服务器\\n    return", "# noqa"])
-def test_code_in_a_translated_comment_is_caught_twice(project: Project, broken: str) -> None:
-    """(c) By the check of the catalogs and by the build; the code of the page stays as it is."""
-    line = project.change(CATALOG, "# 服务器先说话", broken) - 1
-    (fault, *_) = [each for each in project.check() if "cannot translate the comment" in each]
-    assert fault.startswith(f"{CATALOG}:{line}: ")
-    (warning,) = project.build("zh_CN")
-    assert warning.startswith(f"{CATALOG}:{line}: WARNING: ")
-    assert project.build("en") == project.compare() == []
-
-
-CATALOG_FAULTS = {
-    "(d) a literal": (" `lifespan.startup` 的", "的", "lacks the literal `lifespan.startup`"),
-    "(e) a link": ("[上文](#startup)", "上文", "lacks the link to #startup"),
-    "(e) another link": ("文](#startup)", "文](#shutdown)", "has the link to #shutdown"),
-    "(f) a number": (" 10 秒", "十秒", "lacks the number 10"),
-    "(f) another number": ("10 秒", "20 秒", "has the number 20"),
-    "(h) untranslated": ('msgstr "启动"', 'msgstr ""', "'Startup' is not translated."),
-    "(i) fuzzy": ('msgid "Startup"', '#, fuzzy\nmsgid "Startup"', "'Startup' is fuzzy"),
-    "(j) stale": ('msgid "Startup"', 'msgid "Start"', "'Start' does not stand in docs/index.md"),
-    "a half-width mark": ("，见", ",见", "the half-width , stands in Chinese"),
-}
-
-
-@pytest.mark.parametrize(("old", "new", "sentence"), CATALOG_FAULTS.values(), ids=CATALOG_FAULTS)
-def test_a_broken_catalog_is_caught_by_its_check(
-    project: Project, old: str, new: str, sentence: str
-) -> None:
-    """At the line where the entry begins."""
-    text = (project.root / CATALOG).read_text()
-    line = text[: text.rindex("\n\n", 0, text.index(old))].count("\n") + 3
-    project.change(CATALOG, old, new)
-    (fault, *_) = [each for each in project.check() if sentence in each]
-    assert fault.startswith(f"{CATALOG}:{line}: ")
-
-
-def test_a_changed_page_is_caught_by_the_check_of_its_catalog(project: Project) -> None:
-    """(j) The other way round: at the line of the page."""
-    line = project.change("docs/index.md", "waits 10 s", "waits 9 s")
-    fault, stale = project.check()
-    assert fault.startswith(f"docs/index.md:{line}: 'The server waits 9 s")
-    assert stale.startswith(CATALOG)
-
-
-def test_a_rule_without_an_example_is_caught_by_the_rules(project: Project) -> None:
-    """(k) At the line of the rule."""
-    text = (project.root / "docs" / "index.md").read_text()
-    line = text[: text.index("```{rule}")].count("\n") + 1
-    (project.root / "docs" / "index.md").write_text(text[: text.index("```python")])
-    sentence = "No example shows the rule 'startup-sent': link to it in the paragraph above one."
-    assert project.build("en") == [f"docs/index.md:{line}: WARNING: {sentence}"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("# Startup\n", "# Startup\n\nOne more paragraph.\n", "The pages must have one shape."),
-        ("```{rule} startup-sent", "## Rule\n\n```{rule} startup-sent", "one shape."),
-        ("```python\n", "```text\n", "has 0 examples, the English 1"),
-        ('print("serving")', 'print("served")', "the Chinese page's code has"),
-    ],
-)
-def test_pages_of_two_shapes_are_caught_by_their_doctrees(
-    project: Project, old: str, new: str, sentence: str
-) -> None:
-    """(l) At a line of the Chinese page."""
-    project.build("en")
-    project.change("docs/index.md", old, new)
-    project.build("zh_CN")
-    (fault, *_) = [each for each in project.compare() if sentence in each]
-    assert fault.startswith("docs/index.md:")
-    assert int(fault.split(":")[1]) > 0
-
-
-def test_a_fault_is_told_by_the_command(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Status 1, and each fault a line."""
-    project.change(CATALOG, "10 秒", "20 秒")
-    faults = project.check()
-    assert translate.main(["--check"], project.root) == 1
-    assert set(faults) <= set(capsys.readouterr().out.splitlines())
 
 
 # What contributing describes, walked; what is forgotten is named with file and line.
