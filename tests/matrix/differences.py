@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 
 __all__ = ["Change", "changes", "table"]
 
-RECORDS = ("servers", "adapted", "drivers", "amgi", "pagi", "middleware", "frameworks", "hosts")
+RECORDS = (
+    *("servers", "adapted", "drivers", "amgi", "pagi"),
+    *("middleware", "frameworks", "hosts", "loglines"),
+)
 NOT_MEASURED = "not measured"
 HEAD = "| who | rule | case or question | before | after | observed |\n|---|---|---|---|---|---|\n"
 
@@ -59,6 +62,9 @@ def _cells(folder: Path, name: str) -> dict[tuple[str, str, str], tuple[Any, str
             )
         for question, events in row.get("happened", {}).items():
             found[row["name"], question, ""] = events, versions, ""
+        for program, runs in row.get("runs", {}).items():
+            lines = [[by, key, told] for by, run in runs.items() for key, told in run.items()]
+            found[row["name"], program, ""] = lines, versions, ""
     return found
 
 

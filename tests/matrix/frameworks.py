@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from kept import keep, left, versions
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
 
@@ -134,8 +134,9 @@ def rows(python: str, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 def main(arguments: Sequence[str]) -> int:
     """Observe the subjects that are named, or all."""
     python, file, *names = arguments
-    found = rows(str(Path(python).absolute()), names or SUBJECTS)
-    keep(Path(file), "frameworks", [*SUBJECTS], found, whole=not names)
+    path = Path(file)
+    found = rows(str(Path(python).absolute()), names or left(path, "frameworks", [*SUBJECTS]))
+    keep(path, "frameworks", [*SUBJECTS], found, whole=not names)
     return 0
 
 

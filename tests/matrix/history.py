@@ -5,7 +5,7 @@
 FOLDER gets an environment for each year and subject, in which nothing is newer than that year.
 FILE is where the record is kept: by subject and year the versions, the rules by verdict, and what
 differs from docs/matrix/servers.json or docs/matrix/frameworks.json.  It is written after each
-release, and what it already has is not measured again: remove it to measure all anew.
+release, and what it already has is not measured again as long as the suite stays the same.
 """
 
 import concurrent.futures
@@ -31,7 +31,7 @@ from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["SUBJECTS", "Release", "counted", "main", "measured"]
 
-YEARS = range(2022, 2026)
+YEARS = 4  # before this one, whose releases the other records have
 MATRIX = Path(__file__).parents[2] / "docs" / "matrix"
 AT_ONCE = 3  # releases; a check mostly waits
 LIMIT = 300  # seconds to install a release
@@ -147,7 +147,9 @@ def measured(release: Release, done: Sequence[Row]) -> Row:
 
 def years(name: str, folder: Path, found: list[Row], keep: Callable[[], None]) -> None:
     """Measure each year of a subject that is not in the record."""
-    for year in YEARS:
+    this = dt.datetime.now(dt.UTC).year
+    found[:] = [each for each in found if each["year"] >= this - YEARS]
+    for year in range(this - YEARS, this):
         if year in {each["year"] for each in found}:
             continue
         try:
@@ -164,8 +166,10 @@ def main(arguments: Sequence[str]) -> int:
     folder, file, *names = arguments
     path = Path(file)
     before = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
-    rows = {each["name"]: each["releases"] for each in before["subjects"]}
-    digests = made_with("history")
+    digests, rows = made_with("history"), {}
+    if names or before.get("made_with") == digests:  # else all of it is measured anew
+        digests = before.get("made_with", digests)
+        rows = {each["name"]: each["releases"] for each in before["subjects"]}
 
     def keep() -> None:
         record = {

@@ -1,6 +1,7 @@
 """Keeps the record of a command beside this: subject by subject, and a line for each question."""
 
 import datetime as dt
+import hashlib
 import json
 import platform
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 
 from lifespec_docs.facts.recorded import made_with
 
-__all__ = ["keep", "versions", "written"]
+__all__ = ["keep", "left", "versions", "written"]
 
 
 def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
@@ -40,24 +41,46 @@ def _part(key: str, told: dict[str, Any]) -> str:
     return f'  "{key}": {{\n' + ",\n".join(lines) + "\n  }"
 
 
+def left(path: Path, name: str, order: Sequence[str]) -> list[str]:
+    """Return the subjects that a renewal has yet to observe: all, unless it was interrupted."""
+    done = _read(path).get("renewed", {})
+    return [each for each in order if done.get("with") != _now(name) or each not in done["rows"]]
+
+
 def keep(
     path: Path, name: str, order: Sequence[str], rows: Iterable[dict[str, Any]], *, whole: bool
 ) -> None:
-    """Write the record after each row; it has the digests of now when the whole was observed."""
-    before = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
+    """Write the record after each row; it has the digests of now when the whole was observed.
+
+    Until then it says under "renewed" which rows are new.
+    """
+    before, now = _read(path), _now(name)
     kept = {each["name"]: each for each in before["subjects"]}
-    digests, now = before.get("made_with", {}), made_with(name)
-    seen: set[str] = set()
+    digests, renewed = before.get("made_with", {}), before.get("renewed", {})
+    if renewed.get("with") != now:
+        renewed = {"with": now, "rows": []}
     for row in rows:
         kept[row["name"]] = row
-        seen.add(row["name"])
-        if whole and len(seen) == len(order):
-            digests = now  # until then some rows are those of the record before
+        renewed["rows"] += [row["name"]] * whole
+        if {*order} <= {*renewed["rows"]}:
+            digests, renewed = made_with(name), {}
         record = {
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
             "python": f"{platform.python_implementation()} {platform.python_version()}",
             "system": platform.system(),
             "made_with": digests,
+            **({"renewed": renewed} if renewed.get("rows") else {}),
             "subjects": [kept[each] for each in order if each in kept],
         }
         path.write_text(written(record), "utf-8")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {"subjects": []}
+    return json.loads(path.read_text("utf-8")) if path.exists() else found
+
+
+def _now(name: str) -> dict[str, str]:
+    """Return the digests of what a record is made with, and of the packages."""
+    lock = Path(__file__).parents[2] / ".ci" / f"{name}.txt"
+    return {**made_with(name), "lock": hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}

@@ -53,6 +53,18 @@ def test_a_new_case_was_not_measured_before_and_one_that_is_gone_is_not_after(
     assert found.stdout.splitlines()[2].split(" | ")[3:5] == verdicts
 
 
+def test_what_a_server_logs_otherwise_is_told(copy: Path) -> None:
+    file = copy / "loglines.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    subject = record["subjects"][0]
+    program, runs = next(iter(subject["runs"].items()))
+    runs["SIGTERM"]["status"] = 99
+    file.write_text(json.dumps(record), encoding="utf-8")
+    (row,) = compared(RECORDS, copy).stdout.splitlines()[2:]
+    assert f"| {program} | SIGTERM status " in row
+    assert "| SIGTERM status 99 |" in row
+
+
 def test_what_happens_to_a_question_is_told_where_it_differs(copy: Path) -> None:
     file = copy / "frameworks.json"
     record = json.loads(file.read_text(encoding="utf-8"))
