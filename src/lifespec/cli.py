@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
-from importlib import import_module, metadata, resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -47,14 +47,23 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the arguments, and parse."""
-        fill, self.fill = self.fill, None
-        if fill:
+        while fill := self.fill:  # which may leave another for the end
+            self.fill = None
             fill(self)
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with the message of argparse and a pointer to --help."""
         raise UsageError(f"{message}; `{self.prog} --help` lists the options")
+
+
+class _Version(argparse.Action):
+    """Shows the version, which takes time to find."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print it and exit."""
+        sys.stdout.write(f"lifespec {_version()}\n")
+        parser.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,7 +117,9 @@ def _parser() -> Parser:
     parser = Parser(
         prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
     )
-    parser.add_argument("--version", action="version", version=f"lifespec {_version()}")
+    parser.add_argument(
+        "--version", action=_Version, nargs=0, help="show program's version number and exit"
+    )
     parser.set_defaults(run=lambda _: _help(parser))
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for name, (help_, fill) in _COMMANDS.items():
@@ -122,6 +133,8 @@ def _help(parser: Parser) -> int:
 
 
 def _version() -> str:
+    from importlib import metadata  # noqa: PLC0415  it takes a tenth of a check
+
     try:
         return metadata.version("lifespec")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,7 @@
-"""The commands `lifespec check` and `lifespec cases`: options and output."""
+"""The commands `lifespec check` and `lifespec cases`: options and output.
+
+What only some subjects or options need is imported where they are given, as it takes its time.
+"""
 
 from __future__ import annotations
 
@@ -21,28 +24,25 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
-from lifespec.conformance.checks import server_job
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, refuse_the_same, writing
-from lifespec.conformance.report import formats
-from lifespec.conformance.report.markdown import as_markdown
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import known_rule, known_spec
-from lifespec.conformance.server import brokers, clients
-from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.observation import PATIENCE
-from lifespec.conformance.server.process import PLACES
 from lifespec.conformance.texts import Unchecked
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.findings import Tell
     from lifespec.conformance.report.model import Finding, Report
+    from lifespec.conformance.server.check import ServerCheck
+
+    Parser = Any  # lifespec.cli.Parser, which is above this
 
 __all__ = ["add_filters", "add_subjects"]
 
+FORMS = "json", "junit", "sarif", "markdown"  # in which a report can be written to a file
 SIGNALS = [each for each in signal.Signals if each.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 
@@ -54,18 +54,12 @@ def add_subjects(parser: Any) -> None:
         " 128 plus the number of the signal that interrupted the check"
     )
     subjects = parser.add_subparsers(metavar="SUBJECT", required=True, title="subjects")
-    _add_app(subjects)
-    _add_middleware(subjects)
-    _add_server(subjects)
-    _add_driver(subjects)
+    for name, (help_, fill) in _SUBJECTS.items():
+        subjects.add_parser(name, help=help_).fill = fill
 
 
-def _add_app(subjects: Any) -> None:
-    parser = subjects.add_parser(
-        "app",
-        help="an application",
-        description="Check an application: call it as a server does, once for each case.",
-    )
+def _add_app(parser: Parser) -> None:
+    parser.description = "Check an application: call it as a server does, once for each case."
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -102,12 +96,8 @@ def _add_isolation(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_middleware(subjects: Any) -> None:
-    parser = subjects.add_parser(
-        "middleware",
-        help="middleware",
-        description="Check middleware, between an application and a server of the suite.",
-    )
+def _add_middleware(parser: Parser) -> None:
+    parser.description = "Check middleware, between an application and a server of the suite."
     parser.add_argument(
         "target", metavar="TARGET", help="module:attribute, a function that takes an application"
     )
@@ -117,20 +107,23 @@ def _add_middleware(subjects: Any) -> None:
     parser.set_defaults(run=_check, role="middleware", pipe=[])
 
 
-def _add_server(subjects: Any) -> None:
-    parser = subjects.add_parser(
-        "server",
-        help="a server",
-        description="Check a server: start it for each case with another application, send\n"
-        "requests, and stop it.",
-        epilog="placeholders in COMMAND:\n"
-        + "\n".join(f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in PLACES.items())
+def _add_server(parser: Parser) -> None:
+    from lifespec.conformance.server import brokers, observation, process  # noqa: PLC0415
+
+    places = (f"  {{{place}}}{'':{9 - len(place)}}{what}" for place, what in process.PLACES.items())
+    parser.description = (
+        "Check a server: start it for each case with another application, send\n"
+        "requests, and stop it."
+    )
+    parser.epilog = (
+        "placeholders in COMMAND:\n"
+        + "\n".join(places)
         + "\n\nexample:\n  lifespec check server -- uvicorn {app} --port {port}"
         "\n\nfor a server that takes messages from a broker, {port} is the broker's port:\n"
         "  lifespec check server --spec amgi --broker redis -- \\\n"
-        "    python consume.py {app} {topic} redis://127.0.0.1:{port}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "    python consume.py {app} {topic} redis://127.0.0.1:{port}"
     )
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "command",
         metavar="COMMAND",
@@ -151,11 +144,13 @@ def _add_server(subjects: Any) -> None:
         choices=[*brokers.BROKERS],
         help="start this broker for each case; the server takes its messages from it",
     )
-    _add_outputs(parser, PATIENCE, "to wait for the next action of the server")
+    _add_outputs(parser, observation.PATIENCE, "to wait for the next action of the server")
     parser.set_defaults(run=_server)
 
 
 def _server(arguments: argparse.Namespace) -> int:
+    from lifespec.conformance.checks import server_job  # noqa: PLC0415
+
     words, spec, timeout = arguments.command, arguments.spec, arguments.timeout
     job = server_job(words, spec, arguments.workers, arguments.broker or "", timeout)
     return _check_server(job, arguments)
@@ -176,33 +171,49 @@ def _add_slow(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_driver(subjects: Any) -> None:
-    parser = subjects.add_parser(
-        "driver",
-        help="a test client or an adapter, which starts applications without a server",
-        description="Check a test client or an adapter: start it for each case with another"
-        " application, in a separate process, send requests, and stop it.",
-        epilog=f"drivers: {', '.join(clients.DRIVERS)}",
+def _add_driver(parser: Parser) -> None:
+    from lifespec.conformance.server import clients, observation  # noqa: PLC0415
+
+    parser.description = (
+        "Check a test client or an adapter: start it for each case with another"
+        " application, in a separate process, send requests, and stop it."
     )
+    parser.epilog = f"drivers: {', '.join(clients.DRIVERS)}"
     parser.add_argument(
         "name", metavar="NAME", help="one of the drivers below; it must be installed"
     )
     _add_only(parser)
     _add_slow(parser)
-    _add_outputs(parser, PATIENCE, "to wait for the next action of the driver", None)
+    timeout = observation.PATIENCE
+    _add_outputs(parser, timeout, "to wait for the next action of the driver", None)
     parser.set_defaults(run=_driver)
 
 
 def _driver(arguments: argparse.Namespace) -> int:
+    from lifespec.conformance.server import clients  # noqa: PLC0415
+
     name, timeout = arguments.name, arguments.timeout
     return _check_server(clients.job(name, arguments.spec or "", limit=timeout), arguments)
 
 
-def _check_server(job: server_check.ServerCheck, arguments: argparse.Namespace) -> int:
+def _check_server(job: ServerCheck, arguments: argparse.Namespace) -> int:
+    from lifespec.conformance.server import check as server_check  # noqa: PLC0415
+
     only = server_check.chosen(arguments.only, slow=arguments.slow)
     return _publish(
         arguments, job.subject, len(only), lambda tell: server_check.check(job, only, tell)
     )
+
+
+_SUBJECTS: dict[str, tuple[str, Callable[[Parser], None]]] = {
+    "app": ("an application", _add_app),
+    "middleware": ("middleware", _add_middleware),
+    "server": ("a server", _add_server),
+    "driver": (
+        "a test client or an adapter, which starts applications without a server",
+        _add_driver,
+    ),
+}
 
 
 def _words(text: str) -> str:
@@ -350,11 +361,11 @@ def _publish(
     """Check a subject, print the report, write its files, and return the exit status."""
     words = i18n.wording(arguments.language or explain.language(os.environ))
     ignored = arguments.usual_ignore if arguments.ignore is None else arguments.ignore
-    paths = arguments.json, arguments.junit, arguments.sarif, arguments.markdown
-    refuse_the_same(paths)
+    paths = {form: path for form in FORMS if (path := getattr(arguments, form))}
+    refuse_the_same(paths.values())
     leftovers.remove_abandoned()
     with ExitStack() as stack:
-        json, junit, sarif, markdown = (stack.enter_context(Target(path)) for path in paths)
+        targets = {form: stack.enter_context(Target(path)) for form, path in paths.items()}
         began, clock = datetime.now(UTC), time.monotonic()
         with _interruptible(), leftovers.adopting(), _progress(title, count) as advance:
 
@@ -369,12 +380,26 @@ def _publish(
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
             terminal.show(found, sys.stdout, every=arguments.verbose, wording=words)
-        checked = formats.Checked(found, arguments.strict, began, time.monotonic() - clock)
-        json.write(formats.as_json(checked))
-        junit.write(formats.as_junit(checked))
-        sarif.write(formats.as_sarif(checked, Path.cwd()))
-        markdown.write(as_markdown(checked))
+        if targets:
+            seconds = time.monotonic() - clock
+            _write(targets, found, strict=arguments.strict, began=began, seconds=seconds)
     return found.status(strict=arguments.strict)
+
+
+def _write(
+    targets: Mapping[str, Target], found: Report, *, strict: bool, began: datetime, seconds: float
+) -> None:
+    from lifespec.conformance.report import formats  # noqa: PLC0415
+    from lifespec.conformance.report.markdown import as_markdown  # noqa: PLC0415
+
+    forms: Mapping[str, Callable[[formats.Checked], str]] = {
+        "json": formats.as_json,
+        "junit": formats.as_junit,
+        "sarif": functools.partial(formats.as_sarif, folder=Path.cwd()),
+        "markdown": as_markdown,
+    }
+    for form, target in targets.items():
+        target.write(forms[form](formats.Checked(found, strict, began, seconds)))
 
 
 @contextmanager

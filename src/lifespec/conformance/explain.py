@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from importlib import metadata
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.rules import BEHAVIOUR, heading, names, sources
@@ -29,6 +28,8 @@ def base() -> str:
     """Return where the site stands, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
     address = os.environ.get("LIFESPEC_BASE_URL", "")
     if not address:
+        from importlib import metadata  # noqa: PLC0415  a report without faults asks for no address
+
         try:
             urls = metadata.metadata("lifespec").get_all("Project-URL") or []
         except metadata.PackageNotFoundError:

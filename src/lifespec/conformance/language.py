@@ -101,208 +101,101 @@ DOINGS: Mapping[str, Verb] = MappingProxyType(
     }
 )
 
+_WITH_ARGUMENT = {"shows", "hides"}
+
+
+def _phrases(roles: tuple[Role, ...], says: Mapping[str, str]) -> dict[str, Phrase]:
+    return {name: Phrase(name in _WITH_ARGUMENT, roles, text) for name, text in says.items()}
+
+
 PHRASES: Mapping[str, Phrase] = MappingProxyType(
-    {
-        "kept": Phrase(
-            argument=False, roles=_AS_SERVER, says="no message of the sequence breaks the rule"
-        ),
-        "answered": Phrase(
-            argument=False, roles=_AS_SERVER, says="it answers, if it supports lifespan"
-        ),
-        "answers too": Phrase(
-            argument=False,
-            roles=_AS_SERVER,
-            says="it answers startup if it does so in start-and-stop",
-        ),
-        "as usual": Phrase(
-            argument=False, roles=_AS_SERVER, says="it answers both events as in start-and-stop"
-        ),
-        "raises": Phrase(
-            argument=False,
-            roles=(*_AS_SERVER, "middleware"),
-            says="the call raises without sending an event first",
-        ),
-        "ends": Phrase(
-            argument=False, roles=_AS_SERVER, says="the call ends soon after it was cancelled"
-        ),
-        "no exit": Phrase(
-            argument=False, roles=_AS_SERVER, says="it does not end the process of its server"
-        ),
-        "no raise": Phrase(
-            argument=False,
-            roles=_AS_SERVER,
-            says="it does not raise after it has received startup, but answers with failed",
-        ),
-        **{
-            f"same {what}": Phrase(argument=False, roles=("middleware",), says=says)
-            for what, says in (
-                ("scope", "the application is called with each key of the server's scope"),
-                ("state", "what the application puts into its state is in the server's state"),
-                ("events", "the application receives what the server sends"),
-                ("answers", "the server receives what the application sends"),
-                ("refusal", "the application sees the exception that the server's send raises"),
-                (
-                    "end",
-                    "the server sees that the application returns, or the exception that it raises",
-                ),
-                ("request", "the application is called for requests, with their state"),
-            )
+    _phrases(
+        _AS_SERVER,
+        {
+            "kept": "no message of the sequence breaks the rule",
+            "answered": "it answers, if it supports lifespan",
+            "answers too": "it answers startup if it does so in start-and-stop",
+            "as usual": "it answers both events as in start-and-stop",
         },
-        "lifespan scope": Phrase(
-            argument=False, roles=_ON_SERVER, says="the type of the scope is lifespan"
-        ),
-        "versions": Phrase(
-            argument=False, roles=_ON_SERVER, says="the scope has the versions, as strings"
-        ),
-        "worker numbers": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the scope has is_worker and the number of the worker",
-        ),
-        "empty state": Phrase(
-            argument=False, roles=_ON_SERVER, says="the state in the scope is empty"
-        ),
-        "namespace": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the state in the scope is a mapping that can be changed",
-        ),
-        "one call": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="each event loop that serves requests has one call with a lifespan scope",
-        ),
-        "same loop": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="requests run in the event loop and the thread of the lifespan",
-        ),
-        "lasts": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the call lasts from before the first request until after the last",
-        ),
-        "startup first": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the first event is lifespan.startup, and it is sent once",
-        ),
-        "startup before requests": Phrase(
-            argument=False, roles=_ON_SERVER, says="no request arrives before lifespan.startup"
-        ),
-        "no request before": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="no request arrives between lifespan.startup and its answer",
-        ),
-        "served": Phrase(
-            argument=False, roles=_ON_SERVER, says="each request is answered by the application"
-        ),
-        "not blocked": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the server does not wait for an application that has ended",
-        ),
-        "survives": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="requests are answered although send has raised",
-        ),
-        "not served": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="no request reaches the application after lifespan.startup.failed",
-        ),
-        "exits": Phrase(argument=False, roles=_ON_SERVER, says="the process ends by itself"),
-        "process ends": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the process ends in time after it was told to stop",
-        ),
-        "exit status": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the exit status is not 0, so that a supervisor notices the failure",
-        ),
-        "gone": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the process ends by itself, or after it was told to stop",
-        ),
-        "shows": Phrase(argument=True, roles=_ON_SERVER, says="the output has this text"),
-        "hides": Phrase(
-            argument=True,
-            roles=_ON_SERVER,
-            says="the process ends, and the output does not have this text",
-        ),
-        "tells": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the output mentions the lifespan or the exception",
-        ),
-        "as empty": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="a missing message makes no difference: there is no KeyError",
-        ),
-        "taken": Phrase(
-            argument=False, roles=_ON_SERVER, says="send returns where the script uses try"
-        ),
-        "refused": Phrase(
-            argument=False, roles=_ON_SERVER, says="send raises where the script uses try"
-        ),
-        "does nothing": Phrase(
-            argument=False, roles=_ON_SERVER, says="send returns after the call has ended"
-        ),
-        "quiet": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="no event arrives after the call has ended, and there is no second call",
-        ),
-        "shutdown once": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="lifespan.shutdown is sent after the signal, once",
-        ),
-        "no request after": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="no request is in progress at lifespan.shutdown, and none arrives afterwards",
-        ),
-        "no connection after": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="no connection is served while the application handles lifespan.shutdown",
-        ),
-        "waits": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the process waits for the answer to lifespan.shutdown",
-        ),
-        "finishes": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="the call is not cancelled after its final answer",
-        ),
-        "copies": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="each request has a copy of the state; its values are the same objects",
-        ),
-        "late key": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="a key that is added to the state while serving is in later requests",
-        ),
-        "untouched": Phrase(
-            argument=False,
-            roles=_ON_SERVER,
-            says="at lifespan.shutdown, the state is as the application left it",
-        ),
-        "no change": Phrase(
-            argument=False, roles=("middleware",), says="the server's own scope stays as it was"
-        ),
-    }
+    )
+    | _phrases(
+        (*_AS_SERVER, "middleware"),
+        {
+            "raises": "the call raises without sending an event first",
+        },
+    )
+    | _phrases(
+        _AS_SERVER,
+        {
+            "ends": "the call ends soon after it was cancelled",
+            "no exit": "it does not end the process of its server",
+            "no raise": "it does not raise after it has received startup, but answers with failed",
+        },
+    )
+    | _phrases(
+        ("middleware",),
+        {
+            "same scope": "the application is called with each key of the server's scope",
+            "same state": "what the application puts into its state is in the server's state",
+            "same events": "the application receives what the server sends",
+            "same answers": "the server receives what the application sends",
+            "same refusal": "the application sees the exception that the server's send raises",
+            "same end": (
+                "the server sees that the application returns, or the exception that it raises"
+            ),
+            "same request": "the application is called for requests, with their state",
+        },
+    )
+    | _phrases(
+        _ON_SERVER,
+        {
+            "lifespan scope": "the type of the scope is lifespan",
+            "versions": "the scope has the versions, as strings",
+            "worker numbers": "the scope has is_worker and the number of the worker",
+            "empty state": "the state in the scope is empty",
+            "namespace": "the state in the scope is a mapping that can be changed",
+            "one call": "each event loop that serves requests has one call with a lifespan scope",
+            "same loop": "requests run in the event loop and the thread of the lifespan",
+            "lasts": "the call lasts from before the first request until after the last",
+            "startup first": "the first event is lifespan.startup, and it is sent once",
+            "startup before requests": "no request arrives before lifespan.startup",
+            "no request before": "no request arrives between lifespan.startup and its answer",
+            "served": "each request is answered by the application",
+            "not blocked": "the server does not wait for an application that has ended",
+            "survives": "requests are answered although send has raised",
+            "not served": "no request reaches the application after lifespan.startup.failed",
+            "exits": "the process ends by itself",
+            "process ends": "the process ends in time after it was told to stop",
+            "exit status": "the exit status is not 0, so that a supervisor notices the failure",
+            "gone": "the process ends by itself, or after it was told to stop",
+            "shows": "the output has this text",
+            "hides": "the process ends, and the output does not have this text",
+            "tells": "the output mentions the lifespan or the exception",
+            "as empty": "a missing message makes no difference: there is no KeyError",
+            "taken": "send returns where the script uses try",
+            "refused": "send raises where the script uses try",
+            "does nothing": "send returns after the call has ended",
+            "quiet": "no event arrives after the call has ended, and there is no second call",
+            "shutdown once": "lifespan.shutdown is sent after the signal, once",
+            "no request after": (
+                "no request is in progress at lifespan.shutdown, and none arrives afterwards"
+            ),
+            "no connection after": (
+                "no connection is served while the application handles lifespan.shutdown"
+            ),
+            "waits": "the process waits for the answer to lifespan.shutdown",
+            "finishes": "the call is not cancelled after its final answer",
+            "copies": "each request has a copy of the state; its values are the same objects",
+            "late key": "a key that is added to the state while serving is in later requests",
+            "untouched": "at lifespan.shutdown, the state is as the application left it",
+        },
+    )
+    | _phrases(
+        ("middleware",),
+        {
+            "no change": "the server's own scope stays as it was",
+        },
+    )
 )
 
 KEYS: Mapping[str, str] = MappingProxyType(

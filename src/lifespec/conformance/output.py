@@ -33,10 +33,10 @@ def writing() -> Iterator[None]:
         raise OutputFailed(error.strerror or error) from None
 
 
-def refuse_the_same(paths: Iterable[Path | None]) -> None:
+def refuse_the_same(paths: Iterable[Path]) -> None:
     """Raise Unchecked if two of the paths lead to one file, which is no device or pipe."""
     found = set()
-    for path in filter(None, paths):
+    for path in paths:
         real = os.path.realpath(path)
         if real in found and (path.is_file() or not path.exists()):
             raise Unchecked(f"{path} is given for two reports: name another file for one of them")
@@ -50,14 +50,13 @@ class Target:
     is no whole.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._part: Path | None = None
 
     def __enter__(self) -> Self:
-        if self.path:
-            with self._refused():
-                self._begin(Path(os.path.realpath(self.path)))
+        with self._refused():
+            self._begin(Path(os.path.realpath(self.path)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -65,13 +64,12 @@ class Target:
             self._part.unlink(missing_ok=True)
 
     def write(self, text: str) -> None:
-        """Write the whole file, where there is one to write."""
+        """Write the whole file."""
         content = text.encode("utf-8", "backslashreplace")
-        if self.path:
-            with self._refused():
-                (self._part or self.path).write_bytes(content)
-                if self._part:
-                    self._part.replace(os.path.realpath(self.path))
+        with self._refused():
+            (self._part or self.path).write_bytes(content)
+            if self._part:
+                self._part.replace(os.path.realpath(self.path))
 
     def _begin(self, path: Path) -> None:
         """Make the file in which it is written until it is whole, in the same folder."""

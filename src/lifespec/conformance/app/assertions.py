@@ -295,7 +295,7 @@ def _answered(matter: Matter) -> Outcome:
 
 
 def _answer_of_startup(seen: AppObservation) -> str:
-    """Return the answer of startup that an application sent once it had received shutdown, or ""."""
+    """Return the answer of startup that was sent once shutdown had been received, or ""."""
     entries = iter(seen.spoken.entries)
     received = ("received", "lifespan.shutdown")
     asked = any((each.kind, each.type) == received for each in entries)  # consumes up to there

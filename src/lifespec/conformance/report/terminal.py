@@ -9,7 +9,6 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -37,6 +36,8 @@ WIDTH = 80
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
     """Show a progress bar on standard error if that is a terminal; yield what advances it."""
+    from rich.progress import Progress  # noqa: PLC0415  it takes a tenth of a check
+
     terminal = sys.stderr.isatty()  # rich takes a file for one under FORCE_COLOR
     bar = Progress(console=Console(stderr=True), transient=True, disable=not terminal)
     with bar:
