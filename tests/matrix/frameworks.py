@@ -1,5 +1,7 @@
 """Observes applications of frameworks in a lifespan, and records it: `make frameworks`.
 
+Each application runs under uvicorn, too, which shows what a user sees.
+
     python tests/matrix/frameworks.py PYTHON FILE [SUBJECT...]
 
 PYTHON has the frameworks of `.ci/frameworks.txt`.  FILE is where the record is kept; it is written
@@ -7,15 +9,25 @@ after each subject.  Where subjects are named, only they are observed, and the r
 stays, with what it says of the state of the code that it was made with.
 """
 
+import contextlib
 import json
+import os
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kept import keep, left, versions
+from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
 
@@ -23,6 +35,20 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "frameworks"
 DRIVER = Path(__file__).with_name("drive.py")
 LIMIT = 300  # seconds for all questions
+PATIENCE = 20.0  # seconds, in which a server begins to answer, or ends after a signal
+FAILING = """
+
+async def connect(name):
+    print("connect", name, flush=True)
+    if name == "cache":
+        raise OSError("no cache")
+    return name
+"""
+UNDER = {"under uvicorn": "", "under uvicorn, a hook raises": FAILING}
+NOISE = re.compile(  # times, addresses of objects, and folders
+    r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\d.,]*( [+-]\d{4})?|\b0x[0-9a-f]+|(?<![\w.:/])/([\w.+-]+/)+"
+)
+OMITTED = "DeprecationWarning", "platform: "
 
 
 class Subject(NamedTuple):
@@ -38,22 +64,38 @@ class Subject(NamedTuple):
     variants: Sequence[str] = ()
 
     def variant(self, kind: str) -> str:
-        """Return the program of a variant."""
-        return f"{self.program.partition('_')[0]}_{kind}"
+        """Return the program of a variant: of this one, or of the framework."""
+        own = f"{self.program}_{kind}"
+        exists = (PROGRAMS / f"{own}.py").exists()
+        return own if exists else f"{self.program.partition('_')[0]}_{kind}"
 
 
-VARIANTS = {"mounted": "mounted", "combined": "usual"}  # by kind, the question
-BOTH = [*VARIANTS]
+VARIANTS = {  # by kind, the question
+    "mounted": "mounted",
+    "nested": "usual",
+    "combined": "usual",
+    "router": "under uvicorn",
+}
+MOUNTS = ["mounted", "nested"]
+BOTH = [*MOUNTS, "combined"]
 
 
 SUBJECTS = {
-    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"], ["mounted"]),
-    "FastAPI, lifespan": Subject("FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], BOTH),
-    "FastAPI, on_event": Subject("FastAPI", "fastapi_on_event", ["fastapi", "starlette"]),
-    "Litestar, lifespan": Subject("Litestar", "litestar_lifespan", ["litestar"], BOTH),
+    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"], MOUNTS),
+    "FastAPI, lifespan": Subject(
+        "FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], [*BOTH, "router"]
+    ),
+    "FastAPI, on_event": Subject(
+        "FastAPI", "fastapi_on_event", ["fastapi", "starlette"], ["router"]
+    ),
+    "Litestar, lifespan": Subject(
+        "Litestar", "litestar_lifespan", ["litestar"], ["mounted", "combined"]
+    ),
     "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", ["litestar"]),
-    "Quart, while_serving": Subject("Quart", "quart_while_serving", ["quart"], ["combined"]),
-    "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"]),
+    "Quart, while_serving": Subject(
+        "Quart", "quart_while_serving", ["quart"], ["combined", "router"]
+    ),
+    "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"], ["router"]),
     "Django": Subject("Django", "django_plain", ["django"]),
     "django-asgi-lifespan": Subject(
         "Django", "django_with_lifespan", ["django-asgi-lifespan", "django"]
@@ -62,7 +104,7 @@ SUBJECTS = {
     "Falcon": Subject("Falcon", "falcon_middleware", ["falcon"]),
     "BlackSheep, lifespan": Subject("BlackSheep", "blacksheep_lifespan", ["blacksheep"], BOTH),
     "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", ["blacksheep"]),
-    "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"]),
+    "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"], ["router"]),
     "Connexion": Subject("Connexion", "connexion_lifespan", ["connexion", "starlette"]),
     "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", ["mcp", "starlette"]),
     "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"], ["mounted"]),
@@ -75,12 +117,12 @@ SUBJECTS = {
         ["mounted"],
     ),
     "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"], BOTH),
-    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"], ["mounted"]),
+    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"], MOUNTS),
     "Muffin": Subject("Muffin", "muffin_on_startup", ["muffin", "asgi-tools"]),
     "Muffin, strict": Subject("Muffin", "muffin_strict", ["muffin", "asgi-tools"]),
     "Microdot": Subject("Microdot", "microdot_functions", ["microdot"]),
     "Flama": Subject("Flama", "flama_lifespan", ["flama"]),
-    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"], ["mounted"]),
+    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"], MOUNTS),
     "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"], BOTH),
     "Responder": Subject("Responder", "responder_lifespan", ["responder", "starlette"], BOTH),
     "rpc.py": Subject("rpc.py", "rpcpy_server", ["rpc-py"]),
@@ -101,24 +143,101 @@ def observed(python: str, program: Path, *questions: str) -> dict[str, list[list
     return found
 
 
+def served(python: str, program: str, failing: str = "") -> list[list[Any]]:
+    """Run a program under uvicorn, with a request and SIGTERM; return what a user sees."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as place:
+        shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
+        with Path(place, "resources.py").open("a", encoding="utf-8") as file:
+            file.write(failing)
+        with Path(place, "log").open("wb") as output:
+            running = subprocess.Popen(
+                [python, "-m", "uvicorn", f"{program}:app", "--port", str(port)],
+                cwd=place,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={**os.environ, "NO_COLOR": "1", "PYTHONWARNINGS": "ignore"},
+            )
+        try:
+            found = [["server", f"uvicorn {versions(python, ['uvicorn'])['uvicorn']}"]]
+            found += seen(running, port, Path(place, "log"))
+        finally:
+            if running.poll() is None:
+                os.killpg(running.pid, signal.SIGKILL)
+            running.wait(PATIENCE)
+    return found
+
+
+def seen(running: "subprocess.Popen[bytes]", port: int, log: Path) -> list[list[Any]]:
+    """Return what a server logs until its request and until its end, and how it ends."""
+    status = requested(running, port)
+    before = log.read_text("utf-8", "replace")
+    found = logged(before)
+    if status:
+        found += [["request", status], ["SIGTERM"]]
+        running.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(PATIENCE)
+    found += logged(log.read_text("utf-8", "replace")[len(before) :])
+    ended = running.poll() is not None
+    return [*found, ["exit status", running.poll()] if ended else ["did not end"]]
+
+
+def requested(running: "subprocess.Popen[bytes]", port: int) -> int:
+    """Send a request as soon as somebody listens; return its status, or 0 if the server ends."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and running.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as response:
+                status: int = response.status
+                return status
+        except urllib.error.HTTPError as error:
+            error.close()
+            return error.code
+        except OSError:
+            time.sleep(0.2)
+    return 0
+
+
+def logged(text: str) -> list[list[Any]]:
+    """Return what `resources.py` prints, and the lines of a log without times and frames."""
+    lines = [NUMBER.sub("…", NOISE.sub("…", line)).rstrip() for line in text.splitlines()]
+    return [
+        line.split() if line.startswith(("connect ", "disconnect ")) else ["logs", line]
+        for line in lines
+        if line and not FRAME.match(line) and not any(each in line for each in OMITTED)
+    ]
+
+
 def row(python: str, name: str) -> dict[str, Any]:
     """Observe a subject; return its row of the record."""
     subject = SUBJECTS[name]
+    with ThreadPoolExecutor() as pool:  # a server is waited for
+        under = {
+            question: pool.submit(served, python, subject.program, failing)
+            for question, failing in UNDER.items()
+        }
+        happened = observed(python, PROGRAMS / f"{subject.program}.py")
+        happened |= {question: each.result() for question, each in under.items()}
     return {
         "name": name,
         "framework": subject.framework,
         "program": subject.program,
         "versions": versions(python, subject.packages),
-        "happened": observed(python, PROGRAMS / f"{subject.program}.py"),
+        "happened": happened,
         "variants": {
-            kind: variant(python, subject.variant(kind), VARIANTS[kind])
-            for kind in subject.variants
+            kind: variant(python, subject.variant(kind), question)
+            for kind, question in VARIANTS.items()
+            if kind in subject.variants
         },
     }
 
 
 def variant(python: str, program: str, question: str) -> dict[str, Any]:
     """Ask another program of a framework one question; return its part of the row."""
+    if question in UNDER:
+        return {"program": program, "happened": served(python, program, UNDER[question])}
     found = observed(python, PROGRAMS / f"{program}.py", question)
     return {"program": program, "happened": found[question]}
 

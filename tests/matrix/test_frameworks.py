@@ -118,6 +118,29 @@ def test_a_program_that_cannot_be_imported_is_named(command: dict[str, Any], pla
         command["observed"](sys.executable, plain, "usual")
 
 
+def test_what_uvicorn_shows_is_told_without_times_and_frames(
+    command: dict[str, Any], plain: Path
+) -> None:
+    """What was printed, the request, the signal, and the exit status."""
+    shown = command["served"]
+    shown.__globals__["PROGRAMS"] = plain.parent
+    ways = shown.__globals__["UNDER"]
+    well, failed = (shown(sys.executable, "plain", failing) for failing in ways.values())
+    server, *began = well[: well.index(["request", 500])]
+    assert server[0] == "server"
+    assert began[2:5] == [*STARTED[1:], ["logs", "INFO:     Application startup complete."]]
+    ended = [["disconnect", "cache"], ["disconnect", "database"]]
+    assert [each for each in well if each[0] == "disconnect"] == ended
+    assert well.index(["SIGTERM"]) < well.index(ended[0])
+    assert failed[-2:] == [
+        ["logs", "ERROR:    Application startup failed. Exiting."],
+        ["exit status", 3],
+    ]
+    assert command["logged"]("2026-01-01 10:00:00,1 /a/b.py:1 0x1f\n  x\n") == [
+        ["logs", "… …b.py:1 …"]
+    ]
+
+
 def test_starlette_does_here_what_the_record_says(command: dict[str, Any]) -> None:
     """As far as the tables tell: the version here may be another one."""
     asked = {"usual", "startup raises", "serving is cancelled", "no state", "no lifespan"}

@@ -27,6 +27,14 @@ def says(title: str, *happened: list[Any]) -> str:
     return words % tuple(about) if about else words
 
 
+EXITS = "ERROR:    Application startup failed. Exiting."
+UNDER = {
+    "under uvicorn": [["server", "uvicorn 1.0"], ["connect", "database"], ["request", 200]],
+    "under uvicorn, a hook raises": [
+        *(["server", "uvicorn 1.0"], ["connect", "database"], ["logs", "OSError: no cache"]),
+        *(["logs", EXITS], CLOSED, ["exit status", 3]),
+    ],
+}
 MOUNTED = [["state", "database"], ["request", 200, "state: database"]]
 CELLS = [
     ("A hook raises at startup", [EVENT, COMPLETE], "`complete`"),
@@ -77,8 +85,18 @@ CELLS = [
     ("Shutdown comes first", [OTHER, ["raised", "ValueError", ""]], "raises `ValueError`"),
     ("Another event comes first", [OTHER, EVENT, *OPENED], "ignores it"),
     ("Another event comes first", [OTHER, COMPLETE], "sends `startup.complete`"),
-    ("Its lifespan runs", [["connect", "inner"]], "Yes"),
-    ("Its lifespan runs", OPENED, "No"),
+    ("A plain application starts", [["connect", "inner"]], "Yes"),
+    ("A plain application starts", OPENED, "No"),
+    ("An application of the same framework starts", [["connect", "nested"]], "Yes"),
+    ("Its startup runs", [["connect", "router"]], "once"),
+    ("Its shutdown runs", [["disconnect", "router"], ["disconnect", "router"]], "2 times"),
+    ("A hook raises", [["request", 200]], "answers requests, status 200"),
+    ("A hook raises", [["exit status", 3]], "ends, exit status 3"),
+    ("The log has the exception", [["logs", "OSError: no cache"]], "Yes"),
+    ("The log has the exception", [["logs", "INFO"]], "No"),
+    ("The database is closed", [CLOSED, ["logs", EXITS]], "Yes"),
+    ("The database is closed", [["logs", EXITS], CLOSED], "when the event loop closes"),
+    ("Closed after SIGTERM", [["exit status", 0]], "–"),
     ("It sees the state", MOUNTED, "Yes"),
     ("It sees the state", [["state", "database"], ["request", 200, "state: "]], "No"),
     ("It sees the state", [["state"], ["request", 200, "state: "]], "–"),
@@ -97,14 +115,14 @@ def test_what_a_cell_says(title: str, happened: list[list[Any]], said: str) -> N
 def subject(name: str, *happened: list[Any]) -> dict[str, Any]:
     """Return a row of the record, where the same happened in each question."""
     questions = {column.question for group in GROUPS.values() for column in group}
-    questions -= {"mounted", "combined"}
+    questions -= {"mounted", "nested", "combined", "router", *UNDER}
     return {
         "name": name,
         "framework": name.partition(",")[0],
         "program": "shop",
         "versions": {"shop": "1.0", "other": "2.0"},
         "variants": {},
-        "happened": dict.fromkeys(sorted(questions), happened),
+        "happened": {**dict.fromkeys(sorted(questions), happened), **UNDER},
     }
 
 
@@ -140,7 +158,7 @@ def test_a_table_has_a_row_for_each_application_with_hooks(tmp_path: Path) -> No
         cells = [[cell.get_text().strip() for cell in each.select("td")] for each in tables]
         assert cells[0] == ["Shop, hooks", "Yes", "–", "–", "No", "`failed`: a\nb".replace("`", "")]
         assert cells[1] == ["Plain", "raises ValueError", "raises ValueError"]
-        assert cells[2:] == [["Shop, hooks", "No", "Yes"], []]
+        assert cells[2:] == [["Shop, hooks", "No", "Yes", "–"], []]
         assert [each["href"] for each in tables[0].select("td a")] == ["#framework-shop"]
 
 
@@ -157,10 +175,14 @@ def test_a_framework_has_its_programs_and_what_happened(tmp_path: Path) -> None:
             "shop.py",
             "mounted.py",
             "What happened",
+            "under uvicorn · uvicorn 1.0",
+            "under uvicorn, a hook raises · uvicorn 1.0",
         ]
         assert "app = 1" in text
         assert "app = 2" in text
         assert "lifespan.startup.failed a … b · request 200" in text
+        assert "connect database\n[request 200]" in text
+        assert f"OSError: no cache\n{EXITS}\ndisconnect database\n[exit status 3]" in text
 
 
 def test_a_name_that_is_not_there_is_told(tmp_path: Path) -> None:

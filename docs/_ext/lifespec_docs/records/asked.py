@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Column", "OfAsked", "Section", "Table", "asked"]
 
 WORDLESS = (NONE, "%s")  # what no catalog has
+SERVER = "server"  # begins what a server printed
 FACT = ["fact"]  # what the record says is no name of the page
 
 
@@ -63,7 +64,8 @@ class OfAsked(Shows):
 
     def programs(self, subject: Mapping[str, Any]) -> Iterable[str]:
         """Return the names of the programs of a subject that its section shows."""
-        return (each["program"] for each in [subject, *subject.get("variants", {}).values()])
+        variants = subject.get("variants", {}).values()
+        return dict.fromkeys(each["program"] for each in [subject, *variants])
 
     def anchor(self, name: str) -> str:
         """Return the place of a section."""
@@ -102,7 +104,10 @@ class Table(OfAsked):
         return [nodes.reference("", subject["name"], internal=True, refuri=place)]
 
     def _cell(self, happened: Happened, column: Column) -> Cell:
-        return self.sentence(column.says(self.reads(happened[column.question])))
+        asked = column.question in happened
+        return self.sentence(
+            column.says(self.reads(happened[column.question])) if asked else (NONE,)
+        )
 
 
 class Section(OfAsked):
@@ -129,8 +134,19 @@ class Section(OfAsked):
             command = nodes.inline("", "", *code(subject["command"]), classes=FACT)
             head += [nodes.Text(" · "), command]
         programs = map(self._program, self.programs(subject))
-        happened = self._folded(said(self.translate("What happened")), self._asked(subject))
-        return [head, *programs, happened]
+        told = asked(subject)
+        logs = {
+            question: each for question, each in told.items() if each[:1] and each[0][0] == SERVER
+        }
+        happened = {question: each for question, each in told.items() if question not in logs}
+        found: list[nodes.Node] = [head, *programs]
+        found += [self._folded(said(self.translate("What happened")), self._asked(happened))]
+        for question, (server, *lines) in logs.items():
+            title = f"{self.translate(question)} · {server[1]}"
+            text = "\n".join(map(_shown, lines)) + "\n"
+            block = nodes.literal_block(text, text, language="text", classes=["drawn"])
+            found += [self._folded(said(title), block)]
+        return found
 
     def _program(self, program: str) -> folded_node:
         """Return a program as a page shows it."""
@@ -143,9 +159,9 @@ class Section(OfAsked):
         summary = summary_node("", "", *title, translatable=False, classes=FACT)
         return folded_node("", summary, *content)
 
-    def _asked(self, subject: Mapping[str, Any]) -> nodes.definition_list:
+    def _asked(self, asked: Happened) -> nodes.definition_list:
         found = nodes.definition_list(classes=["simple"])
-        for question, happened in asked(subject).items():
+        for question, happened in asked.items():
             term = nodes.term("", self.translate(question), translatable=False)
             lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
             text = nodes.paragraph("", "", lines, translatable=False)
@@ -161,3 +177,10 @@ def asked(subject: Mapping[str, Any]) -> Happened:
 
 def _line(happening: Sequence[Any]) -> str:
     return " ".join(str(each).replace("\n", " … ") for each in happening)
+
+
+def _shown(happening: Sequence[Any]) -> str:
+    """Return a line of a terminal; what was not printed there is in brackets."""
+    kind, *about = happening
+    printed = kind in ("logs", "connect", "disconnect")
+    return _line(happening if kind != "logs" else about) if printed else f"[{_line(happening)}]"

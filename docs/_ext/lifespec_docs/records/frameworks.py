@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 
 FAULT = "no cache"  # the text of the exception that a hook raises
+EXITS = "ERROR:    Application startup failed. Exiting."  # what uvicorn logs then
 YES, NO = (_("Yes"),), (_("No"),)
 HOOKS: Mapping[str, Said] = {"connect": (_("starts"),), "disconnect": (_("cleans up"),)}
 
@@ -137,6 +138,10 @@ def _inner_runs(run: Run) -> Said:
     return _whether(["connect", "inner"] in run.lived)
 
 
+def _nested_runs(run: Run) -> Said:
+    return _whether(["connect", "nested"] in run.lived)
+
+
 def _sees_state(run: Run) -> Said:
     """Say whether the mounted application saw the state, if there was any."""
     return _whether(run.first("request")[2] != "state: ") if run.first("state")[1:] else (NONE,)
@@ -144,7 +149,39 @@ def _sees_state(run: Run) -> Said:
 
 def _in_order(what: str) -> Callable[[Run], Said]:
     """Name the resources that were opened, or closed."""
-    return lambda run: ("%s", ", ".join(f"`{each[1]}`" for each in run.lived if each[0] == what))
+
+    def says(run: Run) -> Said:
+        names = [f"`{each[1]}`" for each in run.lived if each[0] == what]
+        return ("%s", ", ".join(names)) if names else (NONE,)
+
+    return says
+
+
+def _times(what: str) -> Callable[[Run], Said]:
+    """Count how often a function of the router runs."""
+
+    def says(run: Run) -> Said:
+        times = run.lived.count([what, "router"])
+        return (_("once"),) if times == 1 else (_("%s times"), str(times))
+
+    return says
+
+
+def _under_uvicorn(run: Run) -> Said:
+    """Say whether a server whose application could not open the cache answers requests."""
+    if request := run.first("request"):
+        return _("answers requests, status %s"), str(request[1])
+    return _("ends, exit status %s"), str(run.first("exit status")[1])
+
+
+def _logged(run: Run) -> Said:
+    return _whether(any(each[0] == "logs" and FAULT in each[1] for each in run.lived) or None)
+
+
+def _closed_before_the_end(run: Run) -> Said:
+    """Say whether the database was closed, and whether by the framework."""
+    end = next((n for n, each in enumerate(run.lived) if each[-1:] == [EXITS]), len(run.lived))
+    return Run([*run.lived[:end], ["loop closes"], *run.lived[end:]]).closed("database")
 
 
 def _scope(run: Run) -> Said:
@@ -197,9 +234,24 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Another event comes first"), _("other event first"), _unexpected),
         Column(_("Another scope type"), _("other scope"), _scope),
     ),
+    "uvicorn": (
+        Column(_("A hook raises"), _("under uvicorn, a hook raises"), _under_uvicorn),
+        Column(_("The log has the exception"), _("under uvicorn, a hook raises"), _logged),
+        Column(
+            _("The database is closed"), _("under uvicorn, a hook raises"), _closed_before_the_end
+        ),
+        Column(_("Closed after SIGTERM"), _("under uvicorn"), _in_order("disconnect")),
+    ),
     "mounted": (
-        Column(_("Its lifespan runs"), _("mounted"), _inner_runs),
+        Column(_("A plain application starts"), _("mounted"), _inner_runs),
         Column(_("It sees the state"), _("mounted"), _sees_state),
+        Column(_("An application of the same framework starts"), _("nested"), _nested_runs),
+    ),
+    "router": (
+        Column(_("Its startup runs"), _("router"), _times("connect")),
+        Column(_("Its shutdown runs"), _("router"), _times("disconnect")),
+        Column(_("Opens, in this order"), _("router"), _in_order("connect")),
+        Column(_("Closes, in this order"), _("router"), _in_order("disconnect")),
     ),
     "combined": (
         Column(_("Opens, in this order"), _("combined"), _in_order("connect")),
