@@ -127,7 +127,7 @@ def subject(name: str, *happened: list[Any]) -> dict[str, Any]:
 
 
 ROWS = [
-    subject("Shop, hooks", EVENT, *OPENED, COMPLETE, [*FAILED, "a\nb"], ["request", 200, ""]),
+    subject("Shop, hooks", EVENT, *OPENED, COMPLETE, [*FAILED, '"a"\nb'], ["request", 200, ""]),
     subject("Plain", EVENT, ["raised", "ValueError", "no"]),
 ]
 
@@ -156,7 +156,7 @@ def test_a_table_has_a_row_for_each_application_with_hooks(tmp_path: Path) -> No
     with tried(tmp_path, page) as sample:
         tables = sample.page().select("table")
         cells = [[cell.get_text().strip() for cell in each.select("td")] for each in tables]
-        assert cells[0] == ["Shop, hooks", "Yes", "–", "–", "No", "`failed`: a\nb".replace("`", "")]
+        assert cells[0] == ["Shop, hooks", "Yes", "–", "–", "No", 'failed: "a"\nb']
         assert cells[1] == ["Plain", "raises ValueError", "raises ValueError"]
         assert cells[2:] == [["Shop, hooks", "No", "Yes", "–"], []]
         assert [each["href"] for each in tables[0].select("td a")] == ["#framework-shop"]
@@ -180,7 +180,7 @@ def test_a_framework_has_its_programs_and_what_happened(tmp_path: Path) -> None:
         ]
         assert "app = 1" in text
         assert "app = 2" in text
-        assert "lifespan.startup.failed a … b · request 200" in text
+        assert 'lifespan.startup.failed "a" … b · request 200' in text
         assert "connect database\n[request 200]" in text
         assert f"OSError: no cache\n{EXITS}\ndisconnect database\n[exit status 3]" in text
 

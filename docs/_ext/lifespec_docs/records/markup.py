@@ -33,6 +33,7 @@ def element(tag: str, *content: nodes.Node | str, **attributes: object) -> marku
     return markup_node(
         "", "", *children,
         tag=tag, attributes=named, ids=ids, classes=classes, translatable=False,
+        support_smartquotes=tag != "code",
     )  # fmt: skip
 
 
