@@ -69,17 +69,22 @@ for line in server.stdout:
 """
 
 
-# What a shell is given and writes is UTF-8, and its messages are English
+# What a shell is given and writes is UTF-8, and its messages are English. A uvicorn takes any free
+# port, since others may run beside it, and shows the one of the page.
 COMMANDS = """\
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 commands = 'lifespec() { "$PYTHON" -m lifespec "$@"; }\\n' + Path("commands.sh").read_text("utf-8")
 path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-set_ = {"PYTHON": sys.executable, "LC_ALL": "C.UTF-8", "PATH": path}
-run = subprocess.run(["sh", "-c", commands], env=os.environ | set_, stderr=subprocess.STDOUT)
+set_ = {"PYTHON": sys.executable, "LC_ALL": "C.UTF-8", "PATH": path, "UVICORN_PORT": "0"}
+shell, both = ["sh", "-c", commands], {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+run = subprocess.run(shell, env=os.environ | set_, encoding="utf-8", **both)
+said = re.sub(r".*(?:server|parent) process \\[.*\\n", "", run.stdout)
+print(re.sub(r"(127[.]0[.]0[.]1):\\d+", r"\\1:8000", said), end="")
 sys.exit(run.returncode)
 """
 
