@@ -21,8 +21,8 @@ import pytest
 
 from lifespec.conformance.app import outside, player
 from lifespec.conformance.app.fake_server import IDLE, AppObservation
-from lifespec.conformance.app.player import play, scope_of
-from lifespec.conformance.cases import Case, action
+from lifespec.conformance.app.player import play
+from lifespec.conformance.cases import Case, action, scope_of
 from lifespec.testing.trace import text
 from lifespec.validate import SPECS
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
+from lifespec.conformance import cases
 from lifespec.conformance.report.formats import Checked
 from lifespec.conformance.report.markdown import as_markdown
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
@@ -60,6 +61,9 @@ def test_a_finding_has_all_that_an_issue_needs() -> None:
     ):
         assert line in told
     assert "```text\na\n'''\nb\n```\n" in markdown
+    assert "[“Startup Complete”](https://github.com/django/asgiref/blob/" in markdown
+    assert "```python\nimport asyncio\n\nfrom shop.main import app\n" in markdown
+    assert markdown.count("```sh\npython program.py\n```") == 1
     assert told[-1].startswith("lifespec ")
 
 
@@ -71,14 +75,26 @@ def test_what_was_observed_is_no_markup() -> None:
 
 
 @pytest.mark.parametrize(
-    ("role", "command"),
+    ("role", "subject", "command"),
     [
-        ("middleware", "lifespec check middleware shop.main:app --only start-and-stop"),
-        ("server", "lifespec check server --only start-and-stop -- shop.main:app"),
+        ("application", "shop:app --factory", "app shop:app --factory --only {}"),
+        ("middleware", "shop:wrap", "middleware shop:wrap --only {}"),
+        (
+            "server",
+            "uvicorn {app} --port {port}",
+            "server --only {} -- uvicorn {app} --port {port}",
+        ),
+        ("server", "asgi-lifespan", "driver asgi-lifespan --only {}"),
     ],
 )
-def test_the_command_is_that_of_the_role(role: str, command: str) -> None:
-    assert f"Again: {command}" in texts(as_markdown(checked(found("fail"), role=role)))
+def test_the_command_is_that_of_the_role(role: str, subject: str, command: str) -> None:
+    """And so is the program."""
+    case = next(each.name for each in cases.load() if each.role == role and "send" in str(each))
+    name, factory = subject.removesuffix(" --factory"), "--factory" in subject
+    report = checked(found("fail", case), role=role, subject=name, factory=factory)
+    markdown = as_markdown(report)
+    assert f"Again: lifespec check {command.replace('{}', case)}" in texts(markdown)
+    assert "This program shows it without lifespec" in markdown
 
 
 def test_what_a_framework_does_is_a_line() -> None:

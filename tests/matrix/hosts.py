@@ -10,6 +10,7 @@ is the question.  As they wait most of the time, some run at once.
 """
 
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -27,8 +28,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from kept import keep, left, versions
 from loglines import free_port, plain
+
+from lifespec_docs.facts.recorded import exit_status
 
 __all__ = ["QUESTIONS", "SUBJECTS", "Subject", "main", "observed"]
 
@@ -46,7 +49,10 @@ QUESTIONS = (
     "shutdown raises",
     "shutdown hangs",
 )
-CTRL_C = "ended by Ctrl-C"  # asked of servers alone
+CTRL_C = "ended by Ctrl-C"
+TWICE = {"shutdown hangs, SIGTERM twice": "SIGTERM", "shutdown hangs, Ctrl-C twice": "SIGINT"}
+KEPT = "one connection"
+OF_KIND = {"server": (CTRL_C, KEPT, *TWICE), "platform": (CTRL_C,)}
 AT_ONCE = {"platform": 2}  # runs, of those that start many processes
 OTHERS = 12
 CAP = 70.0  # seconds: longer than the limit of any server
@@ -59,7 +65,7 @@ NOT_YET = 404, 503  # what a host answers that has not taken in the application
 NOISE = re.compile(  # colours, who speaks, when, and where a module lies
     r"\x1b\[[\d;]*m|^\([\w:,= ]+\) |"
     r"\[?\d{4}-\d\d-\d\d[ T][\d:,.]+(?: ?[+-][\d:]+)?\]?\s*(?:\[\d+\] )?|"
-    r"/\S*/(?=site-packages/)|(?<=^ERROR ).*? -- "
+    r"/\S*/(?=site-packages/)|(?<=^ERROR ).*? -- |(?<=replica )\w+ "
 )
 NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b")  # of an object
 RAISED = re.compile(r"[\s|+-]+((?:\w+\.)*\w*(?:Error|Exception|Failure)\w*: .*)")  # in a group
@@ -79,6 +85,7 @@ class Subject(NamedTuple):
     command: str
     packages: Sequence[str]
     path: str = "/"
+    matrix: bool = False
 
     @property
     def listens(self) -> bool:
@@ -88,11 +95,15 @@ class Subject(NamedTuple):
     @property
     def questions(self) -> Sequence[str]:
         """Return what is asked of it."""
-        return (*QUESTIONS, CTRL_C) if self.listens else QUESTIONS
+        return (*QUESTIONS, *OF_KIND.get(self.kind, ()))
 
     def times(self, asked: str) -> int:
         """Return how often it is asked."""
-        return TIMES if self.kind == "server" and not asked.endswith("hangs") else 1
+        return TIMES if self.kind == "server" and "hangs" not in asked else 1
+
+    def program_in(self, programs: Path, word: str) -> Path:
+        """Return a program: what is in the environment of `make matrix` is not installed twice."""
+        return (programs.parents[1] / "matrix" / "bin" if self.matrix else programs) / word
 
 
 def visited(kind: str, program: str, *packages: str) -> Subject:
@@ -100,12 +111,13 @@ def visited(kind: str, program: str, *packages: str) -> Subject:
     return Subject(kind, program, f"python visit.py {program}", packages)
 
 
-def server(command: str, *packages: str) -> Subject:
+def server(command: str, *packages: str, matrix: bool = False) -> Subject:
     """Return a server that is given the application by its name."""
-    return Subject("server", "shop", command, packages)
+    return Subject("server", "shop", command, packages, matrix=matrix)
 
 
 BIND = "--bind 127.0.0.1:{port}"
+ASGI = "--no-control-socket --worker-class asgi"
 SUBJECTS = {
     "Mangum, auto": visited("adapter", "mangum_auto", "mangum"),
     "Mangum, on": visited("adapter", "mangum_on", "mangum"),
@@ -131,8 +143,22 @@ SUBJECTS = {
     "uvicorn, two workers": server("uvicorn shop:app --workers 2 --port {port}", "uvicorn"),
     "uvicorn, reload": server("uvicorn shop:app --reload --port {port}", "uvicorn"),
     "uvicorn, lifespan on": server("uvicorn shop:app --lifespan on --port {port}", "uvicorn"),
+    "uvicorn, uvloop": server("uvicorn shop:app --loop uvloop --port {port}", "uvicorn", "uvloop"),
+    "gunicorn, lifespan on": server(
+        f"gunicorn shop:app {ASGI} --asgi-lifespan on {BIND}", "gunicorn", matrix=True
+    ),
+    "gunicorn, graceful-timeout 3": server(
+        f"gunicorn shop:app {ASGI} --graceful-timeout 3 {BIND}", "gunicorn", matrix=True
+    ),
+    "hypercorn, timeouts of 3 s": server(
+        f"hypercorn shop:app --config hypercorn_limits.toml {BIND}", "hypercorn", matrix=True
+    ),
+    "hypercorn, no worker process": server(
+        f"hypercorn shop:app --workers 0 {BIND}", "hypercorn", matrix=True
+    ),
     "anycorn": server(f"anycorn shop:app {BIND}", "anycorn"),
     "nonecorn": server(f"hypercorn shop:app {BIND}", "nonecorn"),
+    "nonecorn, no worker process": server(f"hypercorn shop:app --workers 0 {BIND}", "nonecorn"),
     "socketify": server(
         "python -m socketify shop:app --interface asgi --host 127.0.0.1 --port {port}", "socketify"
     ),
@@ -159,12 +185,12 @@ class Run:
         shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
         first, *words = subject.command.format(port=self.port).split()
         self.running = subprocess.Popen(
-            [str(programs / first), *words],
+            [str(subject.program_in(programs, first)), *words],
             cwd=place,
             env={
                 **os.environ,
                 "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "ASKED": asked,
+                "ASKED": asked.partition(",")[0],
                 "HOME": str(place),
                 "BENTOML_HOME": str(place),
                 "PYTHONPATH": str(place),
@@ -217,6 +243,20 @@ class Run:
             end = min(end, told[-1] + settles)
         return self.running.poll() is None and time.monotonic() < end
 
+    def request_twice(self) -> None:
+        """Send two requests over one connection, as far as it stays open."""
+        self.request()  # on another one: until then it may not listen
+        client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        client.auto_open = 0
+        with contextlib.closing(client), contextlib.suppress(OSError, http.client.HTTPException):
+            client.connect()
+            for _ in range(2):
+                client.request("GET", self.subject.path)
+                response = client.getresponse()
+                response.read()
+                time.sleep(0.1)
+                self.note("answered", response.status)
+
     def _asked(self) -> int:
         """Return the status of an answer, 0 if there is none."""
         address = f"http://127.0.0.1:{self.port}{self.subject.path}"
@@ -233,15 +273,19 @@ class Run:
         if self.asked == "startup is slow":
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda _: self.request(), range(2)))
+        elif self.asked == KEPT:
+            self.request_twice()
         else:
             self.request()
             self._pause()
             self.request()
         self._pause()
-        if self.running.poll() is None:
-            number = signal.SIGINT if self.asked == CTRL_C else signal.SIGTERM
-            self.note(number.name)
-            self.running.send_signal(number)
+        name = "SIGINT" if self.asked == CTRL_C else TWICE.get(self.asked, "SIGTERM")
+        for _ in range(1 + (self.asked in TWICE)):
+            if self.running.poll() is None:
+                self.note(name)
+                self.running.send_signal(signal.Signals[name])
+                self._pause()  # before the next one
 
     def _pause(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -254,7 +298,10 @@ class Run:
         wait = ENDS if self.subject.listens and self.asked != "shutdown hangs" else CAP
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.running.wait(wait)
-        self.note(*("goes on",) if (status := self.running.poll()) is None else ("exit", status))
+        status = self.running.poll()
+        if status is not None:
+            self.reader.join(PAUSE)  # what it has printed comes before its end
+        self.note(*("goes on",) if status is None else ("exit", exit_status(status)))
 
     def kill(self) -> None:
         """End it, and the processes that it has started."""
@@ -349,7 +396,7 @@ def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
                 "kind": subject.kind,
                 "program": subject.program,
                 "command": subject.command,
-                "versions": versions(str(programs / "python"), subject.packages),
+                "versions": versions(str(subject.program_in(programs, "python")), subject.packages),
                 "happened": {
                     asked: varied([worth(each, () if asked == "usual" else usual) for each in all_])
                     for asked, all_ in found.items()
@@ -363,8 +410,9 @@ def main(arguments: Sequence[str]) -> int:
     folder, file, *names = arguments
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    found = rows(Path(folder).absolute(), names or SUBJECTS)
-    keep(Path(file), "hosts", [*SUBJECTS], found, whole=not names)
+    path = Path(file)
+    found = rows(Path(folder).absolute(), names or left(path, "hosts", [*SUBJECTS]))
+    keep(path, "hosts", [*SUBJECTS], found, whole=not names)
     return 0
 
 

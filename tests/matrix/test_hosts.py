@@ -17,7 +17,12 @@ STARTED = [
     ["event", "lifespan.startup"],
     ["sends", "lifespan.startup.complete"],
 ]
-STOPPED = [["event", "lifespan.shutdown"], ["sends", "lifespan.shutdown.complete"], ["ends"]]
+STOPPED = [
+    ["event", "lifespan.shutdown"],
+    ["state at shutdown", "the pool"],
+    ["sends", "lifespan.shutdown.complete"],
+    ["ends"],
+]
 SEEN = ["request", "the pool", "another dict"]
 
 
@@ -54,6 +59,8 @@ def test_a_server_is_observed_until_its_signal(command: dict[str, Any]) -> None:
     assert slow.count(SEEN) == slow.count(["answered", 200]) == 2
     failed = observed(command, server, "startup fails")
     assert failed[-1] == ["exit", 3]
+    kept = observed(command, server, "one connection")
+    assert kept.count(SEEN) == kept.count(["answered", 200]) == 3
     assert ["prints", "ERROR:    no pool"] in failed
 
 
@@ -65,6 +72,17 @@ def test_a_server_that_does_not_start_is_waited_for(command: dict[str, Any]) -> 
     assert waited[0] == "seconds"
     assert waited[1] >= 3
     assert found[found.index(waited) + 1] == ["SIGTERM"]
+
+
+def test_a_server_gets_a_second_signal(command: dict[str, Any]) -> None:
+    """While a shutdown hangs; uvicorn waits for it all the same."""
+    server = command["server"]("uvicorn shop:app --port {port}", "uvicorn")
+    seen = observed(command, server, "shutdown hangs, Ctrl-C twice")
+    found = [each for each in seen if each[0] != "prints"]
+    asked = found.index(["event", "lifespan.shutdown"])
+    assert found[asked - 1] == ["SIGINT"]
+    assert ["SIGINT"] in found[asked:]
+    assert found[-1] == ["goes on"]
 
 
 def test_what_a_host_prints_is_kept_once_and_if_it_is_about_the_lifespan(

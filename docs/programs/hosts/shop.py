@@ -9,6 +9,7 @@ import json
 import os
 
 FOREVER = 3600
+NOTE = "the note of another request"
 
 
 def tell(*what):
@@ -48,7 +49,7 @@ class Shop:
                 await self.start(scope, send)
             if self.asked == "startup fails":
                 return
-        await self.stop(send)
+        await self.stop(scope, send)
 
     async def start(self, scope, send):
         """Open the pool."""
@@ -69,8 +70,11 @@ class Shop:
             await asyncio.sleep(0.2)
             raise OSError("no pool")
 
-    async def stop(self, send):
+    async def stop(self, scope, send):
         """Close the pool."""
+        if state := scope.get("state"):
+            seen = "the pool" if state.get("pool") is self.pool else "no pool"
+            tell("state at shutdown", seen, *([NOTE] if "note" in state else []))
         if self.asked == "shutdown raises":
             raise OSError("pool lost")
         if self.asked == "shutdown hangs":
@@ -93,7 +97,7 @@ class Shop:
         else:
             seen = "the pool" if self.pool and state.get("pool") is self.pool else "no pool"
             dict_ = "the same dict" if state is self.state else "another dict"
-            tell("request", seen, dict_, *(["the note of another request"] * ("note" in state)))
+            tell("request", seen, dict_, *([NOTE] if "note" in state else []))
             state["note"] = "written by a request"
         start = {"type": "http.response.start", "status": 200, "headers": []}
         await send(start)

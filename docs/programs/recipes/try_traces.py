@@ -15,4 +15,4 @@ for line in server.stderr:
 print(httpx.get(f"http://127.0.0.1:{port}/").text, flush=True)
 server.terminate()  # SIGTERM, as docker stop sends it
 server.communicate(timeout=30)
-print("ended by signal", -server.returncode)
+print("exit status", 128 - server.returncode)

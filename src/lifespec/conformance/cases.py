@@ -27,7 +27,7 @@ from lifespec.conformance.language import (
 )
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import Unchecked, packaged
-from lifespec.validate import SPECS
+from lifespec.validate import SPECS, lifespan_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,8 +41,10 @@ __all__ = [
     "action",
     "load",
     "read",
+    "scope_of",
 ]
 
+_IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -135,6 +137,19 @@ def action(line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
     if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
     return _FORMS[row.form](verb, rest)
+
+
+def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scope of a `call`: that of the text, with these keys, without those of false."""
+    scope = lifespan_scope(spec)
+    envelope = scope.get(SPECS[spec].envelope, {})
+    for key, value in keys.items():
+        part = envelope if key in _IN_ENVELOPE else scope
+        if value is False:
+            part.pop(key, None)
+        else:
+            part[key] = value
+    return scope
 
 
 def _event(verb: str, rest: str) -> Action:

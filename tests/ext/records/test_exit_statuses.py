@@ -48,7 +48,7 @@ def test_each_server_with_a_lifespan_has_a_row(tmp_path: Path, option: str) -> N
     loud, old = ["loud", "3", "still running"], ["old", "3", "not yet measured"]
     if not option:
         heads += ["Shutdown failed", "Shutdown failed, two workers", "No failure"]
-        loud += ["signal 15", "\N{EN DASH}", "0"]
+        loud += ["143 (SIGTERM)", "\N{EN DASH}", "0"]
         old += ["not yet measured"] * 3
     with sample:
         rows = sample.page().select("table.exit-statuses tr")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lifespec_docs.facts.recorded import ROOT
-from lifespec_docs.records.hosts import CTRL_C, GROUPS, HostRun
+from lifespec_docs.records.hosts import CTRL_C, GROUPS, KEPT, TWICE, HostRun
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -20,7 +20,7 @@ NOTE = [*SEEN, "the note of another request"]
 EXIT, TERM, OPENED = ["exit", 0], ["SIGTERM"], ["opened"]
 RAISED, REFUSED = ["raises", "OSError", "no pool"], ["request raises", "Failure", "none"]
 WAITED, ON = ["seconds", 69], ["goes on"]
-VARIED = ["another time", "no shutdown", "exit", -11]
+VARIED = ["another time", "no shutdown", "exit", "139 (SIGSEGV)"]
 
 
 def says(group: str, number: int, *happened: list[Any]) -> str:
@@ -46,7 +46,7 @@ CELLS = [
     ("failures", 0, [EVENT, SEEN, WAITED, ON], "serves, then does not end"),
     ("failures", 0, [EVENT, WAITED, ON], "does not go on"),
     ("failures", 0, [EVENT, ["exit", 3]], "ends, status 3"),
-    ("failures", 0, [EVENT, TERM, ["exit", -15]], "serves nothing"),
+    ("failures", 0, [EVENT, TERM, ["exit", "143 (SIGTERM)"]], "serves nothing"),
     ("failures", 1, [EVENT, RAISED], "Yes"),
     ("failures", 1, [EVENT, ["prints", "no pool"]], "Yes"),
     ("failures", 1, [EVENT, REFUSED], "No"),
@@ -56,7 +56,7 @@ CELLS = [
     ("ends", 0, [COMPLETE, STOP, RAISED], "raises `OSError`"),
     ("ends", 0, [COMPLETE, STOP, ON], "does not end"),
     ("ends", 0, [COMPLETE, STOP, EXIT], "ends"),
-    ("ends", 0, [COMPLETE, TERM, STOP, EXIT, VARIED], "ends, status 0 / -11"),
+    ("ends", 0, [COMPLETE, TERM, STOP, EXIT, VARIED], "ends, status 0 / 139 (SIGSEGV)"),
     ("ends", 1, [COMPLETE, TERM, EXIT], "–"),
     ("ends", 1, [COMPLETE, STOP, ["raises", "Failure", "pool lost"]], "Yes"),
     ("ends", 3, [EVENT, SEEN], "serves"),
@@ -75,10 +75,25 @@ CELLS = [
     ("state", 2, [SEEN, SEEN], "Yes"),
     ("state", 2, [SEEN, NOTE], "No"),
     ("state", 2, [["request", "the pool", "the same dict"]], "No"),
+    ("state", 3, [STOP], "–"),
+    ("state", 3, [["state at shutdown", "no pool"]], "No"),
+    ("state", 3, [["state at shutdown", "the pool"]], "Yes"),
+    ("state", 3, [["state at shutdown", "the pool", NOTE[-1]]], "Yes, and what a request wrote"),
+    ("again", 0, [TERM, EXIT], "–"),
+    ("again", 0, [TERM, STOP, TERM, ["exit", 1]], "ends, status 1"),
+    ("again", 1, [["SIGINT"], STOP, ["SIGINT"], ON], "does not end"),
+    ("again", 2, [SEEN, SEEN, SEEN], "Yes"),
+    ("again", 2, [SEEN], "–"),
+    ("again", 2, [EXIT], "–"),
     ("signals", 0, [TERM, STOP, EXIT], "Yes"),
     ("signals", 0, [TERM, EXIT], "No"),
     ("signals", 2, [["SIGINT"], STOP, EXIT, VARIED], "not each time"),
-    ("signals", 3, [["exit", 0], VARIED, ["another time", "shutdown", "goes on"]], "0 / -11"),
+    (
+        "signals",
+        3,
+        [["exit", 0], VARIED, ["another time", "shutdown", "goes on"]],
+        "0 / 139 (SIGSEGV)",
+    ),
 ]
 
 
@@ -88,12 +103,13 @@ def test_what_a_cell_says(group: str, number: int, happened: list[Any], said: st
     assert says(group, number, *happened) == said
 
 
-QUESTIONS = {column.question for group in GROUPS.values() for column in group} - {CTRL_C}
+OF_SERVERS = {CTRL_C, KEPT, *TWICE}
+QUESTIONS = {column.question for group in GROUPS.values() for column in group} - OF_SERVERS
 
 
 def subject(name: str, kind: str, program: str, *happened: list[Any]) -> dict[str, Any]:
     """Return a row of the record, where the same happened in each question."""
-    questions = QUESTIONS | ({CTRL_C} if kind == "server" else set())
+    questions = QUESTIONS | (OF_SERVERS if kind == "server" else set())
     return {
         "name": name,
         "host": name.partition(",")[0],

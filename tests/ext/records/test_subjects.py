@@ -128,7 +128,9 @@ def test_two_rules_of_a_case_that_is_not_specified_have_one_anchor(tmp_path: Pat
 )
 def test_a_fault_has_a_text_for_the_project(tmp_path: Path, name: str, says: str) -> None:
     """Folded, with the rule, what was reported before, and a program to run."""
-    broken = subject(name, finding("fail", "well-behaved")) | {"command": "serve --port {port}"}
+    broken = subject(name, finding("fail", "well-behaved")) | {
+        "command": "serve {app} --port {port}"
+    }
     again = broken | {"name": f"{name}, another worker"}
     with tried(tmp_path, broken, again, text="asgi 2.0") as site:
         (folded,) = site.page().select("details.folded")

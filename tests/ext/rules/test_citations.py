@@ -3,8 +3,8 @@
 import re
 
 from lifespec.conformance.rules import Rule, read, rules
+from lifespec.conformance.sections import address
 from lifespec_docs.rules.citations import (
-    address,
     as_html,
     unspecified,
 )

@@ -19,6 +19,7 @@ import ast
 import hashlib
 import json
 import re
+import signal
 import sys
 import tomllib
 from collections import Counter
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["RECORDS", "RecordError", "changed", "made_with", "main", "named", "read"]
+__all__ = ["RECORDS", "RecordError", "changed", "exit_status", "made_with", "main", "named", "read"]
 
 ROOT = Path(__file__).resolve().parents[4]
 FOLDER = "docs/matrix"
@@ -63,6 +64,11 @@ OBSERVING = _each(
     ),
     "scope_assertions.py",
 )
+
+
+def exit_status(status: int) -> int | str:
+    """Return an exit status as a shell has it, with the name of a signal that ended the process."""
+    return status if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
 
 
 class Made(NamedTuple):
@@ -98,7 +104,7 @@ RECORDS = {
         "frameworks",
         ("tests/matrix/drive.py", "docs/programs/frameworks/*.py"),
     ),
-    "hosts": Made("hosts", ("docs/programs/hosts/*.py",)),
+    "hosts": Made("hosts", ("tests/matrix/hosts.py", "docs/programs/hosts/*")),
     "history": Made(
         "history",
         (

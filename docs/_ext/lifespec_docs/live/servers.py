@@ -36,7 +36,7 @@ NOT_SERVED = re.compile(
 )
 ENDED = re.compile(r"\bended startup after (\d+) s|\bended clean-up after (\d+) s")
 SHOWN = {"well-behaved": ("scope-versions", "shutdown-sent")}  # of what goes without saying
-STATUS = re.compile(r"process ended with status (\d+)|process ended by signal (\d+)")
+STATUS = re.compile(r"process ended with status (\d+(?: \(\w+\))?)")
 SENT = re.compile(r"send has (?:returned|raised (\w+): ?(.*))", re.DOTALL)
 VERSIONS = re.compile(r"asgi is (.*)\.")
 OUTPUT = re.compile(r"The output says: (?:\W*\w+\.)*(\w+): (.*)")
@@ -103,12 +103,9 @@ def _serves(seen: Iterable[str]) -> bool | None:
 
 
 def _exit(seen: Iterable[str], translate: Translate) -> str:
-    """Return the exit status, or the signal that ended the process."""
+    """Return the exit status of the process."""
     found = STATUS.search(" ".join(seen))
-    if not found:
-        return ""
-    status, signal = found.groups()
-    return translate("exit status %s") % status if status else translate("signal %s") % signal
+    return translate("exit status %s") % found[1] if found else ""
 
 
 def _sends(seen: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, str] | None]:

@@ -33,7 +33,7 @@ SHUTDOWN = {
     _("Shutdown failed, two workers"): ("two-workers-shutdown-failed", "shutdown-failed-ends"),
     _("No failure"): ("well-behaved", "shutdown-sent"),
 }
-ENDED = re.compile(r"ended (?:with status (\d+)|by signal (\d+))")
+ENDED = re.compile(r"ended with status (\d+(?: \(\w+\))?)")
 
 
 class ExitStatuses(OfRecord):
@@ -62,8 +62,7 @@ class ExitStatuses(OfRecord):
         ended = ENDED.search(found[0].actual)
         if not ended:
             return self.translate("still running")
-        status, signal = ended.groups()
-        return status or self.translate("signal %s") % signal
+        return ended[1]
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

@@ -32,7 +32,10 @@ STARTUP, SHUTDOWN = ("event", "lifespan.startup"), ("event", "lifespan.shutdown"
 COMPLETE = ("sends", "lifespan.startup.complete")
 SIGNALS = "SIGTERM", "SIGINT"
 FAULTS = "no pool", "pool lost"  # the texts of the failures
-CTRL_C = _("ended by Ctrl-C")  # asked of servers alone
+# asked of servers alone
+CTRL_C = _("ended by Ctrl-C")
+KEPT = _("one connection")
+TWICE = _("shutdown hangs, SIGTERM twice"), _("shutdown hangs, Ctrl-C twice")
 NOTE = "the note of another request"
 SHARED = "shop"  # the program of servers, which the page shows once
 
@@ -58,10 +61,9 @@ class HostRun:
         return str(found[1]) if found else ""
 
     @property
-    def status(self) -> int | None:
-        """Return the exit status, None if it did not end."""
-        found = self.first("exit")
-        return int(found[1]) if found else None
+    def ended(self) -> bool:
+        """Tell whether it ended."""
+        return bool(self.first("exit"))
 
     @property
     def statuses(self) -> str:
@@ -74,7 +76,7 @@ class HostRun:
     def alone(self) -> bool:
         """Tell whether a server ended without a signal."""
         listens = not self.where("opened") and not self.where("closes") and not self.raised
-        return listens and self.status is not None and not any(map(self.where, SIGNALS))
+        return listens and self.ended and not any(map(self.where, SIGNALS))
 
     @property
     def seconds(self) -> int:
@@ -130,8 +132,8 @@ def _outcome(run: HostRun) -> Said:
     if run.where("and so on"):
         return (_("starts again and again"),)
     if run.where("request"):
-        return (_("serves"),) if run.status is not None else (_("serves, then does not end"),)
-    if run.status is None:
+        return (_("serves"),) if run.ended else (_("serves, then does not end"),)
+    if not run.ended:
         return (_("does not go on"),)
     return (_("ends, status %s"), run.statuses) if run.alone else (_("serves nothing"),)
 
@@ -142,7 +144,7 @@ def _ending(run: HostRun) -> Said:
         return (NONE,)
     if run.raised:
         return _("raises `%s`"), run.raised
-    if run.status is None:
+    if not run.ended:
         return (_("does not end"),)
     return (_("ends, status %s"), run.statuses) if run.where("SIGTERM") else (_("ends"),)
 
@@ -156,7 +158,7 @@ def _waits_for_startup(run: HostRun) -> Said:
 def _waits_for_shutdown(run: HostRun) -> Said:
     if not run.where(*SHUTDOWN):
         return (NONE,)
-    return (_("no limit within %s s"), _cap(run)) if run.status is None else _limit(run)
+    return (_("no limit within %s s"), _cap(run)) if not run.ended else _limit(run)
 
 
 def _limit(run: HostRun) -> Said:
@@ -185,6 +187,28 @@ def _copied(run: HostRun) -> Said:
     if requests[0][1] != "the pool":
         return (NONE,)
     return NO if "the same dict" in requests[0] or NOTE in requests[-1] else YES
+
+
+def _copied_again(run: HostRun) -> Said:
+    """Say the same of two requests of one connection, after one of another."""
+    return _copied(run) if run.where("request")[2:] else (NONE,)
+
+
+def _at_shutdown(run: HostRun) -> Said:
+    """Say what the state has at shutdown, if startup could write into it."""
+    found = run.first("state at shutdown")
+    if not found:
+        return (NONE,)
+    if found[1] != "the pool":
+        return NO
+    return (_("Yes, and what a request wrote"),) if NOTE in found else YES
+
+
+def _again(run: HostRun) -> Said:
+    """Say what a second signal does to a shutdown that hangs."""
+    if not run.where(*SHUTDOWN):
+        return (NONE,)
+    return (_("ends, status %s"), run.statuses) if run.ended else (_("does not end"),)
 
 
 def _at_signal(run: HostRun) -> Said:
@@ -226,12 +250,18 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("The lifespan has a state"), _("usual"), _scope),
         Column(_("A request sees what startup wrote"), _("usual"), _request_state),
         Column(_("A dict for each request"), _("usual"), _copied),
+        Column(_("Shutdown sees what startup wrote"), _("usual"), _at_shutdown),
     ),
     "signals": (
         Column(_("Shutdown at SIGTERM"), _("usual"), _at_signal),
         Column(_("Exit status"), _("usual"), _status),
         Column(_("Shutdown at Ctrl-C"), CTRL_C, _at_signal),
         Column(_("Exit status"), CTRL_C, _status),
+    ),
+    "again": (
+        Column(_("A second SIGTERM"), TWICE[0], _again),
+        Column(_("A second Ctrl-C"), TWICE[1], _again),
+        Column(_("A dict for each request of one connection"), KEPT, _copied_again),
     ),
     "never": (Column(_("A request sees a state"), _("usual"), _request_state),),
 }

@@ -8,13 +8,13 @@ open when a server stops.
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 
 from lifespec.conformance.words import mark as _
+from lifespec_docs.facts import recorded
 from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import code, said, table
 
@@ -57,7 +57,7 @@ def _status(run: Run, _: Translate) -> str:
     status = run["status"]
     if status is None:
         return NONE
-    return str(status) if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
+    return str(recorded.exit_status(status))
 
 
 def exit_status(run: Run, translate: Translate) -> str:

@@ -15,12 +15,12 @@ from docutils.core import publish_doctree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.sections import address
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.i18n.restructured import restructured, written
 from lifespec_docs.records import proposals
 from lifespec_docs.records.record import OfRecord
-from lifespec_docs.rules.citations import address
 from lifespec_docs.rules.spec_tables import said
 
 if TYPE_CHECKING:

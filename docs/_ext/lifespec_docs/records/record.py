@@ -7,6 +7,7 @@ that says what was seen.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections import Counter
 from functools import cached_property
@@ -52,6 +53,7 @@ __all__ = [
     "word_of",
 ]
 
+BY_SIGNAL = re.compile(r"ended by signal (\d+)")
 LATER = _("not yet measured")  # a record may be older than a case
 SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
 TITLES = {"drivers": _("Test client or adapter")}  # of a record whose subjects are no servers
@@ -194,15 +196,24 @@ class Record:
 def _subject(row: dict[str, Any]) -> Subject:
     findings = [
         Finding(
-            each["case"], each["rule"], each["verdict"], each["actual"], each.get("silent", False)
+            each["case"],
+            each["rule"],
+            each["verdict"],
+            BY_SIGNAL.sub(_with_status, each["actual"]),
+            each.get("silent", False),
         )
         for each in row["findings"]
-    ]  # fmt: skip
+    ]
     before = row.get("before", {})
     when = f"{before['date']}, {_packages(before['versions'])}" if before else ""
     changed = {(each["row"], each["silent"]): each["verdict"] for each in before.get("changed", ())}
     command = row.get("command", "")
     return Subject(row["name"], command, row["versions"], findings, when, changed)
+
+
+def _with_status(found: re.Match[str]) -> str:
+    """Say how a process ended as a shell has it."""
+    return f"ended with status {recorded.exit_status(-int(found[1]))}"
 
 
 def _packages(versions: dict[str, str]) -> str:

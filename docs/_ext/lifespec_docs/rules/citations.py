@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.rules import MAIN, names
+from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -19,28 +17,9 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["address", "as_html", "as_text", "linked", "source_lines", "unspecified"]
+__all__ = ["as_html", "as_text", "linked", "source_lines", "unspecified"]
 
 LINK = re.compile("\x01(.*?)\x02(.*?)\x03")
-SECTIONS = Path(__file__).with_name("sections.toml")
-
-
-def address(spec: str, text: str, section: str) -> str:
-    """Return where a section of a specification can be read, "" if sections.toml lacks it."""
-    if text == "asgi":
-        spec, text = MAIN, ""
-    return _addresses().get((spec, text, section), "")
-
-
-@cache
-def _addresses() -> dict[tuple[str, str, str], str]:
-    files = tomllib.loads(SECTIONS.read_text(encoding="utf-8"))["file"]
-    return {
-        (spec, file["text"], section): f"{file['url']}#L{line}"
-        for file in files
-        for spec in file["specs"]
-        for section, line in file["lines"].items()
-    }
 
 
 def linked(text: str, url: str) -> str:

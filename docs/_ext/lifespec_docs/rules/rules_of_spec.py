@@ -14,9 +14,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.rules import MAIN, STAGES, names
+from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 from lifespec_docs.i18n.messages import sentences, words
-from lifespec_docs.rules.citations import address
 from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
 

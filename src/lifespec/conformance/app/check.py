@@ -109,7 +109,7 @@ def check(job: AppCheck, tell: Tell = lambda *_: False, say: Say = lambda _: Non
     found = Report(
         job.target, job.spec, findings, note, isolation=pool.way, role=job.role, times=bench.times
     )
-    found = replace(found, partial=bool(job.only), notices=usual.notices)
+    found = replace(found, partial=bool(job.only), notices=usual.notices, factory=job.factory)
     return assertions.concluded(found, bench.usual) if bench.usual else found
 
 

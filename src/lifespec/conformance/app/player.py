@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec import limits, validate
 from lifespec.conformance.app import outside
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, Call
+from lifespec.conformance.cases import scope_of
 from lifespec.conformance.texts import said
 from lifespec.testing import clock, places, tasks
 from lifespec.testing.trace import Conversation
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Deed = Callable[["_Player", Action], Awaitable[bool]]
 
-__all__ = ["GRACE", "WORDS", "play", "scope_of"]
+__all__ = ["GRACE", "WORDS", "play"]
 
 GRACE = 5.0  # seconds for a call that was cancelled
-_IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 
 
 def play(
@@ -60,19 +60,6 @@ def _outside() -> None:
     except RuntimeError:
         return
     raise RuntimeError("a check has event loops of its own: start it outside, or in a thread")
-
-
-def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scope of a `call`: that of the text, with these keys, without those of false."""
-    scope = validate.lifespan_scope(spec)
-    envelope = scope.get(validate.SPECS[spec].envelope, {})
-    for key, value in keys.items():
-        part = envelope if key in _IN_ENVELOPE else scope
-        if value is False:
-            part.pop(key, None)
-        else:
-            part[key] = value
-    return scope
 
 
 def _parts(script: Sequence[Action]) -> Iterator[list[Action]]:

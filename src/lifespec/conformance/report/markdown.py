@@ -12,24 +12,33 @@ from lifespec.conformance.i18n import ENGLISH
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.formats import installed
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.report.programs import (
+    of_application,
+    of_middleware,
+    of_server,
+)
 from lifespec.conformance.rules import rules, sources
+from lifespec.conformance.sections import addresses
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from lifespec.conformance.cases import Case
     from lifespec.conformance.report.formats import Checked
     from lifespec.conformance.report.model import Finding, Report
+    from lifespec.conformance.report.programs import Program
 
 __all__ = ["as_markdown"]
 
 _SHOWN = Verdict.FAIL, Verdict.WARN
 _SPECIAL = re.compile(r"[\\`*_<>|\[\]]")
 _COMMAND = {
-    "application": "lifespec check app {subject} --only {case}",
+    "application": "lifespec check app {subject}{factory} --only {case}",
     "middleware": "lifespec check middleware {subject} --only {case}",
     "server": "lifespec check server --only {case} -- {subject}",
+    "driver": "lifespec check driver {subject} --only {case}",
 }
 
 
@@ -37,7 +46,7 @@ def as_markdown(checked: Checked) -> str:
     """Return the report: what it comes to, and each rule that was broken or missed.
 
     A finding has the sentence of the rule and its section, what was expected and observed, the
-    message sequence, and the command that repeats its case.
+    message sequence, the command that repeats its case, and a program that does so without us.
     """
     return "\n".join(_lines(checked)).rstrip("\n") + "\n"
 
@@ -67,18 +76,20 @@ def _finding(found: Sequence[Finding], report: Report) -> Iterator[str]:
     finding, *others = (each for each in found if each.verdict == found[0].verdict)
     also = dict.fromkeys(each.case for each in others if each.case != finding.case)
     rule = rules()[finding.rule]
-    says = {each.name: each.says for each in cases.load()}.get(finding.case, finding.case)
-    section = sources(rule, report.spec, mark)
+    case = next((each for each in cases.load() if each.name == finding.case), None)
+    section = _linked(_text(sources(rule, report.spec, mark)), addresses(rule, report.spec))
     named = (
         f"[`{rule.rule_id}`]({ENGLISH.address(rule.rule_id)})" if base() else _code(rule.rule_id)
     )
-    command = _COMMAND[report.role].format(subject=report.subject, case=finding.case)
+    role = "driver" if report.role == "server" and "{app}" not in report.subject else report.role
+    factory = " --factory" * report.factory
+    command = _COMMAND[role].format(subject=report.subject, factory=factory, case=finding.case)
     yield ""
     yield f"#### {finding.verdict.word}: {named}"
     yield ""
-    yield f"> {_text(finding.requirement)} {_text(section)}"
+    yield f"> {_text(finding.requirement)} {section}"
     yield ""
-    yield f"- Case: {_text(says)}"
+    yield f"- Case: {_text(case.says if case else finding.case)}"
     yield f"- Expected: {_text(finding.expected)}"
     yield f"- Observed: {_text(finding.actual)}"
     yield from (f"- {_text(each)}" for each in [finding.whose] if each)
@@ -86,11 +97,36 @@ def _finding(found: Sequence[Finding], report: Report) -> Iterator[str]:
     yield from (f"- Also in {_code(name)}" for name in also)
     if finding.conversation:
         yield ""
-        yield "```text"
-        yield from (
-            _printable(line).replace("```", "'''") for line in finding.conversation.split("\n")
-        )
-        yield "```"
+        yield from _block("text", finding.conversation)
+    if shown := case and _program(report, case, finding.rule):
+        yield ""
+        yield f"This program shows it without lifespec, as {_code(shown.name)}:"
+        yield ""
+        yield from _block("python", shown.text.rstrip("\n"))
+        yield ""
+        yield from _block("sh", "\n".join(shown.run))
+
+
+def _program(report: Report, case: Case, rule: str) -> Program | None:
+    subject, spec = report.subject, report.spec
+    if report.role == "application":
+        return of_application(subject, case, spec, factory=report.factory)
+    if report.role == "middleware":
+        return of_middleware(subject, case, spec)
+    return of_server(subject, case, rule, spec)
+
+
+def _block(language: str, text: str) -> Iterator[str]:
+    yield f"```{language}"
+    yield from (_printable(line).replace("```", "'''") for line in text.split("\n"))
+    yield "```"
+
+
+def _linked(text: str, found: Mapping[str, str]) -> str:
+    """Return a text with each section as a link."""
+    for section, where in found.items():
+        text = text.replace(f"“{section}”", f"[“{section}”]({where})")
+    return text
 
 
 def _text(text: str) -> str:

@@ -158,7 +158,7 @@ class Report:
     `notices` are for its author.  `times`
     is how many seconds each case took, while other cases ran in parallel.  `left_out` is the names
     of the slow cases that were not asked for.  `partial` is True if only some cases were chosen, or
-    rules are ignored.
+    rules are ignored.  `factory` is True if the subject names what makes the application.
     """
 
     subject: str
@@ -175,6 +175,7 @@ class Report:
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
     left_out: tuple[str, ...] = ()
     partial: bool = False
+    factory: bool = False
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""
