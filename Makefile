@@ -84,8 +84,8 @@ catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
 	@$(RUN) docs/catalogs.py --release
 
-release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi", SITE=folder
-	@DRY="$(DRY)" OLD="$(OLD)" SITE="$(SITE)" sh .ci/release $(TAG)
+release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi"
+	@DRY="$(DRY)" OLD="$(OLD)" sh .ci/release $(TAG)
 
 records: .venv/complete  ## name the records in docs/matrix that are older than what they speak of
 	@$(RUN) docs/records.py

@@ -106,6 +106,9 @@ html_sidebars = {
 site_base_url = address("Documentation", _HERE.parent)
 # Where the source is, as `https://host/owner/name`: each page then links to what it is made from.
 site_repository = address("Repository", _HERE.parent)
+toc_object_entries_show_parents = "hide"  # the contents of a page are narrow
+# Where readers report what is wrong.
+site_issues = address("Issues", _HERE.parent)
 site_license = _PROJECT["license"]
 html_last_updated_fmt = "%Y-%m-%d"
 # What `specification.txt` holds, in order.

@@ -22,7 +22,8 @@ const Search = (() => {
   const TITLE = 20; // the query is the title of a page, or stands in its keywords
   const KEYWORD = 6; // it is one of them
   const LIMIT = 20; // pages
-  const ENOUGH = 0.22; // of the score of the first page
+  const ENOUGH = 0.22; // of the score of the first page, for more than FEW pages
+  const FEW = 8;
 
   // Words that make a sentence of a query, and no page is about them.
   const STOP = new Set(
@@ -327,7 +328,7 @@ const Search = (() => {
       .map((page) => scorePage(page, query, index))
       .filter((each) => each.coverage > 0)
       .sort((a, b) => b.score - a.score);
-    const enough = ranked.filter((each) => each.score >= ENOUGH * ranked[0].score).slice(0, LIMIT);
+    const enough = ranked.filter((each, place) => place < FEW || each.score >= ENOUGH * ranked[0].score).slice(0, LIMIT);
     return {
       results: enough.map((each) => shown(each, query)),
       complete: enough.some((each) => each.missing.length === 0),

@@ -20,7 +20,7 @@ const begun = await loadPyodide({...settings, _makeSnapshot: true});
 await unpack(begun);
 begun.runPython(`
   import sys
-  sys.path.insert(0, "${manifest.path}")
+  sys.path[:0] = ["${manifest.path}", "${manifest.path}/site-packages"]
   from lifespec_docs.live import bridge
   bridge.warm()
   del bridge
@@ -31,7 +31,8 @@ await unpack(resumed);
 async function unpack(python) {
   for (const name of [manifest.sources, ...manifest.packages.map((file) => file.name)]) {
     const zip = new Uint8Array(await readFile(join(site, "live", name)));
-    python.unpackArchive(zip, "zip", {extractDir: manifest.path});
+    const folder = name === manifest.sources ? "" : "/site-packages";
+    python.unpackArchive(zip, "zip", {extractDir: `${manifest.path}${folder}`});
   }
 }
 

@@ -312,6 +312,22 @@ def test_a_link_leads_another_reader_to_the_same_program(browser: Browser, page:
     assert browser.run(EDITOR) == program
 
 
+def test_the_link_to_a_run_runs(browser: Browser, page: str) -> None:
+    """Where it is opened, the result comes without a click."""
+    browser.send(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"]
+    )
+    visit(browser, page + linked(FAILS))
+    run(browser)
+    click(browser, COPY)
+    browser.until(f"({STATUS}).startsWith('The link was copied')")
+    link = str(browser.run("navigator.clipboard.readText()"))
+    assert link.endswith("&run")
+    browser.open("about:blank")
+    visit(browser, link)
+    assert "not served" in browser.run(REPORT)
+
+
 def test_a_result_is_copied_as_markdown(browser: Browser, page: str) -> None:
     """Link, program, server, events, what came of it, versions; for the program that ran."""
     browser.send(
@@ -394,6 +410,16 @@ def test_a_link_can_be_made_by_others(browser: Browser, page: str) -> None:
         visit(browser, page + wrong)
         assert "holds no program" in browser.run(STATUS), wrong
         assert "async def app" in browser.run(EDITOR)
+
+
+def test_what_a_framework_misses_is_not_laid_at_its_author(browser: Browser, page: str) -> None:
+    """The packages at hand are installed ones, as for the command."""
+    visit(browser, f"{page}#start=fastapi")
+    click(browser, ".play-second")
+    until(browser, READY)
+    report = browser.run(REPORT)
+    assert "no change needed" in report
+    assert "missed by Starlette, not by your code" in " ".join(report.split())
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,18 @@ def test_queries_that_the_search_was_not_fitted_to_are_answered(site: Path, fold
     assert sum(at < SHOWN for at in found.values()) >= RIGHT * len(found), found
 
 
+@pytest.mark.needs("node")
+@pytest.mark.parametrize(
+    ("folder", "query"), [("en", "startup"), ("en", "state"), ("zh-cn", "启动")]
+)
+def test_a_frequent_word_leads_to_more_than_the_page_that_is_called_so(
+    site: Path, folder: str, query: str
+) -> None:
+    """A reader of the page on startup may want that on troubleshooting."""
+    (answer,) = found((site / folder / FILE).read_text(encoding="utf-8"), query)
+    assert len(answer["results"]) > SHOWN
+
+
 def test_queries_name_pages_that_there_are(site: Path) -> None:
     """And no query is both among those fitted to and those held back."""
     for folder, sets in QUERIES.items():

@@ -24,7 +24,11 @@ __all__ = ["address", "files"]
 SITEMAPS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 XHTML = "http://www.w3.org/1999/xhtml"
 ABOUT = "The reference for lifespan, the protocol by which ASGI servers start and stop applications"
-NAMES = {"Documentation": "LIFESPEC_BASE_URL", "Repository": "LIFESPEC_REPOSITORY"}
+NAMES = {  # the entry of [project.urls], and the variable that takes its place
+    "Documentation": "LIFESPEC_BASE_URL",
+    "Repository": "LIFESPEC_REPOSITORY",
+    "Issues": "LIFESPEC_ISSUES",
+}
 
 
 def address(name: str, root: Path) -> str:

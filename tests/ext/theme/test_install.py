@@ -11,6 +11,7 @@ __all__: list[str] = []
 PAGES = {
     "index": "# Home\n\n```{install}\n```\n",
     "deep/page": "# Deep\n\n```{install} server.py\n```\n",
+    "job": "# Job\n\n```{install} requirement\n```\n",
 }
 WHEEL = "lifespec-1.2-py3-none-any.whl"
 
@@ -29,6 +30,8 @@ def test_a_site_that_knows_its_address_says_one_line(tmp_path: Path, base: str) 
         assert command.get_text().strip() == f"pip install https://a.org/spec/{WHEEL}"
         (command,) = built.page("deep/page").select("article pre, .body pre")
         assert command.get_text().strip() == "curl -O https://a.org/spec/server.py"
+        (line,) = built.page("job").select("article pre, .body pre")
+        assert line.get_text().strip() == f"lifespec @ https://a.org/spec/{WHEEL}"
 
 
 def test_a_site_without_an_address_links_to_the_files(tmp_path: Path) -> None:
@@ -38,6 +41,8 @@ def test_a_site_without_an_address_links_to_the_files(tmp_path: Path) -> None:
         assert [link["href"] for link in page.select("a[download]")] == [f"../{WHEEL}"]
         (command,) = page.select("article pre, .body pre")
         assert command.get_text().strip() == f"pip install ./{WHEEL}"
+        (line,) = built.page("job").select("article pre, .body pre")
+        assert line.get_text().strip() == f"./{WHEEL}"
         page = built.page("deep/page")
         assert [link["href"] for link in page.select("a[download]")] == ["../../server.py"]
         assert not page.select("article pre, .body pre")

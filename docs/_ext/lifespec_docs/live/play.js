@@ -1,5 +1,6 @@
 // The playground: an editor, a form for the server, and what came of the run.  The program and the
-// form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click.
+// form stand in the address's fragment; nothing is sent anywhere, and nothing runs without a click,
+// or an address that ends with &run.
 
 import {packed, unpacked} from "./address.js";
 import {available, call, LimitPassed, Unloaded} from "./client.js";
@@ -29,16 +30,18 @@ const applied = ({as, requests, request, serve}) => JSON.parse(JSON.stringify({a
 
 // -- the address
 
-/** Return what the address says: {start} or {program, server}; null if it says nothing. */
+/** Return what the address says: a start or {program, server}, and whether to run it; null if it says nothing. */
 async function addressed() {
-  const [kind, value = ""] = location.hash.slice(1).split("=", 2);
+  const [what, ...more] = location.hash.slice(1).split("&");
+  const [kind, value = ""] = what.split("=", 2);
+  const run = more.includes("run");
   if (kind === "start") {
     const start = page.starts.find(({name}) => encodeURIComponent(name) === value || name === value);
-    if (start) return start;
+    if (start) return {...start, run};
   } else if (kind === "code") {
     try {
       const {program, server = {}} = await unpacked(value);
-      if (typeof program === "string") return {program, server: known(server)};
+      if (typeof program === "string") return {program, server: known(server), run};
     } catch {
       // reported below
     }
@@ -421,6 +424,7 @@ class Playground {
     this.report.stale(false);
     this.mark();
     this.status.say(found?.broken ? labels.broken : "");
+    if (found?.run) this.run();
   }
 
   // There is no result to copy.
@@ -453,13 +457,14 @@ class Playground {
     this.timer = setTimeout(() => this.renew(), PAUSE);
   }
 
-  async renew() {
-    history.replaceState(null, "", `#code=${await packed(this.content)}`);
+  async renew(more = "") {
+    history.replaceState(null, "", `#code=${await packed(this.content)}${more}`);
   }
 
+  // What has run here runs where the link is opened.
   async copy() {
     clearTimeout(this.timer);
-    await this.renew();
+    await this.renew(this.shown === JSON.stringify(this.content) ? "&run" : "");
     await this.put(location.href, labels.copied, labels.link);
   }
 

@@ -106,7 +106,7 @@ async function begun(loadPyodide, settings, sources, kept) {
   unpack(made, sources);
   made.runPython(`
     import sys
-    sys.path.insert(0, "${manifest.path}")
+    sys.path[:0] = ["${manifest.path}", "${manifest.path}/site-packages"]
     from lifespec_docs.live import bridge
     bridge.warm()
     del bridge
@@ -123,13 +123,14 @@ async function addPackages(used) {
   for (const file of manifest.packages) {
     if (added.has(file.name) || !file.modules.some((name) => used.includes(name))) continue;
     const answer = await load(file, await cache());
-    unpack(python, await answer.arrayBuffer());
+    unpack(python, await answer.arrayBuffer(), "/site-packages"); // what is not the author's own
+    python.pyimport("importlib").invalidate_caches();
     added.add(file.name);
   }
 }
 
-function unpack(made, zip) {
-  made.unpackArchive(zip, "zip", {extractDir: manifest.path});
+function unpack(made, zip, folder = "") {
+  made.unpackArchive(zip, "zip", {extractDir: `${manifest.path}${folder}`});
 }
 
 // Without a cache, say in a page that is not from a secure origin, the browser's own has to do.

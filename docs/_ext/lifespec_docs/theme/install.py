@@ -1,7 +1,8 @@
 """`{install}`: the command that installs this copy of lifespec, from where the site stands.
 
-With the name of a file to copy, it is the command that downloads this file.  A site that does not
-know its address links to the file instead, and the command takes what was downloaded.
+With the name of a file to copy, it is the command that downloads this file; `requirement` is the
+line for a requirements.txt.  A site that does not know its address links to the file instead, and
+command and line take what was downloaded.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.records.markup import element
 
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["Install", "setup"]
+
+WITH_ADDRESS = {"package": "pip install {}", "requirement": "lifespec @ {}"}
+FROM_WHERE = {  # without an address: what to download, and the line then
+    "package": (
+        _("Download the package, and install it in the folder where it is:"),
+        "pip install ./{}",
+    ),
+    "requirement": (_("Put the package into the folder of `requirements.txt`:"), "./{}"),
+}
 
 
 class Install(SphinxDirective):
@@ -30,21 +41,20 @@ class Install(SphinxDirective):
         """Return them."""
         base = self.config.site_base_url.rstrip("/")
         wheel = f"lifespec-{self.config.release}-py3-none-any.whl"
-        name = self.arguments[0] if self.arguments else wheel
+        wanted = self.arguments[0] if self.arguments else "package"
+        name = wheel if wanted in FROM_WHERE else wanted
         if base:
-            verb = "curl -O" if self.arguments else "pip install"
-            return [_command(f"{verb} {base}/{name}")]
+            line = WITH_ADDRESS.get(wanted, "curl -O {}").format(f"{base}/{name}")
+            return [nodes.literal_block(line, line, language="sh")]
         translate = words(self.env)
         up = "../" * (self.env.docname.count("/") + 1)
         link = element("a", name, href=f"{up}{name}", download="")
-        if self.arguments:
+        if wanted not in FROM_WHERE:
             return [element("p", translate("Download the file:"), " ", link)]
-        before = translate("Download the package, and install it in the folder where it is:")
-        return [element("p", before, " ", link), _command(f"pip install ./{name}")]
-
-
-def _command(line: str) -> nodes.Node:
-    return nodes.literal_block(line, line, language="sh")
+        sentence, line = FROM_WHERE[wanted]
+        line = line.format(name)
+        before = element("p", translate(sentence), " ", link)
+        return [before, nodes.literal_block(line, line, language="sh")]
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

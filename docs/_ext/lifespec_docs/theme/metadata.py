@@ -89,6 +89,7 @@ class Metadata:
         context["card"] = f"{base}/{folder}/_static/{CARD}" if base else ""
         context["locale"] = "zh_CN" if config.language == "zh_CN" else "en_GB"
         context["license"] = config.site_license
+        context["issues"] = config.site_issues
         repository = context["repository"] = config.site_repository.rstrip("/")
         context["edit"] = _edit(app, pagename) if repository and doctree else ""
         if doctree is not None:
@@ -133,9 +134,10 @@ def _edit(app: Sphinx, pagename: str) -> str:
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register the values `site_repository` and `site_license`, and follow a build."""
+    """Register the values `site_repository`, `site_issues`, `site_license`; follow a build."""
     metadata = Metadata()
     app.add_config_value("site_repository", "", rebuild="html", types=[str])
+    app.add_config_value("site_issues", "", rebuild="html", types=[str])
     app.add_config_value("site_license", "", rebuild="html", types=[str])
     app.connect("html-page-context", metadata.add, priority=600)
     app.connect("build-finished", metadata.write)

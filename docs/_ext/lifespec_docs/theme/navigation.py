@@ -30,6 +30,8 @@ LANGUAGES = {
 _FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')
 # The theme's script that sets light or dark; `theme.js` does it, since no script stands in a page.
 _INLINE = re.compile(r"\s*<script>.*?</script>", re.DOTALL)
+# Where a long name may be broken in the contents of a page, which are narrow.
+_BREAK = re.compile(r"(?<=[a-z][._])(?=[a-z][^<>]*</span></code>)")
 _ICONS = re.compile(r'\s*<symbol id="svg-(?:pencil|eye)".*?</symbol>', re.DOTALL)  # unused
 
 
@@ -80,6 +82,7 @@ def add_context(
     root = "../" * (app.builder.get_target_uri(pagename).count("/") + 1) + "index.html"
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != app.config.language]
+    context["toc"] = _BREAK.sub("<wbr>", context.get("toc", ""))
     context["root_page"] = f"{base}/" if base else root
     context["word"] = words(app.env)
     if directive.programs(directive.blocks(app.env).get(pagename, [])):
