@@ -59,6 +59,15 @@ def test_good_chinese_has_no_faults(prose: str) -> None:
         ("生命周期周期", "the word 周期 stands twice: keep one (in “生命周期周期”)."),
         ("启动的的", "的 stands twice: keep one (in “启动的的”)."),
         ("启动。。", "。 stands twice: keep one (in “启动。。”)."),
+        (
+            "语句体结束",
+            "语句体 has another name on this site: write 代码块 (in “语句体结束”).",
+        ),
+        ("启动挂起", "挂起 has another name on this site: write 卡住 (in “启动挂起”)."),
+        (
+            "双可调用对象",
+            "双可调用 has another name on this site: write 两步调用 (in “双可调用对象”).",
+        ),
     ],
 )
 def test_each_fault_is_named_with_its_place(prose: str, sentence: str) -> None:

@@ -100,10 +100,35 @@ def test_who_does_so_already_is_drawn_from_the_record() -> None:
     )
     (first, *_) = proposals.proposals()
     asked = first._replace(seen=(proposals.Seen("a", "b", "status [1-9]"),))
-    assert proposals.observed(asked, record.subjects) == {
+    assert proposals.observed(asked, record.subjects, {}) == {
         True: ["one (asyncio)"],
         False: ["two", "three"],
     }
+
+
+def logged(line: str, *, shutdown: bool) -> dict[str, Any]:
+    """Return a server's row of the record loglines; by default it waits forever."""
+    waits = {"": {"shutdown": not shutdown}, "--limit": {"shutdown": shutdown}}
+    return {"runs": {"raises": {"SIGTERM": {"lines": ["INFO", line]}}}, "waits": waits}
+
+
+def test_who_does_so_already_is_drawn_from_what_servers_log_and_how_they_stop() -> None:
+    """A variant without a row there is not named, unless the suite has seen that it differs."""
+    names = "one", "two", "two, other", "three", "four"
+    rows = [subject(name, finding("pass", "")) for name in names[:-1]]
+    rows.append(subject("four", finding("fail", "")))
+    subjects = Record("servers", {"subjects": rows}).subjects
+    (first, *_) = proposals.proposals()
+    asked = first._replace(seen=(proposals.Seen("a", "b"),))
+    told = {
+        "one": logged("OSError: no", shutdown=True),
+        "two": logged("OSError: no", shutdown=False),
+        "three": logged("ERROR: no", shutdown=True),
+    }
+    found = {True: ["one", "two"], False: ["three", "four"]}
+    assert proposals.observed(asked._replace(log="^OSError"), subjects, told) == found
+    found = {True: ["one", "three"], False: ["two", "four"]}
+    assert proposals.observed(asked._replace(late=True), subjects, told) == found
 
 
 @pytest.mark.slow
@@ -114,18 +139,20 @@ def test_the_reference_implementation_does_as_proposed() -> None:
     alone = {each for each in seen if not each.case.startswith("two-workers")}
     report = check_server(SERVER, only=sorted({each.case for each in alone}))
     for proposal in proposals.proposals():
-        here = proposal._replace(seen=tuple(each for each in proposal.seen if each in alone))
+        seen_here = tuple(each for each in proposal.seen if each in alone)
+        here = proposal._replace(seen=seen_here, log="", late=False)
         rows = [
             finding(each.verdict.value, each.actual) | {"case": each.case, "rule": each.rule}
             for each in report.findings
         ]
         (row,) = Record("servers", {"subjects": [subject("serve", *rows)]}).subjects
         expected = {True: ["serve"] if here.seen else [], False: []}
-        assert (proposal.name, proposals.observed(here, [row])) == (proposal.name, expected)
+        assert (proposal.name, proposals.observed(here, [row], {})) == (proposal.name, expected)
 
 
 PAGES = {
     "index": "# A\n\n```{proposals} servers\n```\n\n## B\n\n```{without-proposal}\n```\n",
+    "middleware-compatibility": "---\norphan: true\n---\n# M\n",
     "text": "---\norphan: true\n---\n# C\n\n```{proposed-text}\n```\n",
 }
 
@@ -136,6 +163,7 @@ def tried(folder: Path, **pages: str) -> SampleSite:
     (sample.docs / "matrix").mkdir()
     record = {"subjects": [subject("uvicorn")], "made_with": {}}
     (sample.docs / "matrix" / "servers.json").write_text(json.dumps(record))
+    (sample.docs / "matrix" / "loglines.json").write_text(json.dumps({"subjects": []}))
     return sample
 
 
@@ -149,6 +177,7 @@ def test_ambiguities_are_named_on_both_pages(tmp_path: Path) -> None:
         assert "log-levels" not in warnings
         (link,) = sample.page().select('a[href="ambiguities.html#log-levels"]')
         assert link.get_text() == "Log levels"
+        assert sample.page().select('a[href="middleware-compatibility.html"]')
         assert Path(sample.app.outdir, "lifespan-proposed.rst").read_text() == proposals.text()
         assert Path(sample.app.outdir, "lifespan-proposed.diff").read_text() == proposals.diff()
 

@@ -41,6 +41,9 @@ RULES = (
     ("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u3000]", "{0} is full-width: write it as ASCII"),
     (rf"(?!一)([{HAN}]{{2,4}})\1", "the word {2} stands twice: keep one"),
     (rf"((?<!目)的|[和与{PAUSES}])\1", "{2} stands twice: keep one"),
+    ("语句[体块]", "{0} has another name on this site: write 代码块"),
+    ("挂起|停滞", "{0} has another name on this site: write 卡住"),
+    ("双重?可调用", "{0} has another name on this site: write 两步调用"),
 )
 _COMPILED = [(re.compile(pattern), sentence) for pattern, sentence in RULES]
 _QUOTED_LATIN = re.compile(f"“[^”{HAN}]*”")

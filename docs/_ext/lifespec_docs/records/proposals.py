@@ -1,7 +1,8 @@
 """The clarifications that proposals.toml proposes, and the text of lifespan 2.0 with them.
 
-What servers do is drawn from the record: a server already does as proposed if it passes in all
-cases of the proposal that could be observed, and would change if it does not.
+What servers do is drawn from the records: a server already does as proposed if it passes in all
+cases of the proposal that could be observed and did so under `make loglines`, and would change if
+it does not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from lifespec.conformance.report.model import Verdict
 from lifespec_docs.i18n.restructured import Block, blocks, wrapped, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from lifespec_docs.records.record import Subject
 
@@ -49,6 +50,9 @@ class Proposal(NamedTuple):
     reason: str
     issues: tuple[str, ...]
     seen: tuple[Seen, ...]
+    log: str  # what a line matches that a server logs for an exception after startup was received
+    late: bool  # whether it is about a request that is open for longer than the user allows
+    page: str  # shows who does so, if these are no servers
     wording: str
     alternatives: tuple[tuple[str, str], ...]  # a wording, and who asks for it
 
@@ -84,6 +88,7 @@ def proposals() -> tuple[Proposal, ...]:
             row["name"], row["title"], tuple(row["ambiguities"]), row["section"],
             row.get("quote", ""), row["says"], tuple(row.get("issues", ())),
             tuple(Seen(*each) for each in row.get("seen", ())),
+            row.get("log", ""), row.get("late", False), row.get("page", ""),
             wordings[row["name"]], tuple(others.get(row["name"], ())),
         )
         for row in data["proposal"]
@@ -134,8 +139,13 @@ def diff() -> str:
     return "".join(difflib.unified_diff(before, after, f"a/{FILE}", f"b/{FILE}"))
 
 
-def observed(proposal: Proposal, subjects: Iterable[Subject]) -> dict[bool, list[str]]:
-    """Return the servers that already do as proposed, and under False those that would change."""
+def observed(
+    proposal: Proposal, subjects: Iterable[Subject], logged: Mapping[str, Any]
+) -> dict[bool, list[str]]:
+    """Return the servers that already do as proposed, and under False those that would change.
+
+    `logged` has the rows of the record loglines by the names of their servers.
+    """
     found: dict[bool, list[str]] = {True: [], False: []}
     for subject in subjects:
         answers = [
@@ -144,7 +154,20 @@ def observed(proposal: Proposal, subjects: Iterable[Subject]) -> dict[bool, list
             for each in subject.findings
             if each[:2] == seen[:2] and each.verdict != Verdict.SKIP
         ]
-        if answers:
+        row = logged.get(subject.name)
+        if row and answers:
+            answers += _logged(proposal, row)
+        if answers and (row or not all(answers) or not (proposal.log or proposal.late)):
             name, _, variant = subject.name.partition(", ")
             found[all(answers)].append(f"{name} ({variant})" if variant else name)
     return found
+
+
+def _logged(proposal: Proposal, row: Mapping[str, Any]) -> Iterator[bool]:
+    """Yield whether a server did as proposed in each run that belongs to the proposal."""
+    if proposal.log:
+        lines = row["runs"]["raises"]["SIGTERM"]["lines"]
+        yield any(re.search(proposal.log, line) for line in lines)
+    if proposal.late:
+        *_, limited = row["waits"].values()
+        yield limited["shutdown"]

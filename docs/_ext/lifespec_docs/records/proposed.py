@@ -7,19 +7,23 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from docutils import nodes
 from docutils.core import publish_doctree
+from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.sections import address
+from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.i18n.restructured import restructured, written
 from lifespec_docs.records import proposals
+from lifespec_docs.records.loglines import RECORD as LOGGED
 from lifespec_docs.records.record import OfRecord
 from lifespec_docs.rules.spec_tables import said
 
@@ -115,13 +119,29 @@ class Proposals(OfRecord):
     def _servers(self, proposal: Proposal) -> list[nodes.Node]:
         """Say who already does so, and who would change, as the record has it."""
         translate = self.translate
+        if proposal.page:
+            page = {"refdomain": "std", "reftype": "doc", "reftarget": proposal.page}
+            link = pending_xref("", refdoc=self.env.docname, refexplicit=False, **page)
+            link += nodes.inline()
+            told = translate(
+                "They have nothing to change, because the wording is for middleware: %s."
+            )
+            return _filled(told, [link])
         if not proposal.seen:
             return said(translate("Not measured."))
-        found = proposals.observed(proposal, self.record.subjects)
+        found = proposals.observed(proposal, self.record.subjects, self._logged)
         nobody = translate("no measured server")
         names = {key: translate(", ").join(row) or nobody for key, row in found.items()}
         sentence = translate("Already so as far as measured: %s. Would have to change: %s.")
         return said(sentence % (names[True], names[False]))
+
+    @cached_property
+    def _logged(self) -> dict[str, Any]:
+        """Return the rows of the record loglines; it has one variant of a server, the first."""
+        self.env.note_dependency(f"matrix/{LOGGED}.json")
+        rows = {row["name"]: row for row in recorded.read(self.root, LOGGED)["subjects"]}
+        first = {each.name.partition(", ")[0]: each.name for each in self.record.subjects[::-1]}
+        return {first[name]: row for name, row in rows.items() if name in first}
 
 
 class Without(SphinxDirective):
