@@ -101,10 +101,10 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
 	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(SOURCES),--sources $(SOURCES))
 
-approve: .venv/complete  ## show each rule and each checked statement that waits, in both languages, and ask; RULE=, PAGE=
+approve: .venv/complete  ## show each rule and each statement that waits, in both languages, with its evidence, and ask; RULE=, PAGE=
 	@$(RUN) docs/review.py --approve $(RULE) $(if $(PAGE),--page $(PAGE)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
 
-unproved: .venv/complete  ## list the statements that name something in code and have neither check nor program
+unproved: .venv/complete  ## list the statements that have no evidence: no check, program, drawn table, record or rule
 	@$(RUN) docs/review.py --unproved
 
 matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes

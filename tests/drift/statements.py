@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,9 +34,8 @@ from lifespec.conformance.rules import rules
 from lifespec_docs.facts.blocks import Block, blocks, sentences
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
-from lifespec_docs.facts.proofs import proofs
+from lifespec_docs.facts.proofs import page_of, proofs
 from lifespec_docs.facts.recorded import made_with
-from lifespec_docs.facts.translated import texts
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.lint import translations as lint
 
@@ -239,7 +238,7 @@ def chinese() -> list[tuple[Statement, str]]:
 
 def noticed(statement: Statement, own: set[str]) -> str:
     """Return which check notices a statement that both languages make, or ""."""
-    if (statement.file, statement.old) in _proved()[0]:
+    if (statement.file, statement.old) in _approved(held=True)[0]:
         return "proof"  # the statement is no longer the one that was approved with its check
     parts = _rows if statement.block == "table" else _whole
     before, after = (
@@ -273,20 +272,16 @@ def _told(text: str, own: set[str]) -> Iterator[str]:
         yield f"facts {fact}"
 
 
-@lru_cache(maxsize=1)
-def _proved() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """Return page and text of the statements with checks, in English and in Chinese."""
-    found = proofs(ROOT)
-    english = {(f"{each.page}.md", text) for each in found for text in _ways(each.statement)}
-    return english, {
-        (f"{each.page}.po", line) for each in found for line in each.chinese.split("\n")
+@cache
+def _approved(*, held: bool) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return page and text of what is approved, with evidence or without, in both languages."""
+    found = [each for each in proofs(ROOT) if each.held == held]
+    english = {
+        (f"{page_of(each.file)}.md", text) for each in found for text in _ways(each.statement)
     }
-
-
-@lru_cache(maxsize=1)
-def _bound() -> set[tuple[str, str]]:
-    """Return page and text of each English text that its Chinese is bound to."""
-    return {(f"{each.page}.po", each.english) for each in texts(ROOT)}
+    return english, {
+        (f"{page_of(each.file)}.po", line) for each in found for line in each.chinese.split("\n")
+    }
 
 
 def _ways(text: str) -> tuple[str, str]:
@@ -303,9 +298,9 @@ def _targets() -> dict[str, set[str]]:
 
 def in_chinese(english: str, statement: Statement) -> str:
     """Return which check notices that the two languages of an entry differ, or ""."""
-    if (statement.file, statement.old) in _proved()[1]:
+    if (statement.file, statement.old) in _approved(held=True)[1]:
         return "proof"
-    if (statement.file, english) in _bound():
+    if (statement.file, statement.old) in _approved(held=False)[1]:
         return "binding"  # the Chinese is no longer the one of this English
     pair = lint.Pair("", 1, english, statement.new)
     told = list(lint.sentences(pair, frozenset({"attrs_inline"})))

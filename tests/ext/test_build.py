@@ -18,7 +18,7 @@ from published import ROOT
 
 from lifespec_docs import build as building
 from lifespec_docs.build import counted, main
-from lifespec_docs.facts import proofs, translated
+from lifespec_docs.facts import proofs
 from lifespec_docs.publish import swap
 from lifespec_docs.sphinx_run import Build, faults
 from sample_runtime import install
@@ -38,9 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             root / folder,
-            ignore=shutil.ignore_patterns(
-                "*.md", "*.rst", "examples.json", "proofs.json", "tra*.json"
-            ),
+            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json", "proofs.json"),
         )
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, root)
@@ -56,7 +54,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     index = catalogs / "index.po"
     filled = index.read_text().replace('"A page"\nmsgstr ""', '"A page"\nmsgstr "一页"')
     index.write_text(filled.replace("#, waiting\n", ""))
-    translated.renew(root)
+    proofs.approve(root, proofs.waiting(root))
     return root
 
 
@@ -227,7 +225,7 @@ def test_another_lock_runs_the_examples_again(good: Path, build: Run) -> None:
 def test_a_changed_translation_is_shown(good: Path, build: Run) -> None:
     """One page is read again; its examples are not run again."""
     aged(good / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po", "一页", "某页")
-    translated.approve(good, translated.waiting(good))
+    proofs.approve(good, proofs.waiting(good))
     said = build(good).stdout.splitlines()
     assert said[0] == "Since the last build 2 files changed: reading on."
     assert "0 read; 1 example, 0 run" in said[1]
@@ -370,7 +368,7 @@ def test_an_english_fix_is_built_without_chinese(project: Path, build: Run) -> N
     assert done.returncode == 1
     assert done.stderr.startswith("docs/index.md:10: 'A `new` sentence.' is missing in locales/")
     commanded(project, "catalogs.py")
-    proofs.approve(project, proofs.waiting(project))  # it stands beside an example
+    proofs.approve(project, proofs.waiting(project))
     done = build(project)
     assert (done.returncode, done.stderr) == (0, "")
     assert " in all, 1 waiting for a translation\n" in done.stdout

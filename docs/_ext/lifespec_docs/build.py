@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import itertools
 import json
 import os
 import shutil
@@ -35,7 +34,7 @@ from typing import TYPE_CHECKING
 import polib
 
 from lifespec_docs import increment, packages, translate
-from lifespec_docs.facts import approval, proofs, surface, translated
+from lifespec_docs.facts import approval, proofs, surface
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.compilation import compile_catalogs
 from lifespec_docs.inputs import Inputs
@@ -207,8 +206,8 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
     for build in builds:
         build.start()
     english, chinese = builds
-    approved = (each.faults(ROOT) for each in (approval, proofs, surface, translated))
-    wrong = [*_catalog_faults(english), *itertools.chain(*approved)]
+    wrong = [*_catalog_faults(english), *approval.faults(ROOT), *surface.faults(ROOT)]
+    wrong = wrong or [*proofs.faults(ROOT)]  # which are asked of what stands in the catalogs
     _wait(builds)
     found = [*wrong, *(fault for build in builds for fault in build.faults())]
     if not found:
@@ -266,10 +265,12 @@ def _report(builds: Sequence[Build]) -> None:
         _say(f"  {line}")
     rules = tomllib.loads(RULES.read_text(encoding="utf-8"))
     _say(f"  rules:    {len(rules)}, each on a page, each with an example")
-    held = [each.runs for each in proofs.proofs(ROOT) if each.evidence != proofs.ROWS]
-    bare = len([*proofs.bare(ROOT)])
-    _say(f"  checks:   {sum(held)} statements proved, {len(held) - sum(held)} approved beside a")
-    _say(f"            program or rule; `make unproved` lists {bare} others")
+    stated = [each for each in proofs.proofs(ROOT) if each.kind in {"text", "table"}]
+    checked = sum(each.runs for each in stated)
+    read = sum(not each.held for each in stated)
+    _say(f"  approved: {len(stated)} statements, {checked} of them proved by a check,")
+    _say(f"            {len(stated) - checked - read} beside a program, a record or a rule;")
+    _say(f"            reading alone holds {read}, which `make unproved` lists")
     live = "with" if assets.runtime(ROOT) else "without"
     _say(f"  live:     {live} buttons to run the examples, which `make live` brings")
     messages = counted(CATALOGS, RULES.parent).items()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sphinx.errors import SphinxError
 
 from lifespec_docs import increment
-from lifespec_docs.facts import approval, translated
+from lifespec_docs.facts import approval, proofs
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
 from lifespec_docs.i18n.extraction import PACKAGE
@@ -163,10 +163,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
             found = [*map(str, faults(root, pages)), *approval.faults(root)]
-            found = found or [*translated.faults(root)]
+            found = found or [*proofs.faults(root)]
             return _say(*found, end=end, wrong=True)
         lines = renew(root, pages)
-        translated.renew(root)
         return _say(*lines, end=f"{end}, {len(waiting(root))} waiting for a translation")
     except (SphinxError, CatalogError, OSError) as error:
         sys.stderr.write(f"{error}\n")

@@ -62,7 +62,7 @@ def test_blocks() -> None:
         Block("title", 30, "Empty", section="Empty"),
         Block("text", 32, "Nothing.", section="Empty"),
         Block("code", 34, "make docs\n", "sh", "Empty"),
-        Block("drawn", 37, "", "a", "Empty"),
+        Block("drawn", 37, "", "{diagram} a", "Empty"),
     ]
 
 
@@ -83,4 +83,36 @@ def test_sentences() -> None:
         "`three` is.",
         "{doc}`x`? 一。",
         "二。",
+    ]
+
+
+def test_directives() -> None:
+    """One with a colon fence begins before its text, and the text of a section follows it."""
+    page = """\
+---
+myst: {}
+---
+
+:::{decision} a
+:rules: b
+
+It sends.
+:::
+
+```{framework} Starlette
+Use `lifespan=`.
+
+- Or not.
+```
+```{terms}
+lifespan
+```
+"""
+    assert blocks(page) == [
+        Block("box", 5, "", ":::{decision} a\n:rules: b"),
+        Block("text", 8, "It sends."),
+        Block("drawn", 11, "", "{framework} Starlette"),
+        Block("text", 12, "Use `lifespan=`."),
+        Block("text", 14, "Or not.", items=3),
+        Block("drawn", 16, "lifespan\n", "{terms}"),
     ]

@@ -11,7 +11,9 @@ from markdown_it import MarkdownIt
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["CHECK", "DEFINITION", "RULES", "Block", "blocks", "sentences", "shows"]
+__all__ = ["CHECK", "DEFINITION", "MARKDOWN", "RULES", "Block", "blocks", "sentences", "shows"]
+
+MARKDOWN = MarkdownIt("commonmark").enable("table").disable("inline")  # blocks alone: quick
 
 RULES = {"{rule}", "{behaviour}"}
 EXAMPLES = {"python", "pycon", "perl"}
@@ -20,6 +22,10 @@ CHECK = "{check}"
 DEFINITION = re.compile(r"\n:\s")  # a term stands in the line above
 LISTS = {"bullet_list_open", "ordered_list_open"}
 FENCE = re.compile(r"^:::.*\n?|\n:::\Z", re.MULTILINE)  # of a directive, which is no text
+BOX = re.compile(r":::\{.*(?:\n:[\w-]+:.*)*")
+OPTIONS = re.compile(r"(?::[\w-]+:.*\n?|\s*\n)*")
+FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+SECTIONS = {"{framework}", "{host}"}  # what stands in them is text
 NO_TEXT = re.compile(r"\{[^`]*\}|\([\w-]+\)=|(?::[\w-]+:.*\n?)+")  # attributes, target, options
 # A sentence ends at a full stop before a capital, a literal or a role; “e.g.” ends none.
 END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[。！？])")
@@ -28,9 +34,10 @@ END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[A-Z`{\[*“\"])|(?<=[�
 class Block(NamedTuple):
     """A block of a page.
 
-    `kind` is "text", "title", "table", "example", "output", "check", "rule", "code" or "drawn".
-    `line` is its first line, `about` the rule or the directive, `section` the titles above it, and
-    `items` the first line of the list that it stands in, or 0.
+    `kind` is "text", "title", "table", "example", "output", "check", "rule", "code", "drawn", or
+    "box" for what begins one.  `line` is its first line, `about` the rule or the directive with its
+    arguments, `section` the titles above it, and `items` the first line of the list that it stands
+    in, or 0.  Text in a drawn directive follows it.
     """
 
     kind: str
@@ -46,7 +53,8 @@ def blocks(page: str) -> Sequence[Block]:
     """Return the blocks of a page, in order; a build asks four times for those of each."""
     found: list[Block] = []
     section, titled, table, items = "", False, 0, 0
-    for token in MarkdownIt("commonmark").enable("table").parse(page):
+    page = FRONT.sub(lambda match: "\n" * match[0].count("\n"), page)
+    for token in MARKDOWN.parse(page):
         first, last = token.map or (0, 0)
         if token.type in LISTS and not token.level:
             items = first + 1
@@ -59,18 +67,27 @@ def blocks(page: str) -> Sequence[Block]:
             text = "\n".join(page.splitlines()[first:last])
             found.append(Block("table", first + 1, text, section=section))
         elif token.type == "fence":
-            fence = _fence(token.info.strip(), token.content, first + 1, section)
-            found.append(fence._replace(items=items))
+            fences = _fences(token.info.strip(), token.content, first + 1, section)
+            found += [fence._replace(items=items or fence.items) for fence in fences]
         elif token.type == "inline":
             if titled:
                 section = token.content
             kind = "title" if titled else "text"
             titled = False
-            text = FENCE.sub("", token.content)
-            if text and first >= table and not NO_TEXT.fullmatch(text):
-                of = _defined(found, text, first + 1) or items
-                found.append(Block(kind, first + 1, text, section=section, items=of))
+            if first >= table:
+                found += _text(kind, token.content, first + 1, section, found, items)
     return found
+
+
+def _text(
+    kind: str, text: str, line: int, section: str, found: Sequence[Block], items: int
+) -> Iterator[Block]:
+    """Yield a text without the fences of its directive, and before it what begins that one."""
+    if box := BOX.match(text):
+        yield Block("box", line, "", box[0], section)
+    text = FENCE.sub("", text)
+    if text and not NO_TEXT.fullmatch(text):
+        yield Block(kind, line, text, "", section, _defined(found, text, line) or items)
 
 
 def _defined(found: Sequence[Block], text: str, line: int) -> int:
@@ -81,7 +98,8 @@ def _defined(found: Sequence[Block], text: str, line: int) -> int:
     return above.items if above and above.kind == "text" and DEFINITION.search(above.text) else line
 
 
-def _fence(info: str, text: str, line: int, section: str) -> Block:
+def _fences(info: str, text: str, line: int, section: str) -> Iterator[Block]:
+    """Yield a fence, and the text of a directive."""
     language, _, about = info.partition(" ")
     if language in RULES:
         kind = "rule"
@@ -91,7 +109,15 @@ def _fence(info: str, text: str, line: int, section: str) -> Block:
         kind = "check"
     else:
         kind = "output" if language == OUTPUT else "drawn" if language[:1] == "{" else "code"
-    return Block(kind, line, text, about or language, section)
+    if language not in SECTIONS:
+        named = info if kind == "drawn" else about or language
+        yield Block(kind, line, text, named, section)
+        return
+    options = OPTIONS.match(text)
+    own = options[0] if options else ""
+    yield Block(kind, line, own, info, section)
+    for block in blocks(text.removeprefix(own)):
+        yield block._replace(line=line + own.count("\n") + block.line, section=section)
 
 
 def sentences(text: str) -> Iterator[str]:

@@ -1,14 +1,16 @@
-"""Each statement with evidence beside it is approved with it, in both languages.
+"""Each statement of a page is approved: a paragraph, a list item, a table, a title, a docstring.
 
-The evidence is the check below the statement, or below the list that it stands in; or else the
-program directly below or above it, with its output; and the rules that it links to, what was
-measured of others that it draws, and the help of the commands that it names.  Definitions in a row
-are one list, and share its check and its links.  A docstring is a statement of api.rst.  A table
-that has no evidence is approved as a whole, so that no row takes the words of another unseen.
+What is approved is the statement, its Chinese and its evidence.  The evidence is the check below
+the statement, or below the list that it stands in; what stands between it and the next statement:
+a program with its output, a drawn table, a file that is shown; or else the program above it; the
+rules that it links to, what was measured of others that it draws, and the help of the commands
+that it names.  Definitions in a row are one list, and share its check and its links.  A statement
+without evidence is held by those who read it, and `make unproved` lists it.
 
-`docs/proofs.json` has the hash of a statement, of its Chinese and of its evidence, by page and by
-how the statement begins.  If one of them changes, somebody has to look at all: `make approve` shows
-each one as it was and as it is, and asks.
+`docs/proofs.json` has a hash of all three for each statement, in the order of the page, so that
+two steps cannot change places, and no statement its section.  Words of a catalog that stand in no
+statement, such as a figure's, have a hash of both languages.  If something changes, somebody has to
+look at all of it: `make approve` shows it as it was and as it is, and asks.
 """
 
 from __future__ import annotations
@@ -16,73 +18,80 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import polib
-from markdown_it import MarkdownIt
 
 from lifespec.conformance.rules import RuleError
 from lifespec_docs.facts import approval
-from lifespec_docs.facts.blocks import CHECK, DEFINITION, blocks
+from lifespec_docs.facts.blocks import CHECK, DEFINITION, MARKDOWN, Block, blocks
 from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.known import ROOT, canonical, facts, parsers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lifespec.conformance.rules import Rule
-    from lifespec_docs.facts.blocks import Block
 
 __all__ = [
     "PROOFS",
-    "ROWS",
     "Proof",
     "Waiting",
     "approve",
     "bare",
     "can_be_seen",
+    "catalog_of",
     "faults",
-    "place_of",
+    "page_of",
     "proofs",
     "read",
     "waiting",
+    "words",
 ]
 
 PROOFS = "docs/proofs.json"
-API = "api"  # the page of docstrings
-STATES = {"text", "table"}
-ROWS = "its rows\n"  # what stands for the evidence of a table that has none
+README = "README.md"
+API = "docs/api.rst"  # the page of docstrings
+STATES = {"text", "table", "title"}
+SILENT = {"code", "box"}  # beside a statement, but no evidence for it
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
+REPORT = "src/lifespec/conformance/data/report.zh.po"
 LONGEST = 60  # characters of a statement, as its label
-LITERAL = re.compile(r"`[^`]+`")
 NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
 MARKS = re.compile(r"^(?:\{\.[^}]*\}|\([\w-]+\)=)\s+")  # classes and label of a paragraph
 COMMAND = re.compile(r"`(make \w+|lifespec (?:check \w+|\w+))(?![\w-])")
 HELP = re.compile(r"^([a-z]+):.*?## (.*)$", re.MULTILINE)
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
-LINK = re.compile(r"\{(doc|ref|term|rule)\}`[^`]*`")  # names no code
+FILE = re.compile(r"\{(?:shown|literalinclude)\} (\S+)")
 WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states nothing
 
 
 class Proof(NamedTuple):
     """A statement with its Chinese and its evidence; `line` is that of the check, if there is one.
 
-    The evidence of a check begins with its fence, with the libraries; of a rule it is the ID and
-    the sentences; of what was measured, the words of its role and those that it draws; of
-    a command it is its help.  `lost` are
-    the messages of the statement that the catalog does not have.
+    The evidence of a check begins with its fence, with the libraries; of what is drawn it is the
+    directive, with the digest of a file that it shows; of a rule it is the ID and the sentences; of
+    what was measured, the words of its role and those that it draws; of a command it is its help.
+    `held` is whether something of that can show that the statement is false.
+    `kind` is that of the block, or "word" for an entry of a catalog that stands in no statement.
+    `lost` are the messages of the statement that the catalog does not have.
     """
 
-    page: str
+    file: str
     line: int
+    kind: str
     label: str
     statement: str
     chinese: str
-    evidence: str
+    evidence: str = ""
+    held: bool = False
     lost: tuple[str, ...] = ()
 
     @property
@@ -91,71 +100,109 @@ class Proof(NamedTuple):
         return self.evidence.startswith(CHECK)
 
     @property
-    def messages(self) -> Sequence[str]:
-        """What the statement is in a catalog."""
-        return _messages(self.statement)
-
-    @property
     def hash(self) -> str:
         """What is approved."""
-        whole = json.dumps([self.statement, self.chinese, self.evidence])
-        return hashlib.sha256(whole.encode()).hexdigest()[:16]
+        whole = json.dumps([self.kind, self.statement, self.chinese, self.evidence])
+        return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
 class Waiting(NamedTuple):
-    """A proof that is not approved as it stands, or whose statement or check is gone."""
+    """A proof that is not approved as it stands, there: what was approved, and what there is."""
 
-    page: str
-    label: str
+    file: str
+    old: str | None
     proof: Proof | None
 
 
-def read(page: str, text: str, catalog: str, rules: Mapping[str, Rule]) -> Iterator[Proof]:
-    """Yield the proofs of a page; a check below no statement has an empty one."""
-    chinese = {entry.msgid: entry.msgstr for entry in polib.pofile(catalog)} if catalog else {}
-    chinese = {" ".join(english.split()): said for english, said in chinese.items()}
-    labels: dict[str, int] = {}
-    for place, line, evidence, found in _evidence(text, page):
-        statement = found[place].text if place >= 0 else ""
-        whole = (
-            evidence
-            + _named(_with_list(found, place), rules)
-            + _measured(statement)
-            + _run(statement)
+def read(
+    file: str, text: str, catalog: str, rules: Mapping[str, Rule], root: Path = ROOT
+) -> Iterator[Proof]:
+    """Yield the statements of a page, and the words of its catalog that stand in none of them.
+
+    A check below no statement has an empty one.
+    """
+    chinese = _chinese(catalog)
+    said = set[str]()
+    found = list(entries(text)) if file == API else blocks(text)
+    for place, checks in _stated(found):
+        block = found[place] if place >= 0 else Block("text", checks[0].line, "")
+        beside = [*checks, *_beside(found, place, checked=bool(checks))]
+        drawn = _named(_with_list(found, block), rules) + _measured(block.text) + _run(block.text)
+        messages = _messages(block.text)
+        said |= {*messages}
+        yield Proof(
+            file,
+            beside[0].line if checks else block.line,
+            block.kind,
+            (file == API and block.about) or _label(block.text),
+            block.text,
+            "\n".join(chinese[each][1] if each in chinese else "" for each in messages),
+            "-----\n".join(_shown(each, root) for each in beside) + drawn,
+            bool(drawn) or any(each.kind not in SILENT for each in beside),
+            tuple(each for each in messages if chinese and each not in chinese),
         )
-        if not whole and place >= 0 and found[place].kind == "table":
-            whole = ROWS
-        if whole:
-            label = (page == API and found[place].about) or _label(statement)
-            labels[label] = labels.get(label, 0) + 1
-            label += f" ({labels[label]})" * (labels[label] > 1)
-            messages = _messages(statement)
-            said = "\n".join(chinese.get(each, "") for each in messages)
-            lost = tuple(each for each in messages if chinese and each not in chinese)
-            yield Proof(page, line, label, statement, said, whole, lost)
+    yield from words(catalog_of(file), catalog, said)
 
 
-def _evidence(text: str, page: str) -> Iterator[tuple[int, int, str, Sequence[Block]]]:
-    """Yield the place of each statement or -1, the line of its evidence, that, and all blocks."""
-    found = _blocks(page, text)
+def words(file: str, catalog: str, said: Collection[str] = ()) -> list[Proof]:
+    """Return the entries of a catalog that no statement has, in an order of their own."""
+    found = [
+        Proof(file, line, "word", _label(english), english, chinese)
+        for english, (line, chinese) in _chinese(catalog).items()
+        if chinese and english not in said
+    ]
+    return sorted(found, key=attrgetter("hash"))
+
+
+@cache
+def _chinese(catalog: str) -> Mapping[str, tuple[int, str]]:
+    """Return line and Chinese of each entry, but those of rules, which have their own approval."""
+    return {
+        " ".join(entry.msgid.split()): (entry.linenum or 1, entry.msgstr)
+        for entry in polib.pofile(catalog)
+        if not (entry.obsolete or entry.comment.startswith("rule "))
+    }
+
+
+def _stated(found: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
+    """Yield the place of each statement with its checks, and before them -1 with those of none."""
     checks: dict[int, list[Block]] = {}
     for place, block in enumerate(found):
         if block.kind == "check":
             for each in _above(found, place):
                 checks.setdefault(each, []).append(block)
     for place in (-1, *range(len(found))):
-        for check in checks.get(place, ()):
-            evidence = f"{CHECK} {check.about.removeprefix(CHECK)}".rstrip() + f"\n{check.text}"
-            yield place, check.line, evidence, found
-        if place >= 0 and place not in checks and found[place].kind in STATES:
-            yield place, found[place].line, _program(found, place), found
+        if place in checks or (place >= 0 and found[place].kind in STATES):
+            yield place, checks.get(place, ())
 
 
-def _with_list(found: Sequence[Block], place: int) -> str:
+def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Block]:
+    """Return what stands between a statement and the next, or else the program above it."""
+    below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
+    shown = [each for each in below if each.kind != "check"]
+    if shown or checked or found[place].kind == "title":
+        return shown
+    outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:place]))]
+    above = found[:place][-len(outputs) - 1 :]
+    return above if above and above[0].kind == "example" else []
+
+
+def _shown(block: Block, root: Path) -> str:
+    """Return a block as evidence: what is drawn has its arguments, and the digest of its file."""
+    if block.kind == "check":
+        return f"{CHECK} {block.about.removeprefix(CHECK)}".rstrip() + f"\n{block.text}"
+    if block.kind in {"example", "output", "code"}:
+        return block.text
+    file = FILE.match(block.about)
+    path = root / "docs" / file[1] if file else root
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.is_file() else ""
+    return f"{block.about} {digest}".rstrip() + f"\n{block.text}"
+
+
+def _with_list(found: Sequence[Block], own: Block) -> str:
     """Return a statement with the others of its list of definitions, whose links it shares."""
-    own = found[place] if place >= 0 else None
-    if not own or not DEFINITION.search(own.text):
-        return own.text if own else ""
+    if not DEFINITION.search(own.text):
+        return own.text
     return "\n".join(each.text for each in found if each.items == own.items)
 
 
@@ -164,7 +211,7 @@ def _above(found: Sequence[Block], place: int) -> list[int]:
     above = place - 1
     while above >= 0 and found[above].kind == "check":
         above -= 1
-    if above < 0 or found[above].kind not in STATES:
+    if above < 0 or found[above].kind not in {"text", "table"}:
         return [-1]
     items = found[above].items
     if not items or items == found[place].items:
@@ -172,26 +219,6 @@ def _above(found: Sequence[Block], place: int) -> list[int]:
     return [
         each for each, block in enumerate(found) if block.items == items and block.kind in STATES
     ]
-
-
-def _blocks(page: str, text: str) -> Sequence[Block]:
-    return list(entries(text)) if page == API else blocks(text)
-
-
-def _program(found: Sequence[Block], place: int) -> str:
-    """Return the program directly below a statement, or else the one above, with its output."""
-    below, above = found[place + 1 :], found[:place]
-    if below and below[0].kind == "example":
-        shown: Sequence[Block] = [below[0], *takewhile(_output, below[1:])]
-    else:
-        outputs = len([*takewhile(_output, reversed(above))])
-        shown = above[-outputs - 1 :]
-        shown = shown if shown and shown[0].kind == "example" else []
-    return "-----\n".join(block.text for block in shown)
-
-
-def _output(block: Block) -> bool:
-    return block.kind == "output"
 
 
 def _named(statement: str, rules: Mapping[str, Rule]) -> str:
@@ -233,54 +260,102 @@ def _label(statement: str) -> str:
 @cache
 def _messages(statement: str) -> Sequence[str]:
     """Return the messages that a paragraph, a definition or a table is in a catalog."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(MARKS.sub("", statement))
+    tokens = MARKDOWN.parse(MARKS.sub("", statement))
     texts = (token.content for token in tokens if token.type == "inline")
     parts = (" ".join(part.split()) for text in texts for part in DEFINITION.split(text))
     return [part for part in parts if part]  # a cell may be empty
 
 
+def page_of(file: str) -> str:
+    """Return the name of a page, by its file or its catalog."""
+    return file.rpartition("/")[2].partition(".")[0]
+
+
+def catalog_of(file: str) -> str:
+    """Return the catalog of a page."""
+    return f"{CATALOGS}/{page_of(file)}.po"
+
+
 def proofs(root: Path) -> list[Proof]:
-    """Return the proofs of all pages."""
+    """Return the statements of all pages, and the words of all catalogs."""
     found: list[Proof] = []
     rules = approval.rules(root)
-    for path in _pages(root):
-        catalog = root / CATALOGS / f"{path.stem}.po"
-        named = str(catalog) if catalog.exists() else ""
-        found += read(path.stem, path.read_text(encoding="utf-8"), named, rules)
+    for file in _files(root):
+        text = (root / file).read_text(encoding="utf-8")
+        catalog = root / catalog_of(file)
+        if file.endswith(".po"):
+            found += words(file, text)
+        else:
+            said = catalog.read_text(encoding="utf-8") if catalog.exists() else ""
+            found += read(file, text, said, rules, root)
     return found
 
 
-def _pages(root: Path) -> list[Path]:
+def _files(root: Path) -> list[str]:
+    """Return the pages, and the catalogs that are of none."""
     docs = root / "docs"
-    return sorted([*docs.glob("*.md"), *docs.glob(f"{API}.rst")])
+    pages = [*docs.glob("*.md"), root / API, root / README]
+    names = {path.stem for path in pages}
+    others = [path for path in (root / CATALOGS).glob("*.po") if path.stem not in names]
+    every = (path for path in [*pages, *others, root / REPORT] if path.exists())
+    return sorted(path.relative_to(root).as_posix() for path in every)
 
 
-def place_of(page: str) -> str:
-    """Return the file of a page."""
-    return f"docs/{page}.{'rst' if page == API else 'md'}"
-
-
-def bare(root: Path) -> Iterator[tuple[str, int, str]]:
-    """Yield file, line and beginning of each statement that names code and has no evidence."""
-    held = {(proof.page, proof.statement) for proof in proofs(root) if proof.evidence != ROWS}
-    for path in _pages(root):
-        for block in _blocks(path.stem, path.read_text(encoding="utf-8")):
-            names = path.stem == API or LITERAL.search(LINK.sub("", block.text))
-            if block.kind in STATES and names and (path.stem, block.text) not in held:
-                yield place_of(path.stem), block.line, _label(block.text)
+def bare(root: Path) -> list[Proof]:
+    """Return the statements of the pages that have no evidence."""
+    return [each for each in proofs(root) if each.kind in {"text", "table"} and not each.held]
 
 
 def waiting(root: Path) -> list[Waiting]:
     """Return what has to be looked at."""
-    found, approved = proofs(root), _approved(root)
-    new = [
-        Waiting(proof.page, proof.label, proof)
-        for proof in found
-        if approved.get(proof.page, {}).get(proof.label) != proof.hash
-    ]
-    now = {(proof.page, proof.label) for proof in found}
-    rows = [(page, label) for page, labels in approved.items() for label in labels]
-    return new + [Waiting(*row, None) for row in rows if row not in now]
+    return [each for each, waits in _compared(root) if waits]
+
+
+def _compared(root: Path) -> Iterator[tuple[Waiting, bool]]:
+    """Yield what is approved beside what there is, in the order of the pages, and if it waits."""
+    now: dict[str, list[Proof]] = {}
+    for each in proofs(root):
+        now.setdefault(each.file, []).append(each)
+    approved = _approved(root)
+    for file in sorted({*now, *approved}):
+        compare = _words_compared if file.endswith(".po") else _page_compared
+        yield from compare(file, approved.get(file, []), now.get(file, []))
+
+
+def _words_compared(
+    file: str, before: Collection[str], now: Sequence[Proof]
+) -> Iterator[tuple[Waiting, bool]]:
+    """Compare the words of a catalog: they have no order, and those that are gone say nothing."""
+    known = {*before}
+    for each in now:
+        new = each.hash not in known
+        yield Waiting(file, None if new else each.hash, each), new
+
+
+def _page_compared(
+    file: str, before: Sequence[str], now: Sequence[Proof]
+) -> Iterator[tuple[Waiting, bool]]:
+    """Compare a page, where what stands elsewhere now waits once."""
+    after = [each.hash for each in now]
+    parts = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    gone = Counter(each for kind, i, j, _, _ in parts if kind != "equal" for each in before[i:j])
+    come = Counter(each for kind, _, _, i, j in parts if kind != "equal" for each in after[i:j])
+    left, moved = gone & come, gone & come
+    for kind, i, j, k, end in parts:
+        if kind == "equal":
+            yield from ((Waiting(file, each.hash, each), False) for each in now[k:end])
+            continue
+        olds = [each for each in before[i:j] if not _take(left, each)]
+        for proof in now[k:end]:
+            old = proof.hash if _take(moved, proof.hash) else olds.pop(0) if olds else None
+            yield Waiting(file, old, proof), True
+        yield from ((Waiting(file, each, None), True) for each in olds)
+
+
+def _take(counted: Counter[str], key: str) -> bool:
+    """Take one of a key, if there is one."""
+    counted[key] -= 1
+    return counted[key] >= 0
 
 
 def can_be_seen(waiting: Waiting) -> bool:
@@ -295,49 +370,48 @@ def faults(root: Path) -> Iterator[str]:
         found = waiting(root)
     except RuleError:  # the build of the pages says where
         return
-    for page, label, proof in found:
-        place = f"{place_of(page)}:{proof.line}" if proof else PROOFS
-        if proof and not proof.statement:
+    for each in found:
+        place = f"{each.file}:{each.proof.line}" if each.proof else each.file
+        if each.proof and not each.proof.statement:
             yield f"{place}: this check has no paragraph and no table directly above it."
-            continue
-        if proof and proof.lost:
-            lost = _label(proof.lost[0])
+        elif each.proof and each.proof.lost:
+            lost = _label(each.proof.lost[0])
             yield (
                 f"{place}: {lost!r} has no entry in its catalog: run `make translate`; if that adds"
                 " none, let it be a paragraph of its own."
             )
-            continue
-        yield f"{place}: the statement {label!r} {_what(root, page, label, proof)}"
+        else:
+            command = f"make approve PAGE={page_of(each.file)}"
+            yield f"{place}: {_what(each)}: `{command}` shows it, and asks."
 
 
-def _what(root: Path, page: str, label: str, proof: Proof | None) -> str:
-    """Say what happened to a statement, and what to do."""
-    what = "is gone, or begins with other words, or the evidence beside it is gone"
-    if proof:
-        new = label not in _approved(root).get(page, {})
-        what = "is new" if new else "changed, or its Chinese, or the evidence beside it"
-    return f"{what}: `make approve` shows it, and asks."
+def _what(waiting: Waiting) -> str:
+    """Say what happened to a statement."""
+    _, old, proof = waiting
+    if not proof:
+        return "a statement that was approved is gone"
+    if proof.kind == "word":
+        return f"{proof.label!r} is new, or its Chinese changed"
+    if not old:
+        return f"the {proof.kind} {proof.label!r} is new"
+    if old == proof.hash:
+        return f"the {proof.kind} {proof.label!r} stands elsewhere now"
+    return f"the {proof.kind} {proof.label!r} changed, or its Chinese, or the evidence beside it"
 
 
-def approve(root: Path, seen: Iterable[Waiting]) -> None:
+def approve(root: Path, seen: Collection[Waiting]) -> None:
     """Write down that these are approved as they are."""
-    approved = _approved(root)
-    for page, label, proof in seen:
-        labels = approved.setdefault(page, {})
-        labels.pop(label, None)
-        if proof:
-            labels[label] = proof.hash
-    order = {(proof.page, proof.label): place for place, proof in enumerate(proofs(root))}
-    sorted_ = {
-        page: dict(sorted(labels.items(), key=lambda row: order.get((page, row[0]), 0)))
-        for page, labels in sorted(approved.items())
-        if labels
-    }
-    text = json.dumps(sorted_, indent=1, ensure_ascii=False)
-    (root / PROOFS).write_text(f"{text}\n", encoding="utf-8")
+    rows: dict[str, list[str]] = {}
+    for each, waits in _compared(root):
+        now = each.proof.hash if each.proof else ""
+        if waits and each not in seen:
+            now = each.old if each.old and each.old != now else ""
+        if now:
+            rows.setdefault(each.file, []).append(now)
+    (root / PROOFS).write_text(f"{json.dumps(rows, indent=0)}\n", encoding="utf-8")
 
 
-def _approved(root: Path) -> dict[str, dict[str, str]]:
+def _approved(root: Path) -> dict[str, list[str]]:
     path = root / PROOFS
-    found: dict[str, dict[str, str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return found

@@ -4,10 +4,9 @@
     python docs/review.py --rule RULE [RULE ...]    rules, with their sources, cases and examples
     python docs/review.py --approve [RULE ...]      the same of each, and ask whether it is approved
     python docs/review.py --approve --page PAGE     the statements of a page with their evidence
-    python docs/review.py --unproved                statements that name code, without evidence
+    python docs/review.py --unproved                the statements that have no evidence
 
-Without a rule or a page, --approve takes all that wait: rules, statements with evidence, and
-Chinese texts that changed alone.
+Without a rule or a page, --approve takes all that wait: rules, statements, and words of catalogs.
 Without a terminal nobody can be asked: --yes says that all of it was read.
 
 With --sources FOLDER, which has the specifications, the sentences that became a rule are shown too.
@@ -24,23 +23,22 @@ import argparse
 import subprocess
 import sys
 import textwrap
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polib
 
 from lifespec.conformance.explain import wrapped
-from lifespec_docs.facts import approval, proofs, translated
+from lifespec_docs.facts import approval, proofs
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lifespec_docs.facts.blocks import Block
     from lifespec_docs.facts.proofs import Proof, Waiting
-    from lifespec_docs.facts.translated import Text
 
 __all__ = ["changed", "main"]
 
@@ -154,7 +152,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
     if given.unproved:
-        _say(*(f"{page}:{line}: {label}" for page, line, label in proofs.bare(root)))
+        _say(*_unproved(root))
         return 0
     known = approval.rules(root)
     rules = [*given.rule, *(given.approve or ())]
@@ -176,13 +174,39 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         return 2
     every = given.approve == [] and not given.page
     named = approval.waiting(root) if every else given.approve or ()
-    for title, lines, agree in _to_approve(root, named, given.page, given.sources, every=every):
-        _say(*lines)
-        if given.yes or _agreed(title):
-            agree()
-    waiting = [*approval.faults(root), *proofs.faults(root), *translated.faults(root)]
+    for rule in named:
+        _say(*approval.told(root, rule, given.sources))
+        if given.yes or _agreed(f"Do all of these say the same, and is {rule!r} right?"):
+            approval.approve(root, [rule])
+    if every or given.page:
+        _approve_statements(root, given.page, yes=given.yes)
+    waiting = [*approval.faults(root), *proofs.faults(root)]
     _say(*waiting)
     return int(bool(waiting))
+
+
+def _approve_statements(root: Path, page: str | None, *, yes: bool) -> None:
+    """Show each statement that waits, and ask; write down what was agreed on so far, always."""
+    seen: list[Waiting] = []
+    try:
+        for each in proofs.waiting(root):
+            if page in {None, proofs.page_of(each.file)} and proofs.can_be_seen(each):
+                _say(*_proof(root, each))
+                if yes or _agreed("Do both languages say what stands below them?"):
+                    seen.append(each)
+    finally:
+        if seen:
+            proofs.approve(root, seen)
+
+
+def _unproved(root: Path) -> Iterator[str]:
+    """List the statements that reading alone holds, by page, with counts."""
+    found: dict[str, list[Proof]] = {}
+    for each in proofs.bare(root):
+        found.setdefault(each.file, []).append(each)
+    for file, bare in found.items():
+        yield f"=== {file}: {len(bare)} ".ljust(WIDTH, "=")
+        yield from (f"{file}:{each.line}: {each.label}" for each in bare)
 
 
 def _show_rules(root: Path, rules: Iterable[str], sources: Path | None) -> None:
@@ -192,43 +216,13 @@ def _show_rules(root: Path, rules: Iterable[str], sources: Path | None) -> None:
             _say(f"--- not approved as it stands: `make approve RULE={rule}` asks")
 
 
-def _to_approve(
-    root: Path, rules: Iterable[str], page: str | None, sources: Path | None, *, every: bool
-) -> Iterator[tuple[str, Iterator[str], Callable[[], None]]]:
-    """Yield the question, the lines to read first, and what a yes does."""
-    for rule in rules:
-        question = f"Do all of these say the same, and is {rule!r} right?"
-        yield question, approval.told(root, rule, sources), partial(approval.approve, root, [rule])
-    for each in proofs.waiting(root) if every or page else ():
-        if page in {None, each.page} and proofs.can_be_seen(each):
-            question = "Do both languages say what stands below them?"
-            yield question, _proof(root, each), partial(proofs.approve, root, [each])
-
-    for text in translated.waiting(root) if every or page else ():
-        if page in {None, text.page}:
-            question = "Does the Chinese say what the English says?"
-            yield question, _text(root, text), partial(translated.approve, root, [text])
-
-
-def _text(root: Path, text: Text) -> Iterator[str]:
-    """Show a text that changed in Chinese alone."""
-    yield f"=== {translated.place_of(text)} ".ljust(WIDTH, "=")
-    yield from approval.indented(text.english, "  = ")
-    try:
-        catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{text.page}.po")
-    except NoRevisionError:
-        catalog = ""
-    for entry in polib.pofile(catalog) if catalog else ():
-        if entry.msgid == text.english:
-            yield from approval.indented(entry.msgstr, "  - ")
-    yield from approval.indented(text.chinese, "  + ")
-
-
 def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
-    """Show a statement, its Chinese and its check, as they were approved and as they are."""
-    page, label, now = waiting
-    yield f"=== {proofs.place_of(page)}{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
-    old = _before(root, page, label, now)
+    """Show a statement, its Chinese and its evidence, as they were approved and as they are."""
+    file, approved, now = waiting
+    yield f"=== {file}{f':{now.line}' if now else ''} ".ljust(WIDTH, "=")
+    old = _before(root, waiting)
+    if now and now.hash == approved:
+        yield "--- it stands elsewhere now"
     for name in ("statement", "chinese", "evidence"):
         before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
         marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
@@ -237,19 +231,34 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
                 code = name == "evidence" and len(line) < LONGEST
                 lines = [line] if code else wrapped(line, WIDTH - len(sign))
                 yield from (f"{sign}{each}" for each in lines if each)
+    if now and not now.held:
+        yield "--- it has no evidence: your reading alone holds it"
 
 
-def _before(root: Path, page: str, label: str, now: Proof | None) -> Proof | None:
-    """Return a proof as HEAD has it: by its label, or else by its evidence."""
-    try:
-        text = _git(root, "show", f"HEAD:{proofs.place_of(page)}")
-        catalog = _git(root, "show", f"HEAD:{proofs.CATALOGS}/{page}.po")
-    except NoRevisionError:
-        return None
-    found = list(proofs.read(page, text, catalog, approval.rules(root)))
-    like = [each for each in found if each.label == label]
-    like += [each for each in found if now and each.evidence == now.evidence]
-    return like[0] if like else None
+def _before(root: Path, waiting: Waiting) -> Proof | None:
+    """Return a proof as HEAD has it: the one that was approved, or else the most alike."""
+    found, (_, old, now) = _of_head(root, waiting.file), waiting
+    for key in ("hash", "statement", "evidence"):
+        wanted = old if key == "hash" else now and getattr(now, key)
+        for each in found:
+            if wanted and getattr(each, key) == wanted:
+                return each
+    return None
+
+
+@cache
+def _of_head(root: Path, file: str) -> Sequence[Proof]:
+    """Return the statements of a page, or the words of a catalog, as HEAD has them."""
+    texts = []
+    for name in (file, proofs.catalog_of(file)):
+        try:
+            texts.append(_git(root, "show", f"HEAD:{name}"))
+        except NoRevisionError:
+            texts.append("")
+    if file.endswith(".po"):
+        return proofs.words(file, texts[0])
+    found = proofs.read(file, texts[0], texts[1], approval.rules(root), root)
+    return [each for each in found if each.file == file]
 
 
 def _agreed(question: str) -> bool:
