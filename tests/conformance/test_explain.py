@@ -42,7 +42,6 @@ def test_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[:2] == ["state-starts-empty · server · must", ""]
     assert "lifespec's behaviour" in lines
     assert "PAGI 0.3             –     not specified" in lines
-    assert lines[lines.index("lifespan 2.0 (ASGI)  must  “Scope”") + 1].endswith("#L38")
     assert ".html" not in lines[-1]
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://docs.example")
     lines = list(explain.lines(rule, "en", 80))
@@ -52,12 +51,9 @@ def test_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("rule_id", rules())
 def test_every_rule_fits_a_terminal(rule_id: str, language: str) -> None:
-    """No line has more than 80 columns, or ends with a space; Chinese characters take two.
-
-    An address that is broken could not be followed.
-    """
+    """No line has more than 80 columns, or ends with a space; Chinese characters take two."""
     for line in explain.lines(rules()[rule_id], language):
-        assert wide(line) <= 80 or line.startswith("  https://")
+        assert wide(line) <= 80
         assert line == line.rstrip()
         assert not line.lstrip().startswith(tuple("、。，；：）”"))
         assert not line.endswith(tuple("（“"))

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 __all__ = ["GUIDES", "Program", "guides", "programs"]
 
 ROOT = Path(__file__).parents[2]
-GUIDES = "Get started", "How-to guides"  # captions of docs/index.md
+GUIDES = "Get started", "Guides for"  # how captions of docs/index.md begin
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)
 CLASS = re.compile(r"\.([\w-]+)")
@@ -36,7 +36,7 @@ def guides(index: str) -> list[str]:
     found = ["index"]
     for tree in TREE.findall(index):
         caption = re.search(r"^:caption: (.*)$", tree, re.MULTILINE)
-        if caption and caption[1] in GUIDES:
+        if caption and caption[1].startswith(GUIDES):
             found += [name for name in ENTRY.findall(tree) if name != "self"]
     return found
 

@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             root / folder,
             ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json", "proofs.json"),
         )
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"):
         shutil.copy(ROOT / name, root)
     (root / "docs" / "index.md").write_text(INDEX)
     rules = root / "src" / "lifespec" / "conformance" / "data" / "rules.toml"

@@ -7,7 +7,6 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.rules import BEHAVIOUR, heading, names, sources
-from lifespec.conformance.sections import addresses
 from lifespec.conformance.words import translator
 from lifespec.validate import SPECS
 
@@ -83,20 +82,16 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
 
 
 def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[str]:
-    """Yield a line for each specification: its name, the level and the sections.
-
-    Below it are the addresses of the sections, which are not broken.
-    """
+    """Yield a line for each specification: its name, the level and the sections."""
     rows = [
         (names([spec], translate), translate(rule.level(spec)), sources(rule, spec, translate))
         for spec in SPECS
     ]
     widest = [max(columns(row[column]) for row in rows) for column in (0, 1)]
-    for spec, (name, level, source) in zip(SPECS, rows, strict=True):
+    for name, level, source in rows:
         cells = (name, widest[0]), (level or NONE, widest[1])
         start = "".join(cell + " " * (room - columns(cell) + 2) for cell, room in cells)
         yield from wrapped(start + source, width, " " * columns(start))
-        yield from (f"  {each}" for each in addresses(rule, spec).values())
 
 
 def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:

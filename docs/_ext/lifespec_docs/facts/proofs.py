@@ -178,9 +178,11 @@ def _stated(found: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
 
 def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Block]:
     """Return what stands between a statement and the next, or else the program above it."""
+    if found[place].kind == "title":
+        return []
     below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
     shown = [each for each in below if each.kind != "check"]
-    if shown or checked or found[place].kind == "title":
+    if shown or checked:
         return shown
     outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:place]))]
     above = found[:place][-len(outputs) - 1 :]
