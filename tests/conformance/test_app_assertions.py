@@ -46,6 +46,9 @@ def test_each_phrase_of_applications_has_its_assertion() -> None:
 
 
 RAISED = {"ended": "raised", "error": ValueError("http only")}
+AGAIN = Conversation()
+AGAIN.note("received", "lifespan.shutdown")
+AGAIN.note("refused", "lifespan.startup.complete")
 
 
 @pytest.mark.parametrize(
@@ -170,6 +173,11 @@ def test_keys_at_the_end() -> None:
         ("shutdown-answered", seen("complete", ""), "skip"),
         ("shutdown-answered", seen("complete", "exited", **RAISED), "skip"),
         ("shutdown-answered", seen("complete", "returned", refused=["No."]), "skip"),
+        (
+            "shutdown-answered",
+            seen("complete", "raised", **RAISED, refused=["No."], spoken=AGAIN),
+            "broken",
+        ),
     ],
 )
 def test_answered(rule_id: str, what: AppObservation, how: str) -> None:

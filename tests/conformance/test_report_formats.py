@@ -26,6 +26,7 @@ SCHEMA = json.loads(
     resources.files("lifespec.conformance").joinpath("data/report.schema.json").read_text("utf-8")
 )
 GOOD = Course("complete", "complete", received=True, detail="")
+HANGS = Course("complete", "hung", detail="it was in x.py:2", limit=30)
 
 
 def finding(
@@ -225,6 +226,7 @@ def test_junit() -> None:
         ({"obstacle": "It is not there."}, (0, 1), "It is not there."),
         ({"supported": False, "strict": True}, (1, 0), "does not support lifespan"),
         ({"supported": False}, (0, 0), ""),
+        ({"course": HANGS}, (1, 0), "It does not stop: not within 30 s; it was in x.py:2"),
     ],
 )
 def test_junit_is_red_where_the_exit_status_is(
