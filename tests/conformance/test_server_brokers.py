@@ -105,7 +105,7 @@ def test_a_message_is_published_and_answered(broker: Broker) -> None:
     """As soon as the server has subscribed; broker and server are gone afterwards."""
     with Brokered(broker, COMMAND, [["converse", None]]) as subject:
         assert subject.beneath
-        assert subject.pids() == {subject.process.pid}
+        assert until(lambda: subject.pids() == {subject.process.pid}, LIMIT)  # once it has spoken
         assert until(lambda: subject.ask("/look", 1.0).body, LIMIT)
     assert subject.beneath.returncode is not None
     assert subject.deliver("/", 0.1) is False
