@@ -229,7 +229,7 @@ PROSE += [f"h{level}" for level in range(1, 7)]
 CODE = re.compile(r"(<(pre|script|style)\b[^>]*>).*?(</\2>)", re.DOTALL)
 NAMES = {"API", "lifespec", "ASGI", "AMGI", "PAGI"} | {
     "asgi", "asyncio", "daphne", "granian", "gunicorn", "hypercorn", "uvicorn",
-    "PASS", "FAIL", "WARN", "INFO", "SKIP",
+    "PASS", "FAIL", "WARN", "INFO", "SKIP", "SIGINT", "SIGTERM",
     "Django", "FastAPI", "Hypercorn", "Starlette",
 }  # fmt: skip
 WORD = re.compile(r"(?<!\d)[A-Za-z]+")  # no letter of a version, as in 0.66b2
