@@ -2,7 +2,7 @@
 
 A `Lifespan` runs each part in one task, on asyncio or trio.  The parts start in order and stop in
 reverse order.  If one fails to start, those before it are stopped.  They share one state: a part
-sees the keys that it has set itself, a request sees all keys.
+sees the keys that it has set itself, a request sees all that were set until startup was complete.
 
 A server that cancels the combined application waits for a grace, which is not known here.  So a
 part that starts or stops just then is cancelled, too, and those before it are stopped, but have
@@ -12,10 +12,10 @@ only PATIENCE to do so.
 import asyncio
 import functools
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import DEBUG
-from typing import Any, Self
+from typing import Any
 
 from lifespec import server
 from lifespec.application import failure_message, receive_event
@@ -35,8 +35,9 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
 
     They start in order and stop in reverse order.  Every scope except lifespan goes to `app`.
     Those without lifespan support are skipped.  Startup fails if one raises after it has
-    received lifespan.startup, or if two parts set the same key of the state.  Shutdown fails if a
-    part raises instead of answering it.  Runs on asyncio and on trio.
+    received lifespan.startup, or if two parts set the same key of the state.  A key that is set
+    after startup reaches no request.  Shutdown fails if a part raises instead of answering it.
+    Runs on asyncio and on trio.
 
     Raises TypeError if one of them cannot be called.
     """
@@ -63,9 +64,11 @@ async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send)
     try:
         part_class = _part_class()
         async with AsyncExitStack() as stack:
+            owners: dict[str, str] = {}
             for lifespan in _make_lifespans(part_class, parts, scope):
                 lifespans.append(lifespan)
                 await stack.enter_async_context(_part(lifespan, failures))
+                lifespan.share_state(scope.get("state"), owners)
             await send({"type": "lifespan.startup.complete"})
             await receive_event("lifespan.shutdown", receive)
     except StartupFailed as failure:
@@ -82,14 +85,10 @@ async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send)
 
 
 def _make_lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
-    owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
         lifespan = kind(part, scope={**scope, "state": {}} if "state" in scope else scope)
         lifespan.patience = PATIENCE / len(parts)
-        if "state" in scope:
-            name = getattr(part, "__name__", type(part).__name__)
-            share = _Share(f"{number} ({name})", scope["state"], owners)
-            lifespan.state = lifespan.scope["state"] = share
+        lifespan.name = f"{number} ({getattr(part, '__name__', type(part).__name__)})"
         yield lifespan
 
 
@@ -110,18 +109,26 @@ class _Part(server.Lifespan):
 
     received_startup = False
     crash_at_shutdown: tuple[str, ...] = ()  # the sentence about it
+    name: str
     patience: float
     hurries = False
 
     def raise_for_startup(self) -> None:
         """Raise StartupFailed for what fails in a combined application and not in a part alone."""
-        if isinstance(self.state, _Share) and self.state.conflict:
-            raise StartupFailed(self.state.conflict, self.state.conflict)
         if self.supported is False and self.error and self.received_startup:
             sentence = (
                 f"The application raised during startup instead of answering it: {self.error!r}"
             )
             raise StartupFailed(sentence, failure_message(self.error)) from self.error
+
+    def share_state(self, shared: Any, owners: dict[str, str]) -> None:
+        """Add this part's keys to the shared state; raise StartupFailed if another has set one."""
+        for key, value in (self.state or {}).items():
+            owner = owners.setdefault(key, self.name)
+            if owner != self.name:
+                sentence = f"the state key {key!r} is set by {owner} and by {self.name}"
+                raise StartupFailed(sentence, sentence)
+            shared[key] = value
 
     def log_if_cancelled(self, error: BaseException) -> None:
         """Log a failure that no answer can tell: once it has cancelled, the server ignores them."""
@@ -180,39 +187,3 @@ def _trio_part_class() -> type[_Part]:
         """A part on trio."""
 
     return TrioPart
-
-
-class _Share(dict[str, Any]):
-    """Hold one part's keys of the state, and set each in the shared state, too."""
-
-    def __init__(self, name: str, whole: MutableMapping[str, Any], owners: dict[str, str]) -> None:
-        super().__init__()
-        self.name, self.whole, self.owners = name, whole, owners
-        self.conflict = ""
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        owner = self.owners.setdefault(key, self.name)
-        if owner != self.name:
-            self.conflict = f"the state key {key!r} is set by {owner} and by {self.name}"
-            raise ValueError(self.conflict)
-        super().__setitem__(key, value)
-        self.whole[key] = value
-
-    def __delitem__(self, key: str) -> None:
-        super().__delitem__(key)
-        del self.whole[key], self.owners[key]
-
-    def popitem(self) -> tuple[str, Any]:
-        key, value = super().popitem()
-        del self.whole[key], self.owners[key]
-        return key, value
-
-    def __ior__(self, other: Any) -> Self:  # type: ignore[override, misc]
-        self.update(other)
-        return self
-
-    # dict's own methods would not call __setitem__ and __delitem__
-    clear = MutableMapping.clear
-    pop = MutableMapping.pop
-    setdefault = MutableMapping.setdefault
-    update = MutableMapping.update
