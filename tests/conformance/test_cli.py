@@ -19,7 +19,7 @@ from lifespec.conformance import cases
 from lifespec.conformance import cli as check_cli
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app.pipe import BRIDGE
-from lifespec.conformance.leftovers import began_within, until
+from lifespec.conformance.processes import began_within, until
 from lifespec.conformance.report import terminal
 from lifespec.conformance.report.model import Finding, Report, Verdict
 from lifespec.conformance.server import brokers, clients
