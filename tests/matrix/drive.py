@@ -11,6 +11,7 @@ what happened, in the order of time.  It uses the standard library alone.
 import asyncio
 import contextlib
 import contextvars
+import gc
 import importlib
 import json
 import os
@@ -36,7 +37,8 @@ class Question(NamedTuple):
     """What an application is shown.
 
     `fault` is function, resource and what happens there: "raises" or "hangs".  With `cancel` the
-    call is cancelled after the last of the events.
+    call is cancelled after the last of the events.  With `wait` the application serves for a while,
+    in which a task of its own can fail.
     """
 
     events: Sequence[str] = ("lifespan.startup", "lifespan.shutdown")
@@ -44,7 +46,10 @@ class Question(NamedTuple):
     cancel: bool = False
     type: str = "lifespan"
     state: bool = True
+    spec_version: bool = True
     request: str = ""  # the path
+    socket: str = ""  # the path of a WebSocket
+    wait: float = 0
     times: int = 1
 
 
@@ -58,14 +63,17 @@ QUESTIONS = {
     "shutdown is cancelled": Question(fault=("disconnect", "cache", "hangs"), cancel=True),
     "serving is cancelled": Question(STARTED, cancel=True),
     "no state": Question(state=False, request="/"),
+    "no spec_version": Question(spec_version=False),
     "no lifespan": Question((), request="/"),
     "twice": Question(times=2),
     "shutdown first": Question(("lifespan.shutdown",)),
     "other event first": Question(("lifespan.other", "lifespan.startup", "lifespan.shutdown")),
     "other scope": Question((), type="other"),
     "mounted": Question(request="/inner/"),
+    "state": Question(request="/", socket="/socket"),
+    "a task raises": Question(wait=0.5),
 }
-ASKED = [name for name in QUESTIONS if name != "mounted"]  # of every program}
+ASKED = [*QUESTIONS][:-3]  # of every program
 
 
 class Run:
@@ -125,9 +133,18 @@ class Run:
             self.note("event", event)
             events.put_nowait({"type": event})
             await first(task, answered)
+            if event == "lifespan.startup":
+                await asyncio.wait({task}, timeout=self.question.wait)
             if self.question.request and event == "lifespan.startup" and not self.failed:
                 await self.requested(app)
+                if self.question.socket:
+                    await self.connected(app)
         await self.ended(task)
+
+    def unnoticed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note what nobody has awaited, and Python logs."""
+        if "exception" in context:
+            self.note("python logs", type(context["exception"]).__name__)
 
     @property
     def failed(self) -> bool:
@@ -153,27 +170,46 @@ class Run:
 
     def scope(self, kind: str) -> dict[str, Any]:
         """Return the scope of a lifespan, or of a request with the state as it then is."""
-        scope: dict[str, Any] = {"type": kind, "asgi": {"version": "3.0", "spec_version": "2.0"}}
+        scope: dict[str, Any] = {"type": kind, "asgi": {"version": "3.0"}}
+        if self.question.spec_version:
+            scope["asgi"]["spec_version"] = "2.0"
         if self.question.state:
             scope["state"] = self.state if kind == self.question.type else dict(self.state)
         return scope
 
-    async def requested(self, app: Callable[..., Awaitable[None]]) -> None:
-        """Make a request; note status and body, or what is raised."""
-        self.note("state", *sorted(self.state))
-        scope = self.scope("http") | {
+    def connection(self, kind: str, path: str) -> dict[str, Any]:
+        """Return the scope of a request or a WebSocket."""
+        return self.scope(kind) | {
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": self.question.request,
-            "raw_path": self.question.request.encode(),
+            "scheme": "ws" if kind == "websocket" else kind,
+            "path": path,
+            "raw_path": path.encode(),
             "query_string": b"",
             "root_path": "",
             "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
             "client": ("127.0.0.1", 50000),
             "server": ("127.0.0.1", 8000),
         }
+
+    async def connected(self, app: Callable[..., Awaitable[None]]) -> None:
+        """Open a WebSocket, which the application closes."""
+        scope = self.connection("websocket", self.question.socket) | {"subprotocols": []}
+        events = [{"type": "websocket.connect"}]
+
+        async def receive() -> dict[str, Any]:
+            return events.pop() if events else {"type": "websocket.disconnect", "code": 1000}
+
+        async def send(_message: dict[str, Any]) -> None:
+            """Take what it says."""
+
+        async with asyncio.timeout(5):
+            await app(scope, receive, send)
+
+    async def requested(self, app: Callable[..., Awaitable[None]]) -> None:
+        """Make a request; note status and body, or what is raised."""
+        self.note("state", *sorted(self.state))
+        scope = self.connection("http", self.question.request) | {"method": "GET"}
         body, status, more = b"", 0, [{"type": "http.request", "body": b"", "more_body": False}]
         answered = asyncio.Event()
 
@@ -200,12 +236,14 @@ class Run:
 
     async def asked(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
         """Ask the question; return what happened."""
+        asyncio.get_running_loop().set_exception_handler(self.unnoticed)
         if not self.question.events and self.question.request:
             await self.requested(app)
         else:
             for _ in range(self.question.times):
                 await self.told(app)
                 self.state = {}
+        gc.collect()  # a task that is not referred to any more says what nobody has awaited
         await asyncio.sleep(0.05)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         self.note("tasks left", len(left))
@@ -247,12 +285,17 @@ class Stage:
         """Close a resource."""
         await self.run.resource("disconnect", name)
 
+    def seen(self, where: str, value: str) -> None:
+        """Tell where the state is seen."""
+        self.run.note("sees", where, value)
+
 
 def loaded(program: Path, stage: Stage) -> Any:
     """Import a program, with resources of ours; return its application."""
     sys.path.insert(0, str(program.parent))
     resources: Any = importlib.import_module("resources")
     resources.connect, resources.disconnect = stage.connect, stage.disconnect
+    resources.seen = stage.seen
     return importlib.import_module(program.stem).app
 
 

@@ -75,36 +75,48 @@ VARIANTS = {  # by kind, the question
     "nested": "usual",
     "combined": "usual",
     "router": "under uvicorn",
+    "task": "a task raises",
+    "group": "a task raises",
+    "state": "state",
 }
-MOUNTS = ["mounted", "nested"]
+MOUNTS, TASKS = ["mounted", "nested"], ["task", "group"]
 BOTH = [*MOUNTS, "combined"]
 
 
 SUBJECTS = {
-    "Starlette": Subject("Starlette", "starlette_lifespan", ["starlette"], MOUNTS),
+    "Starlette": Subject(
+        "Starlette", "starlette_lifespan", ["starlette"], [*MOUNTS, *TASKS, "state"]
+    ),
     "FastAPI, lifespan": Subject(
-        "FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], [*BOTH, "router"]
+        "FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], [*BOTH, *TASKS, "router", "state"]
     ),
     "FastAPI, on_event": Subject(
         "FastAPI", "fastapi_on_event", ["fastapi", "starlette"], ["router"]
     ),
     "Litestar, lifespan": Subject(
-        "Litestar", "litestar_lifespan", ["litestar"], ["mounted", "combined"]
+        "Litestar", "litestar_lifespan", ["litestar"], ["mounted", "combined", *TASKS]
     ),
     "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", ["litestar"]),
+    "Litestar, one hook": Subject("Litestar", "litestar_strict", ["litestar"]),
     "Quart, while_serving": Subject(
-        "Quart", "quart_while_serving", ["quart"], ["combined", "router"]
+        "Quart", "quart_while_serving", ["quart"], ["combined", "router", *TASKS]
     ),
     "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"], ["router"]),
+    "Quart, one function": Subject("Quart", "quart_strict", ["quart"]),
     "Django": Subject("Django", "django_plain", ["django"]),
     "django-asgi-lifespan": Subject(
         "Django", "django_with_lifespan", ["django-asgi-lifespan", "django"]
     ),
     "Channels": Subject("Django", "channels_router", ["channels", "django"]),
     "Falcon": Subject("Falcon", "falcon_middleware", ["falcon"]),
-    "BlackSheep, lifespan": Subject("BlackSheep", "blacksheep_lifespan", ["blacksheep"], BOTH),
+    "Falcon, one middleware": Subject("Falcon", "falcon_strict", ["falcon"]),
+    "BlackSheep, lifespan": Subject(
+        "BlackSheep", "blacksheep_lifespan", ["blacksheep"], [*BOTH, *TASKS]
+    ),
+    "BlackSheep, one function": Subject("BlackSheep", "blacksheep_strict", ["blacksheep"]),
     "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", ["blacksheep"]),
     "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"], ["router"]),
+    "Sanic, one listener": Subject("Sanic", "sanic_strict", ["sanic"]),
     "Connexion": Subject("Connexion", "connexion_lifespan", ["connexion", "starlette"]),
     "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", ["mcp", "starlette"]),
     "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"], ["mounted"]),
@@ -116,11 +128,16 @@ SUBJECTS = {
         ["python-socketio", "python-engineio"],
         ["mounted"],
     ),
-    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"], BOTH),
+    "python-socketio, exit stack": Subject(
+        "python-socketio", "socketio_strict", ["python-socketio", "python-engineio"]
+    ),
+    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"], [*BOTH, "state"]),
     "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"], MOUNTS),
     "Muffin": Subject("Muffin", "muffin_on_startup", ["muffin", "asgi-tools"]),
     "Muffin, strict": Subject("Muffin", "muffin_strict", ["muffin", "asgi-tools"]),
     "Microdot": Subject("Microdot", "microdot_functions", ["microdot"]),
+    "Microdot, exit stack": Subject("Microdot", "microdot_strict", ["microdot"]),
+    "MicroPie": Subject("MicroPie", "micropie_handlers", ["micropie"]),
     "Flama": Subject("Flama", "flama_lifespan", ["flama"]),
     "Flama, called twice": Subject("Flama", "flama_twice", ["flama"], MOUNTS),
     "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"], BOTH),
@@ -180,8 +197,10 @@ def seen(running: "subprocess.Popen[bytes]", port: int, log: Path) -> list[list[
     with contextlib.suppress(subprocess.TimeoutExpired):
         running.wait(PATIENCE)
     found += logged(log.read_text("utf-8", "replace")[len(before) :])
-    ended = running.poll() is not None
-    return [*found, ["exit status", running.poll()] if ended else ["did not end"]]
+    code = running.poll()
+    if code is None:
+        return [*found, ["did not end"]]
+    return [*found, ["exit status", code if code >= 0 else 128 - code]]  # as a shell has it
 
 
 def requested(running: "subprocess.Popen[bytes]", port: int) -> int:

@@ -1,5 +1,6 @@
 """What an application opens and closes: a database, a cache, a model."""
 
+import asyncio
 import contextlib
 
 
@@ -22,6 +23,17 @@ async def connection(name):
         yield resource
     finally:
         await disconnect(name)
+
+
+async def work():
+    """Fail while the application serves."""
+    await asyncio.sleep(0.1)
+    raise OSError("no orders")
+
+
+def seen(where, value):
+    """Tell where a value of the state is seen."""
+    print("sees", where, value, flush=True)
 
 
 async def inner(scope, receive, send):

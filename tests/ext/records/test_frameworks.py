@@ -35,6 +35,8 @@ UNDER = {
         *(["logs", EXITS], CLOSED, ["exit status", 3]),
     ],
 }
+KINDS = "mounted", "nested", "combined", "router", "task", "group", "state"  # of variants
+SHUTDOWN = ["event", "lifespan.shutdown"]
 MOUNTED = [["state", "database"], ["request", 200, "state: database"]]
 CELLS = [
     ("A hook raises at startup", [EVENT, COMPLETE], "`complete`"),
@@ -97,6 +99,17 @@ CELLS = [
     ("The database is closed", [CLOSED, ["logs", EXITS]], "Yes"),
     ("The database is closed", [["logs", EXITS], CLOSED], "when the event loop closes"),
     ("Closed after SIGTERM", [["exit status", 0]], "–"),
+    ("A task raises", [COMPLETE, SHUTDOWN], "nothing"),
+    ("A task raises", [["sent", "lifespan.shutdown.failed", TRACEBACK]], "`failed`, traceback"),
+    ("A task raises", [["ends cancelled"]], "ends cancelled"),
+    ("A task raises", [RAISED], "raises `OSError`"),
+    ("A middleware", [["sees", "middleware", "database"]], "Yes"),
+    ("A WebSocket", [["sees", "middleware", "database"]], "No"),
+    ("Leaves tasks behind", [["tasks left", 4]], "4"),
+    ("Leaves tasks behind", [["tasks left", 0]], "No"),
+    ("It then sends", [FAILED, ["cancelled"]], "–"),
+    ("It then sends", [["returned"]], "–"),
+    ("It then sends", [["cancelled"], [*FAILED, TRACEBACK]], "`failed`, traceback"),
     ("It sees the state", MOUNTED, "Yes"),
     ("It sees the state", [["state", "database"], ["request", 200, "state: "]], "No"),
     ("It sees the state", [["state"], ["request", 200, "state: "]], "–"),
@@ -115,7 +128,7 @@ def test_what_a_cell_says(title: str, happened: list[list[Any]], said: str) -> N
 def subject(name: str, *happened: list[Any]) -> dict[str, Any]:
     """Return a row of the record, where the same happened in each question."""
     questions = {column.question for group in GROUPS.values() for column in group}
-    questions -= {"mounted", "nested", "combined", "router", *UNDER}
+    questions -= {*KINDS, *UNDER}
     return {
         "name": name,
         "framework": name.partition(",")[0],
@@ -126,9 +139,12 @@ def subject(name: str, *happened: list[Any]) -> dict[str, Any]:
     }
 
 
+LEFT = ["tasks left", 0]
 ROWS = [
-    subject("Shop, hooks", EVENT, *OPENED, COMPLETE, [*FAILED, '"a"\nb'], ["request", 200, ""]),
-    subject("Plain", EVENT, ["raised", "ValueError", "no"]),
+    subject(
+        "Shop, hooks", EVENT, *OPENED, COMPLETE, [*FAILED, '"a"\nb'], ["request", 200, ""], LEFT
+    ),
+    subject("Plain", EVENT, ["raised", "ValueError", "no"], LEFT),
 ]
 
 

@@ -12,10 +12,13 @@ from sample_site import SampleSite
 __all__: list[str] = []
 
 EXTENSIONS = "rules.domain", "examples.directive", "records.frameworks", "records.history"
-OPENED = [["connect", "database"], ["sent", "lifespan.startup.complete"], ["request", 200, ""]]
-IGNORED = [["sent", "lifespan.startup.complete"], ["returned"]]
-RAISED = [["sent", "lifespan.startup.failed", "no cache"], ["raised", "OSError", "no cache"]]
-WAITED = [["sent", "lifespan.startup.failed", "no cache"], ["waits"]]
+LEFT = ["tasks left", 0]
+COMPLETE = ["sent", "lifespan.startup.complete"]
+OPENED = [["connect", "database"], COMPLETE, ["request", 200, ""], LEFT]
+IGNORED = [COMPLETE, ["returned"], LEFT]
+FAILED = ["sent", "lifespan.startup.failed", "no cache"]
+RAISED = [FAILED, ["raised", "OSError", "no cache"], LEFT]
+WAITED = [FAILED, ["waits"], LEFT]
 QUESTIONS = [*dict.fromkeys(each.question for group in GROUPS.values() for each in group)]
 ALL: dict[str, Any] = dict.fromkeys(QUESTIONS, OPENED)
 del ALL["mounted"]  # a variant

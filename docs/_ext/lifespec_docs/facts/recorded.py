@@ -102,7 +102,7 @@ RECORDS = {
     "pagi": Made("matrix", ("cases pagi 0.3", *OBSERVING, f"{SUITE}/probe.pl")),
     "frameworks": Made(
         "frameworks",
-        ("tests/matrix/drive.py", "docs/programs/frameworks/*.py"),
+        (*_each("tests/matrix", "frameworks.py", "drive.py"), "docs/programs/frameworks/*.py"),
     ),
     "hosts": Made("hosts", ("tests/matrix/hosts.py", "docs/programs/hosts/*")),
     "history": Made(
@@ -163,7 +163,7 @@ RECORDS = {
         (
             "middleware asgi 2.0",
             *_each("src/lifespec/conformance/app", "fake_server.py", "middleware.py", "player.py"),
-            "tests/matrix/between.py",
+            *_each("tests/matrix", "middleware.py", "between.py"),
         ),
     ),
 }

@@ -157,6 +157,33 @@ def _in_order(what: str) -> Callable[[Run], Said]:
     return says
 
 
+def _sent_when_cancelled(run: Run) -> Said:
+    """Say what was sent to a server that has cancelled the call."""
+    later = run.all[run.all.index(["cancelled"]) :] if ["cancelled"] in run.all else []
+    sent = [each for each in later if each[0] == "sent"]
+    return _failed(sent[0][2:]) if sent else (NONE,)
+
+
+def _leaves(run: Run) -> Said:
+    """Count the tasks that are left, if any."""
+    found = run.first("tasks left")[1]
+    return ("%s", str(found)) if found else NO
+
+
+def _noticed(run: Run) -> Said:
+    """Say what the application did when its task had raised, while it served."""
+    if ["event", "lifespan.shutdown"] in run.lived:
+        return (_("nothing"),)
+    if run.first("sent", "lifespan.shutdown.failed"):
+        return run.answer("shutdown")
+    return (_("ends cancelled"),) if run.first("ends cancelled") else run.end
+
+
+def _sees(where: str) -> Callable[[Run], Said]:
+    """Say whether a part of the application saw what the lifespan function yielded."""
+    return lambda run: _whether(["sees", where, "database"] in run.lived)
+
+
 def _times(what: str) -> Callable[[Run], Said]:
     """Count how often a function of the router runs."""
 
@@ -213,11 +240,13 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Opened resources are closed"), _("startup raises"), _opened_closed),
         Column(_("A hook raises at shutdown"), _("shutdown raises"), _shutdown),
         Column(_("The others are closed"), _("shutdown raises"), _closed),
+        Column(_("Leaves tasks behind"), _("startup raises"), _leaves),
     ),
     "cancelled": (
         Column(_("During startup"), _("startup is cancelled"), _opened_closed),
         Column(_("It sends"), _("startup is cancelled"), _startup),
         Column(_("While serving"), _("serving is cancelled"), _closed),
+        Column(_("It then sends"), _("serving is cancelled"), _sent_when_cancelled),
         Column(_("During shutdown"), _("shutdown is cancelled"), _closed),
     ),
     "hooks": (
@@ -229,10 +258,21 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     ),
     "unusual": (
         Column(_("Without `state` in the scope"), _("no state"), _without_state),
+        Column(_("Without `spec_version`"), _("no spec_version"), _startup),
         Column(_("A request without lifespan"), _("no lifespan"), _request),
         Column(_("Shutdown comes first"), _("shutdown first"), _unexpected),
         Column(_("Another event comes first"), _("other event first"), _unexpected),
         Column(_("Another scope type"), _("other scope"), _scope),
+    ),
+    "tasks": (
+        Column(_("A task raises"), _("task"), _noticed),
+        Column(_("A task of a task group raises"), _("group"), _noticed),
+        Column(_("Then the database is closed"), _("group"), _closed),
+    ),
+    "state": (
+        Column(_("A middleware"), _("state"), _sees("middleware")),
+        Column(_("A WebSocket"), _("state"), _sees("WebSocket")),
+        Column(_("A background task"), _("state"), _sees("background task")),
     ),
     "uvicorn": (
         Column(_("A hook raises"), _("under uvicorn, a hook raises"), _under_uvicorn),

@@ -1,0 +1,16 @@
+"""Quart, with a task that serves until the shutdown."""
+
+import asyncio
+
+from quart import Quart
+from resources import connection, work
+
+app = Quart(__name__)
+
+
+@app.while_serving
+async def resources():
+    async with connection("database"):
+        task = asyncio.create_task(work())
+        yield
+        task.cancel()
