@@ -32,8 +32,8 @@ if hasattr(signal, "SIGHUP"):
 HERE = Path(__file__).parent
 # Real servers and brokers, type checkers, the built site, and what wants a processor for itself.
 SLOW = {"bench", "docs", "real", "typing"}
-# What these compute is run by others, too: coverage would only take their time, four times over.
-NOT_MEASURED = {"every", "mutants"}
+# What this computes is run by others, too: coverage would only take its time, four times over.
+NOT_MEASURED = {"every"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 

@@ -15,7 +15,7 @@ import pytest
 from lifespec.conformance.app import isolation
 from lifespec.conformance.app.isolation import Ended, Pool, host, obstacle, open_files
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import runs
+from lifespec.conformance.processes import runs
 
 __all__: list[str] = []
 

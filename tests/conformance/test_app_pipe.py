@@ -15,7 +15,7 @@ from lifespec.conformance.app import pipe as pipe_module
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import began_within, kill, runs, until
+from lifespec.conformance.processes import began_within, kill, runs, until
 
 __all__: list[str] = []
 

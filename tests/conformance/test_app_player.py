@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import pytest
 
-from lifespec.conformance.app import outside, player
+from lifespec.conformance.app import player, waiting
 from lifespec.conformance.app.fake_server import IDLE, AppObservation
 from lifespec.conformance.app.player import play
 from lifespec.conformance.cases import Case, action, scope_of
@@ -248,7 +248,7 @@ def test_what_an_application_does_while_it_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where it does nothing but wait, the virtual clock is right; else real time is asked."""
-    monkeypatch.setattr(outside, "TASKS", tmp_path)  # whoever runs the tests may have threads
+    monkeypatch.setattr(waiting, "TASKS", tmp_path)  # whoever runs the tests may have threads
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await wait()
@@ -266,7 +266,7 @@ def test_a_thread_that_python_does_not_know_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be waited for, unless the application waits for another event."""
-    monkeypatch.setattr(outside, "TASKS", tmp_path)
+    monkeypatch.setattr(waiting, "TASKS", tmp_path)
     (tmp_path / "1").touch()
     (tmp_path / "2").touch()
     (seen,) = played(lambda *_: waits(), *START)
@@ -355,7 +355,7 @@ def test_an_application_that_blocks_twice(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_an_application_that_never_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its limit passes after many turns of the loop, though the clock has no reason to move."""
-    monkeypatch.setattr(outside, "other_threads", lambda **_: False)  # xdist has one
+    monkeypatch.setattr(waiting, "other_threads", lambda **_: False)  # xdist has one
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -20,7 +19,7 @@ from lifespec.conformance import cases
 from lifespec.conformance import cli as check_cli
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app.pipe import BRIDGE
-from lifespec.conformance.leftovers import began_within, until
+from lifespec.conformance.processes import began_within, until
 from lifespec.conformance.report import terminal
 from lifespec.conformance.report.model import Finding, Report, Verdict
 from lifespec.conformance.server import brokers, clients
@@ -97,57 +96,6 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
         return given
 
     return finding
-
-
-def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """The report is on standard output, 80 columns wide; the status is 0."""
-    status, out, err = ended("check", "app", "shop:live", "--strict")
-    assert (status, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0].rstrip() == "shop:live, checked against lifespan 2.0 (ASGI)"
-    assert "PASS 12, SKIP 2 (--verbose lists them)" in out
-    assert max(map(len, lines)) <= 80
-    assert out.isascii()
-
-
-def test_an_application_that_does_not(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """Status 1; the rule, what was expected, what was seen, and the conversation."""
-    status, out, err = ended("check", "app", "shop:leaves")
-    assert (status, err) == (1, "")
-    assert "FAIL: shutdown-answered" in out
-    assert "shutdown was not answered: it\n             returned." in out.replace("  \n", "\n")
-    assert "|-- lifespan.shutdown ---" in out
-    assert max(map(len, out.splitlines())) <= 80
-
-
-def test_middleware(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """The same for middleware."""
-    status, out, err = ended("check", "middleware", "shop:same", "--strict")
-    assert (status, err) == (0, "")
-    assert "PASS     middleware-passes-on" in out
-
-
-@pytest.mark.parametrize(
-    ("verdict", "arguments", "status"),
-    [
-        ("pass", [], 0),
-        ("warn", [], 0),
-        ("warn", ["--strict"], 1),
-        ("fail", [], 1),
-        ("skip", [], 2),
-    ],
-)
-def test_exit_status(
-    verdict: Verdict,
-    arguments: list[str],
-    status: int,
-    ended: Callable[..., tuple[int, str, str]],
-    found: Callable[..., list[Any]],
-) -> None:
-    """The status is that of the report."""
-    found(verdict)
-    assert ended("check", "app", "shop:live", *arguments)[::2] == (status, "")
-    assert ended("check", "server", *arguments, "--", "x", "{app}{port}")[::2] == (status, "")
 
 
 def test_the_job(
@@ -239,66 +187,6 @@ def test_a_file_for_two_reports(
     assert err.startswith(f"lifespec: {sentence}")
 
 
-def test_some_cases_alone(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """Nothing is said of others; the one that says what is usual is played all the same."""
-    status, out, err = ended("check", "app", "shop:live", "--only", "unknown-scope")
-    assert (status, err) == (0, "")
-    assert "starts     yes" in out
-    assert [line.split() for line in out.splitlines()[-2:-1]] == [
-        ["PASS", "unknown-scope-rejected", "unknown-scope"]
-    ]
-    status, out, _ = ended("check", "middleware", "shop:same", "--only", "through-start-and-stop")
-    assert status == 0
-    assert "through-unknown" not in out
-
-
-@pytest.mark.parametrize(
-    ("verdict", "arguments", "wanted"),
-    [
-        ("fail", ["--fail-fast"], True),
-        ("fail", [], False),
-        ("warn", ["--fail-fast"], False),
-        ("warn", ["--fail-fast", "--strict"], True),
-        ("fail", ["--fail-fast", "--ignore", "events-known"], False),
-    ],
-)
-def test_when_a_check_ends_early(
-    verdict: str,
-    arguments: list[str],
-    wanted: bool,
-    ended: Callable[..., tuple[int, str, str]],
-    found: Callable[..., list[Any]],
-) -> None:
-    """With --fail-fast, when a case has failed by what else was asked for."""
-    found(verdict)
-    ended("check", "app", "shop:live", *arguments)
-    assert over == [wanted]
-
-
-def test_no_case_is_played_after_one_that_failed(
-    ended: Callable[..., tuple[int, str, str]],
-) -> None:
-    """They are skipped, and say why."""
-    status, out, _ = ended("check", "app", "shop:leaves", "--fail-fast")
-    assert status == 1
-    assert "Not run: another case failed before." in " ".join(out.split())
-
-
-@pytest.mark.parametrize("setting", ["true", "1", "", "false"])
-def test_progress_in_a_ci_log(
-    setting: str,
-    ended: Callable[..., tuple[int, str, str]],
-    found: Callable[..., list[Any]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A line for each case on standard error, where CI is set; nothing elsewhere."""
-    monkeypatch.setenv("CI", setting)
-    found("pass")
-    *_, err = ended("check", "app", "shop:live")
-    line = f"lifespec: case 1 of {len(app_check.AppCheck('application', 'x').cases())}: one PASS\n"
-    assert err == line * (setting in ("true", "1"))
-
-
 def test_the_job_of_a_server(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
@@ -322,48 +210,6 @@ def test_the_job_of_a_server(
         len(server_check.chosen()),
         1,
     ]
-
-
-def test_all_can_be_shown(
-    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
-) -> None:
-    """With --verbose, what passed is shown in full, too."""
-    found("pass")
-    assert "requirement" not in ended("check", "app", "shop:live")[1]
-    assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
-
-
-def test_files(ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]) -> None:
-    """The report is written as JSON, JUnit XML, SARIF and Markdown, besides."""
-    found("warn")
-    files = ("--json", "a.json", "--junit", "a.xml", "--sarif", "a.sarif", "--markdown", "a.md")
-    status, out, _ = ended("check", "app", "shop:live", *files, "--strict")
-    assert (status, "WARN 1" in out) == (1, True)
-    written = json.loads(Path("a.json").read_text("utf-8"))
-    assert (written["subject"]["name"], written["status"], written["strict"]) == (
-        "shop:live",
-        1,
-        True,
-    )
-    assert (
-        json.loads(Path("a.sarif").read_text("utf-8"))["runs"][0]["results"][0]["level"]
-        == "warning"
-    )
-    suite = ET.fromstring(Path("a.xml").read_bytes())
-    assert suite.attrib["failures"] == "1"
-    assert Path("a.md").read_text("utf-8").startswith("### `shop:live`, checked against")
-
-
-def test_a_rule_can_be_left_out(
-    found: Callable[..., list[Any]], ended: Callable[..., tuple[int, str, str]]
-) -> None:
-    """It counts for nothing, then; one that there is not is a sentence."""
-    found("fail")
-    assert ended("check", "app", "shop:live", "--ignore", "startup-sent")[0] == 1
-    status, out, _ = ended("check", "app", "shop:live", "--ignore", "events-known")
-    assert (status, "events-known" in out) == (2, False)
-    status, _, err = ended("check", "app", "shop:live", "--ignore", "nosuch")
-    assert (status, err.startswith("lifespec: there is no rule 'nosuch'")) == (2, True)
 
 
 def test_a_file_that_cannot_be_written(
@@ -465,27 +311,6 @@ def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) ->
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """All cases are listed with their sentences and rules, 80 columns wide at most."""
-    status, out, err = ended("cases")
-    assert (status, err) == (0, "")
-    heads = [line for line in out.splitlines() if not line.startswith(" ")]
-    assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
-    assert max(map(len, out.splitlines())) <= 80
-    assert "    The application starts and stops.\n    checks startup-answered, " in out
-
-
-def test_cases_of_a_role_or_a_rule(ended: Callable[..., tuple[int, str, str]]) -> None:
-    """Only those are listed that are asked for."""
-    _, out, _ = ended("cases", "--role", "middleware")
-    heads = [line for line in out.splitlines() if not line.startswith(" ")]
-    assert heads
-    assert all(head.endswith("(middleware)") for head in heads)
-    _, out, _ = ended("cases", "--rule", "state-may-be-missing", "--role", "application")
-    heads = [line for line in out.splitlines() if not line.startswith(" ")]
-    assert heads == ["without-state  (application)"]
-
-
 def test_a_rule_that_there_is_not(ended: Callable[..., tuple[int, str, str]]) -> None:
     """A rule is named by its rule ID."""
     status, out, err = ended("cases", "--rule", "be-nice")
@@ -525,6 +350,49 @@ def test_any_terminal(encoding: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     shown = "没有数据库" if encoding == "utf-8" else "\\u6ca1\\u6709\\u6570\\u636e\\u5e93"
     assert shown in done.stdout.decode(encoding)
+
+
+def test_no_case_is_played_after_one_that_failed(
+    ended: Callable[..., tuple[int, str, str]],
+) -> None:
+    """They are skipped, and say why."""
+    status, out, _ = ended("check", "app", "shop:leaves", "--fail-fast")
+    assert status == 1
+    assert "Not run: another case failed before." in " ".join(out.split())
+
+
+@pytest.mark.parametrize("setting", ["true", "1", "", "false"])
+def test_progress_in_a_ci_log(
+    setting: str,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line for each case on standard error, where CI is set; nothing elsewhere."""
+    monkeypatch.setenv("CI", setting)
+    found("pass")
+    *_, err = ended("check", "app", "shop:live")
+    line = f"lifespec: case 1 of {len(app_check.AppCheck('application', 'x').cases())}: one PASS\n"
+    assert err == line * (setting in ("true", "1"))
+
+
+def test_all_can_be_shown(
+    ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
+) -> None:
+    """With --verbose, what passed is shown in full, too."""
+    found("pass")
+    assert "requirement" not in ended("check", "app", "shop:live")[1]
+    assert "requirement" in ended("check", "app", "shop:live", "--verbose")[1]
+
+
+def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """All cases are listed with their sentences and rules, 80 columns wide at most."""
+    status, out, err = ended("cases")
+    assert (status, err) == (0, "")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "    The application starts and stops.\n    checks startup-answered, " in out
 
 
 @pytest.mark.parametrize("number", check_cli.SIGNALS)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server import brokers, process
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.brokers import BROKERS, Broker, Brokered

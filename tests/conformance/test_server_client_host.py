@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server import client_host
 from lifespec.conformance.server.client_host import HOSTED
 from lifespec.conformance.server.observation import RAISED

@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server.messages import Delivered
 
 __all__: list[str] = []

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import leftovers
+from lifespec.conformance import processes
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server import process
 from lifespec.conformance.server.process import OfPerl, Subject
 
@@ -211,7 +211,7 @@ def test_without_a_proc_the_log_names_processes(
 ) -> None:
     """Where a system has no /proc, the probe's lines say who runs; this process is none."""
     monkeypatch.setattr(process, "PROC", tmp_path / "proc")
-    monkeypatch.setattr(leftovers, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     with program(WAIT) as subject:
         assert subject.pids() == set()
         assert subject.elsewhere() == []

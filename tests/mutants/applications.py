@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["CORRECT", "MUTANTS"]
 
@@ -46,30 +46,91 @@ def known(scope: Any) -> None:
         raise ValueError(scope["type"])
 
 
-async def live(scope: Any, receive: Any, send: Any) -> None:
-    """Be an application that does all as it should."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await stop(receive, send)
+STARTUP, SHUTDOWN = "lifespan.startup", "lifespan.shutdown"
+ALL = STARTUP, STARTED, SHUTDOWN, STOPPED
+REFUSED = {"type": "lifespan.startup.failed", "message": "no database"}
 
 
-async def stop(receive: Any, send: Any) -> None:
-    """Answer shutdown as one should."""
-    await hear(receive, "lifespan.shutdown")
-    await send(STOPPED)
+class Try(NamedTuple):
+    """A message that is sent, whether it is refused or not."""
 
+    message: dict[str, Any]
+
+
+def scripted(name: str, *script: Any) -> Application:
+    """Make an application of events to receive, None for any; what else is sent or raised."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        known(scope)
+        for step in script if scope["type"] == "lifespan" else ():
+            if step in (STARTUP, SHUTDOWN):
+                await hear(receive, step)
+            elif step is None:
+                await receive()
+            elif isinstance(step, BaseException):
+                raise type(step)(*step.args)  # anew: each call adds to a traceback
+            elif isinstance(step, Try):
+                with contextlib.suppress(Exception):
+                    await send(step.message)
+            else:
+                await send(step)
+
+    app.__name__ = app.__qualname__ = name
+    return app
+
+
+live = scripted("live", *ALL)
 
 # ---- the rules of applications -----------------------------------------------------------------
 
+SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "failed-to-prevent-start": {
+        "leaves_the_process": (STARTUP, SystemExit("no database")),
+        "raises_at_startup": (None, RuntimeError("no database")),  # it is served without its start
+    },
+    "startup-answered": {"never_answers_startup": (STARTUP, SHUTDOWN, STOPPED)},
+    "startup-answered-once": {
+        "answers_startup_twice": (STARTUP, STARTED, Try(STARTED), SHUTDOWN, STOPPED),
+        "fails_after_it_started": (STARTUP, STARTED, REFUSED),
+    },
+    "shutdown-answered": {
+        "answers_shutdown_with_startup": (STARTUP, STARTED, SHUTDOWN, STARTED),
+        "leaves_at_shutdown": (STARTUP, STARTED, SHUTDOWN),
+        "never_answers_shutdown": (STARTUP, STARTED, SHUTDOWN, None),
+    },
+    "shutdown-answered-once": {"answers_shutdown_twice": (*ALL, STOPPED)},
+    "answers-in-order": {
+        "stops_unasked": (STARTUP, STARTED, STOPPED),
+        "starts_unasked": (STARTED, STARTUP, SHUTDOWN, STOPPED),
+    },
+    "events-known": {
+        "invents_an_event": (STARTUP, Try({"type": "lifespan.startup.progress"}), *ALL[1:]),
+        "sends_no_mapping": (STARTUP, "lifespan.startup.complete"),
+    },
+    "message-is-text": {"fails_with_an_exception": (STARTUP, REFUSED | {"message": OSError()})},
+    "receive-refuses-unknown": {"takes_anything": (None, STARTED, None, STOPPED)},
+}
+RIGHT: dict[str, tuple[Any, ...]] = {
+    "declines_by_returning": (),
+    "fails_to_start": (STARTUP, REFUSED, OSError("no database")),
+    "fails_without_a_message": (STARTUP, {"type": "lifespan.startup.failed"}, None),
+    "fails_to_stop": (
+        *(STARTUP, {**STARTED, "took": 0.1}, SHUTDOWN),
+        {"type": "lifespan.shutdown.failed", "message": "not saved"},
+    ),
+    "leaves_while_running": (STARTUP, STARTED),  # it has nothing to stop
+}
+for rule_id, apps in SCRIPTS.items():
+    MUTANTS[rule_id] = [scripted(name, *script) for name, script in apps.items()]
+CORRECT += [live, *(scripted(name, *script) for name, script in RIGHT.items())]
 
-@breaks("failed-to-prevent-start")
-async def leaves_the_process(scope: Any, receive: Any, send: Any) -> None:
-    """It ends the server's process where it was to send startup.failed."""
+
+@breaks("startup-answered")
+async def waits_for_ever(scope: Any, receive: Any, send: Any) -> None:
+    """It hangs at startup."""
     known(scope)
     await hear(receive, "lifespan.startup")
-    raise SystemExit("no database")
+    await asyncio.Event().wait()
 
 
 @breaks("failed-to-prevent-start")
@@ -101,136 +162,6 @@ async def answers_any_scope(scope: Any, receive: Any, send: Any) -> None:
     return None
 
 
-@breaks("startup-answered")
-async def never_answers_startup(scope: Any, receive: Any, send: Any) -> None:
-    """It waits for shutdown, and has not answered startup."""
-    known(scope)
-    await hear(receive, "lifespan.startup")
-    await stop(receive, send)
-
-
-@breaks("startup-answered")
-async def waits_for_ever(scope: Any, receive: Any, send: Any) -> None:
-    """It hangs at startup."""
-    known(scope)
-    await hear(receive, "lifespan.startup")
-    await asyncio.Event().wait()
-
-
-@breaks("startup-answered-once")
-async def answers_startup_twice(scope: Any, receive: Any, send: Any) -> None:
-    """It sends startup.complete again."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        with contextlib.suppress(Exception):
-            await send(STARTED)
-        await stop(receive, send)
-
-
-@breaks("startup-answered-once")
-async def fails_after_it_started(scope: Any, receive: Any, send: Any) -> None:
-    """It sends startup.failed when it has sent startup.complete, and minds the refusal."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await send({"type": "lifespan.startup.failed", "message": "too late"})
-
-
-@breaks("shutdown-answered")
-async def answers_shutdown_with_startup(scope: Any, receive: Any, send: Any) -> None:
-    """It sends startup.complete again in place of shutdown.complete."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await hear(receive, "lifespan.shutdown")
-        await send(STARTED)
-
-
-@breaks("shutdown-answered")
-async def leaves_at_shutdown(scope: Any, receive: Any, send: Any) -> None:
-    """It returns when it has received shutdown."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await hear(receive, "lifespan.shutdown")
-
-
-@breaks("shutdown-answered")
-async def never_answers_shutdown(scope: Any, receive: Any, send: Any) -> None:
-    """It waits for a third event."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await hear(receive, "lifespan.shutdown")
-        await receive()
-
-
-@breaks("shutdown-answered-once")
-async def answers_shutdown_twice(scope: Any, receive: Any, send: Any) -> None:
-    """It sends shutdown.complete again."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await stop(receive, send)
-        await send(STOPPED)
-
-
-@breaks("answers-in-order")
-async def stops_unasked(scope: Any, receive: Any, send: Any) -> None:
-    """It answers a shutdown that nobody has offered."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
-        await send(STOPPED)
-
-
-@breaks("answers-in-order")
-async def starts_unasked(scope: Any, receive: Any, send: Any) -> None:
-    """It answers startup before it has received it."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await send(STARTED)
-        await hear(receive, "lifespan.startup")
-        await stop(receive, send)
-
-
-@breaks("events-known")
-async def invents_an_event(scope: Any, receive: Any, send: Any) -> None:
-    """It sends an event that there is not."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        with contextlib.suppress(Exception):
-            await send({"type": "lifespan.startup.progress", "percent": 50})
-        await send(STARTED)
-        await stop(receive, send)
-
-
-@breaks("events-known")
-async def sends_no_mapping(scope: Any, receive: Any, send: Any) -> None:
-    """It sends a text, and minds the refusal."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send("lifespan.startup.complete")
-
-
-@breaks("message-is-text")
-async def fails_with_a_number(scope: Any, receive: Any, send: Any) -> None:
-    """Its message is an exception, not its text."""
-    known(scope)
-    await hear(receive, "lifespan.startup")
-    await send({"type": "lifespan.startup.failed", "message": OSError("no database")})
-
-
 @breaks("receive-refuses-unknown")
 async def ignores_the_unknown(scope: Any, receive: Any, send: Any) -> None:
     """It waits for the next event where it was to refuse one."""
@@ -242,17 +173,6 @@ async def ignores_the_unknown(scope: Any, receive: Any, send: Any) -> None:
         if kind == "lifespan.shutdown":
             return await send(STOPPED)
     return None
-
-
-@breaks("receive-refuses-unknown")
-async def takes_anything_for_shutdown(scope: Any, receive: Any, send: Any) -> None:
-    """It does not look at the types of events."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await receive()
-        await send(STARTED)
-        await receive()
-        await send(STOPPED)
 
 
 @breaks("extra-keys-expected")
@@ -306,59 +226,12 @@ async def keys_by_number_later(scope: Any, receive: Any, send: Any) -> None:
 
 # ---- what is right -----------------------------------------------------------------------------
 
-correct(live)
-
 
 @correct
 async def declines_at_the_scope(scope: Any, receive: Any, send: Any) -> None:
     """It knows requests alone."""
     if scope["type"] != "http":
         raise NotImplementedError(scope["type"])
-
-
-@breaks("failed-to-prevent-start")
-async def raises_at_startup(scope: Any, receive: Any, send: Any) -> None:
-    """It raises when it has received startup, and is served without it."""
-    known(scope)
-    await receive()
-    raise RuntimeError("no database")
-
-
-@correct
-async def declines_by_returning(scope: Any, receive: Any, send: Any) -> None:
-    """It returns without a word."""
-    known(scope)
-
-
-@correct
-async def fails_to_start(scope: Any, receive: Any, send: Any) -> None:
-    """It says that it cannot start, and raises then."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send({"type": "lifespan.startup.failed", "message": "no database"})
-        raise OSError("no database")
-
-
-@correct
-async def fails_without_a_message(scope: Any, receive: Any, send: Any) -> None:
-    """It says that it cannot start, and not why; and waits for what may come."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send({"type": "lifespan.startup.failed"})
-        await receive()
-
-
-@correct
-async def fails_to_stop(scope: Any, receive: Any, send: Any) -> None:
-    """It says that it could not clean up."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send({**STARTED, "took": 0.1})
-        await hear(receive, "lifespan.shutdown")
-        await send({"type": "lifespan.shutdown.failed", "message": "not saved"})
 
 
 @correct
@@ -368,15 +241,6 @@ async def loops(scope: Any, receive: Any, send: Any) -> None:
     while scope["type"] == "lifespan":
         kind = await hear(receive, "lifespan.startup", "lifespan.shutdown")
         await send({"type": f"{kind}.complete"})
-
-
-@correct
-async def leaves_while_running(scope: Any, receive: Any, send: Any) -> None:
-    """It returns when it has started: it has nothing to stop."""
-    known(scope)
-    if scope["type"] == "lifespan":
-        await hear(receive, "lifespan.startup")
-        await send(STARTED)
 
 
 @correct

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lifespec.lazy import attach
 
 if TYPE_CHECKING:
-    from lifespec.conformance.checks import check_app, check_middleware, check_server
+    from lifespec.conformance.api import check_app, check_middleware, check_server
     from lifespec.conformance.report.model import Finding, Report, Verdict
     from lifespec.conformance.texts import Unchecked
 
@@ -27,7 +27,7 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "checks": ("check_app", "check_middleware", "check_server"),
+        "api": ("check_app", "check_middleware", "check_server"),
         "report.model": ("Finding", "Report", "Verdict"),
         "texts": ("Unchecked",),
     },

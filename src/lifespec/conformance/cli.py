@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, explain, i18n, leftovers, settings
+from lifespec.conformance import cases, explain, i18n, processes, settings
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.isolation import ISOLATIONS
@@ -149,7 +149,7 @@ def _add_server(parser: Parser) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> int:
-    from lifespec.conformance.checks import server_job  # noqa: PLC0415
+    from lifespec.conformance.api import server_job  # noqa: PLC0415
 
     words, spec, timeout = arguments.command, arguments.spec, arguments.timeout
     job = server_job(words, spec, arguments.workers, arguments.broker or "", timeout)
@@ -363,11 +363,11 @@ def _publish(
     ignored = arguments.usual_ignore if arguments.ignore is None else arguments.ignore
     paths = {form: path for form in FORMS if (path := getattr(arguments, form))}
     refuse_the_same(paths.values())
-    leftovers.remove_abandoned()
+    processes.remove_abandoned()
     with ExitStack() as stack:
         targets = {form: stack.enter_context(Target(path)) for form, path in paths.items()}
         began, clock = datetime.now(UTC), time.monotonic()
-        with _interruptible(), leftovers.adopting(), _progress(title, count) as advance:
+        with _interruptible(), processes.adopting(), _progress(title, count) as advance:
 
             def tell(case: str, findings: Sequence[Finding]) -> bool:
                 found = [each for each in findings if each.rule not in ignored]

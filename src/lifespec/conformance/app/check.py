@@ -242,6 +242,7 @@ def _after(case: Case, spec: str, course: Course, entries: Sequence[Entry]) -> I
 def serve(channel: str, shared: str) -> None:
     """Find the target, and fork a process for each case."""
     job = json.loads(shared)
+    cases.load()  # here, so that no process that is forked has to
     isolation.host(int(channel), lambda: _found(job), _work)
 
 

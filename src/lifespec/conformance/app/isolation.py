@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import MARK, Folder, kill, marked, until
+from lifespec.conformance.processes import MARK, Folder, kill, marked, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

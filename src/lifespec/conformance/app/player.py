@@ -12,7 +12,7 @@ from time import monotonic  # the real one, also while the clocks are moved
 from typing import TYPE_CHECKING, Any
 
 from lifespec import limits, validate
-from lifespec.conformance.app import outside
+from lifespec.conformance.app import waiting
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, Call
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.texts import said
@@ -109,7 +109,7 @@ class _Clock(clock.VirtualLoop):
 
     def __init__(self, own: str) -> None:
         super().__init__()
-        self.watch, self.watched = outside.Watch(own), False
+        self.watch, self.watched = waiting.Watch(own), False
 
     def select(self, timeout: float | None) -> tuple[()]:
         """Move the clock, and watch from the first time on."""
@@ -125,7 +125,7 @@ class _Clock(clock.VirtualLoop):
         if not self.watched:
             return ""
         found = self.watch.end(asyncio.all_tasks(self))
-        if outside.other_threads(all_of_them=not idle):
+        if waiting.other_threads(all_of_them=not idle):
             return "there are threads that the application may have waited for"
         return found
 
@@ -135,7 +135,7 @@ def _moved(loop: asyncio.AbstractEventLoop) -> Iterator[None]:
     """Have the clocks go with a virtual one, and watch nobody any more."""
     before = sys.getprofile()
     try:
-        with outside.moved_clocks(loop.time) if isinstance(loop, _Clock) else nullcontext():
+        with waiting.moved_clocks(loop.time) if isinstance(loop, _Clock) else nullcontext():
             yield
     finally:
         if isinstance(loop, _Clock):

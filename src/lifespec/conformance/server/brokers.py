@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE

@@ -10,7 +10,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server.observation import Answer
 from lifespec.conformance.server.process import Subject
 

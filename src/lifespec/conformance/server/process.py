@@ -23,9 +23,9 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import leftovers
+from lifespec.conformance import processes
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import MARK, content, until
+from lifespec.conformance.processes import MARK, content, until
 from lifespec.conformance.server.observation import Answer
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Subject:
         self._reading = Lock()
 
     def __enter__(self) -> Self:
-        self._folder, self.began = leftovers.Folder(), time.monotonic()
+        self._folder, self.began = processes.Folder(), time.monotonic()
         self.folder = self._folder.path
         self.log = self.folder / "log.jsonl"
         try:
@@ -209,9 +209,9 @@ class Subject:
         ours = {
             pid
             for pid, first in noted.items()
-            if pid != os.getpid() and leftovers.began_within(pid, self.began, first)
+            if pid != os.getpid() and processes.began_within(pid, self.began, first)
         }
-        return ours | leftovers.marked(str(self.folder))
+        return ours | processes.marked(str(self.folder))
 
     def end_processes(self) -> None:
         """End every process that runs still."""
@@ -231,7 +231,7 @@ class Subject:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.poll()
-        return not leftovers.kill(self.pids())
+        return not processes.kill(self.pids())
 
     def _clean(self) -> None:
         _given.discard(self.port)

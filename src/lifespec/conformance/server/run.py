@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.leftovers import until
+from lifespec.conformance.processes import until
 from lifespec.conformance.server.connections import Hindered, Kept, websocket
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import LIFESPAN, Answer, Knock, ServerObservation

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance import leftovers
-from lifespec.conformance.leftovers import (
+from lifespec.conformance import processes
+from lifespec.conformance.processes import (
     Folder,
     adopting,
     began_within,
@@ -41,7 +41,7 @@ def test_what_is_marked_is_found_and_ended() -> None:
     assert marked(mark) == set()
     assert not kill(marked(mark))
     began = time.monotonic()
-    environment = os.environ | {leftovers.MARK: mark}
+    environment = os.environ | {processes.MARK: mark}
     with subprocess.Popen(SLEEP, env=environment, start_new_session=True) as process:
         try:
             assert until(lambda: marked(mark) == {process.pid}, 20)
@@ -59,7 +59,7 @@ def test_what_is_marked_is_found_and_ended() -> None:
 
 def test_without_a_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows a mark there, nor when a process began."""
-    monkeypatch.setattr(leftovers, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     assert marked("") == set()
     assert began_within(os.getpid(), 0.0, 0.0)
     assert content(tmp_path / "proc") == b""
@@ -137,7 +137,7 @@ def test_a_check_leaves_no_process(tmp_path: Path) -> None:
 
 KILLED = f"""
 import os, signal, subprocess
-from lifespec.conformance.leftovers import MARK, Folder
+from lifespec.conformance.processes import MARK, Folder
 folder = Folder()
 child = subprocess.Popen({SLEEP!r}, env=os.environ | {{MARK: str(folder.path)}})
 print(child.pid, folder.path, flush=True)

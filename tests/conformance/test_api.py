@@ -72,7 +72,7 @@ def test_names_are_imported_when_they_are_used() -> None:
     before, after, names = json.loads(done.stdout)
     assert sorted(before) == ["lifespec", "lifespec.conformance", "lifespec.lazy"]
     assert "lifespec.conformance.report.model" in after
-    assert not {"lifespec.conformance.checks", "rich"} & {*after}
+    assert not {"lifespec.conformance.api", "rich"} & {*after}
     assert {*conformance.__all__} <= {*names}
     assert all(hasattr(conformance, name) for name in conformance.__all__)
 
