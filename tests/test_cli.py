@@ -190,31 +190,6 @@ def test_help_fits_a_terminal(
     assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []
 
 
-@pytest.mark.parametrize(
-    ("locale", "options", "language"),
-    [
-        ("en_GB.UTF-8", [], "en"),
-        ("zh_CN.UTF-8", [], "zh"),
-        ("zh_CN.UTF-8", ["--language", "en"], "en"),
-        ("C", ["--language", "zh"], "zh"),
-    ],
-)
-def test_a_rule_is_shown_in_the_language_of_the_reader(
-    locale: str,
-    options: list[str],
-    language: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:
-    """`lifespec explain startup-sent` shows it in that of the locale, or in the one asked for."""
-    monkeypatch.setenv("LC_ALL", locale)
-    assert ended("explain", "startup-sent", *options) == 0
-    assert capfd.readouterr() == (
-        "".join(f"{line}\n" for line in explain.lines(rules()["startup-sent"], language)),
-        "",
-    )
-
-
 def test_a_rule_on_a_terminal() -> None:
     """A terminal of 80 columns needs no second line for any line."""
     try:
@@ -245,23 +220,6 @@ def test_a_terminal_that_lacks_the_characters(
     out, err = capfdbinary.readouterr()
     assert out.startswith(b"startup-sent ? ???")
     assert err == b""
-
-
-@pytest.mark.parametrize(
-    ("rule_id", "sentence"),
-    [
-        (
-            "startup-snt",
-            ": did you mean startup-sent, startup-answered or startup-failed-shown?",
-        ),
-        ("same-lop", ": did you mean same-loop?"),
-        ("xyzzy", ";"),
-    ],
-)
-def test_a_rule_that_there_is_not(rule_id: str, sentence: str, refusal: Callable[..., str]) -> None:
-    """The sentence names those of a similar name."""
-    said = refusal("explain", rule_id)
-    assert said == f"there is no rule {rule_id!r}{sentence} `lifespec cases` lists all"
 
 
 def test_an_installation_that_lacks_a_catalog(

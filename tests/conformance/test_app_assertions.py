@@ -5,7 +5,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.app import assertions as app_assertions
 from lifespec.conformance.app.assertions import Matter
-from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, SendRefused
+from lifespec.conformance.app.fake_server import IDLE, AppObservation, SendRefused
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.findings import Outcome, without
 from lifespec.conformance.language import PHRASES
@@ -49,67 +49,6 @@ RAISED = {"ended": "raised", "error": ValueError("http only")}
 AGAIN = Conversation()
 AGAIN.note("received", "lifespan.shutdown")
 AGAIN.note("refused", "lifespan.startup.complete")
-
-
-@pytest.mark.parametrize(
-    ("what", "course"),
-    [
-        (seen(), "Startup was answered with complete; shutdown was answered with complete."),
-        (
-            seen("raised", "", **RAISED),
-            "It does not support lifespan: on the scope it raised ValueError: http only.",
-        ),
-        (
-            seen("raised", "", ended="raised", error=ValueError()),
-            "It does not support lifespan: on the scope it raised ValueError.",
-        ),
-        (seen("returned", ""), "It does not support lifespan: on the scope it returned."),
-        (
-            seen("failed", "", message="Traceback\n  ...\nOSError: no\n"),
-            "Startup was answered with failed: OSError: no.",
-        ),
-        (seen("failed", ""), "Startup was answered with failed."),
-        (seen(shutdown=""), "Startup was answered with complete; it returned."),
-        (
-            seen("silent", "", ended="cancelled", doing=IDLE, limit=30.0),
-            f"Startup was not answered within 30 s: {IDLE}.",
-        ),
-        (
-            seen("silent", "", ended="cancelled", doing=IDLE, limit=0.5, place="`app`, a.py:1"),
-            f"Startup was not answered within 0.5 s: {IDLE} in `app`, a.py:1.",
-        ),
-        (
-            seen(shutdown="hung", doing="it was still running", limit=30.0, place="`app`, a.py:1"),
-            (
-                "Startup was answered with complete; shutdown was not answered within 30 s:"
-                " it was in `app`, a.py:1."
-            ),
-        ),
-        (
-            seen("hung", "", doing=BLOCKED, limit=30.0, place="`app`, a.py:1"),
-            "Startup was not answered within 30 s: it blocked the event loop in `app`, a.py:1.",
-        ),
-        (
-            seen("cancelled", "", ended="cancelled"),
-            "Startup was not answered: it obeyed its cancellation.",
-        ),
-        (
-            seen("complete", "", ended=""),
-            "Startup was answered with complete; it did not end.",
-        ),
-        (
-            seen(shutdown="returned"),
-            "Startup was answered with complete; shutdown was not answered: it returned.",
-        ),
-        (
-            seen("exited", "", ended="exited", error=SystemExit(3)),
-            "Startup was not answered: it raised SystemExit: 3.",
-        ),
-    ],
-)
-def test_courses(what: AppObservation, course: str) -> None:
-    """How a lifespan went is one sentence."""
-    assert app_assertions.course(what) == course
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,11 @@ import pytest
 
 from lifespec import limits, validate
 from lifespec.conformance.app.fake_server import (
-    IDLE,
     AppObservation,
     Call,
-    NoApplication,
     SendRefused,
 )
 from lifespec.testing import clock
-from lifespec.testing.trace import text
 
 __all__: list[str] = []
 
@@ -67,26 +64,6 @@ async def live(scope: Any, receive: Any, send: Any) -> None:
     await send(STOPPED)
 
 
-def test_a_lifespan() -> None:
-    """Both answers are seen, the state, the scope, and every word in its order."""
-    seen = served(live, STARTUP, SHUTDOWN)
-    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "complete", "returned")
-    assert seen.sent == [STARTED["type"], STOPPED["type"]]
-    assert seen.messages == [STARTED, STOPPED]
-    assert seen.received
-    assert (seen.error, seen.refused, seen.violations, seen.warnings) == (None, [], [], [])
-    assert seen.scope == seen.offered == validate.lifespan_scope("asgi 2.0")
-    assert seen.scope["state"] is seen.state
-    assert text(seen.spoken.entries).splitlines() == [
-        "0  called    lifespan",
-        "0  received  lifespan.startup",
-        "0  sent      lifespan.startup.complete",
-        "1  received  lifespan.shutdown",
-        "1  sent      lifespan.shutdown.complete",
-        "1  returned",
-    ]
-
-
 def test_the_offer_is_remembered() -> None:
     """What an application does to its scope does not change what was offered."""
 
@@ -116,16 +93,6 @@ def test_what_is_refused(messages: list[Any], startup: str, refused: int) -> Non
     assert (seen.startup, len(seen.refused)) == (startup, refused)
     assert len(seen.sent) == len(messages)
     assert all(sentence.endswith(".") for sentence in seen.refused)
-
-
-def test_a_failure_before_shutdown_is_taken() -> None:
-    """Frameworks send it when what they run fails: refusing it would hide the cause."""
-    failed = {"type": "lifespan.shutdown.failed", "message": "lost"}
-    seen = served(sending(STARTED, failed, STOPPED), STARTUP)
-    assert (seen.startup, seen.shutdown, seen.message) == ("complete", "failed early", "lost")
-    assert seen.refused == [
-        "shutdown was already answered when it sent lifespan.shutdown.complete."
-    ]
 
 
 def test_an_answer_after_the_deadline_is_late() -> None:
@@ -199,27 +166,6 @@ def test_the_limit_of_a_blocking_call_goes_on() -> None:
         served(app)
 
 
-def test_what_is_no_application() -> None:
-    """What returns no awaitable is none; `async def` is not asked for."""
-    seen = served(lambda *_: 42, STARTUP)  # type: ignore[arg-type, return-value]
-    assert isinstance(seen.error, NoApplication)
-    assert str(seen.error) == "a call of it returned 42, which cannot be awaited"
-    future = asyncio.Future[None]
-    assert served(lambda *_: future(), STARTUP, cancel=True).ended == "cancelled"
-
-
-def test_an_application_that_leaves_at_shutdown() -> None:
-    """What came of shutdown is how the call ended, where it was not answered."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send(STARTED)
-        await receive()
-
-    seen = served(app, STARTUP, SHUTDOWN)
-    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "returned", "returned")
-
-
 def test_a_cancelled_call() -> None:
     """The cancellation is told from one of the application's own."""
     seen = served(live, STARTUP, cancel=True)
@@ -241,15 +187,6 @@ async def busy(scope: Any, receive: Any, send: Any) -> None:
 async def deaf(scope: Any, receive: Any, send: Any) -> None:
     """Be at work, and receive nothing."""
     await asyncio.sleep(100)
-
-
-@pytest.mark.parametrize(
-    ("app", "doing"),
-    [(idle, IDLE), (busy, "it was still running"), (deaf, "it had not received the event")],
-)
-def test_what_a_silent_application_does(app: Application, doing: str) -> None:
-    """It waits for another event, or works, or has not received what was offered."""
-    assert served(app, STARTUP).doing == doing
 
 
 def test_sends_after_the_end() -> None:
@@ -299,15 +236,6 @@ def test_two_who_wait() -> None:
         call.cancel()
 
     clock.run(main())
-
-
-def test_events_that_nobody_knows() -> None:
-    """What is no event of the protocol is handed over all the same."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        assert await receive() == {"type": "lifespan.unheard"}
-
-    assert served(app, {"type": "lifespan.unheard"}).ended == "returned"
 
 
 def test_who_acted_is_the_innermost_application() -> None:

@@ -65,14 +65,6 @@ async def live(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "lifespan.shutdown.complete"})
 
 
-@pytest.mark.parametrize("real", [False, True])
-def test_a_lifespan(real: bool) -> None:
-    """A script is played from its start to its end, in virtual time or real."""
-    (seen,) = played(live, *START, *STOP, real=real)
-    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "complete", "returned")
-    assert (seen.doubt, seen.doing, seen.obeyed) == ("", "", True)
-
-
 def test_two_loops() -> None:
     """Each part has an event loop of its own, in their order."""
     loops = []
@@ -113,19 +105,6 @@ def test_who_is_silent() -> None:
     assert (seen.ended, seen.obeyed) == ("cancelled", True)
     assert text(seen.spoken.entries).splitlines()[-1] == "10  cancelled"
     assert seen.doubt == ""
-
-
-def test_who_is_silent_at_shutdown() -> None:
-    """The same of shutdown."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await receive()
-
-    (seen,) = played(app, *START, *STOP)
-    assert (seen.startup, seen.shutdown, seen.doing) == ("complete", "silent", IDLE)
 
 
 def test_who_lingers() -> None:
@@ -294,19 +273,6 @@ def test_threads_that_may_be_waited_for() -> None:
         thread.join()
 
 
-def test_what_the_virtual_clock_cannot_do() -> None:
-    """An application that needs threads or sockets is to be tried in real time."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        assert await asyncio.to_thread(lambda: 42) == 42
-        await live(scope, receive, send)
-
-    (seen,) = played(app, *START)
-    assert seen.doubt == "the virtual clock has no sockets, processes, signals or threads"
-    (seen,) = played(app, *START, *STOP, real=True)
-    assert (seen.shutdown, seen.doubt) == ("complete", "")
-
-
 def test_a_thread_of_its_own() -> None:
     """The loop ends where a thread appears: that is a doubt, too."""
 
@@ -417,38 +383,6 @@ def test_generators_are_ended() -> None:
     assert ended == [1]
 
 
-def test_stopped_while_starting() -> None:
-    """The script can cancel as soon as startup was received."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await asyncio.sleep(5)
-
-    script = ["call", "offer lifespan.startup", "await received", "cancel", "await end"]
-    (seen,) = played(app, *script)
-    assert (seen.startup, seen.ended, seen.received) == ("cancelled", "cancelled", True)
-
-
-def test_what_is_not_played_to_who_is_gone() -> None:
-    """No event and no request goes to an application that failed, or is gone."""
-
-    async def failed(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.failed"})
-        await receive()
-
-    (seen,) = played(failed, *START, *STOP)
-    assert (seen.startup, seen.shutdown, seen.ended) == ("failed", "", "cancelled")
-    (seen,) = played(failed, *START, "request", *STOP)
-    assert [entry.type for entry in seen.spoken.entries if entry.kind == "called"] == ["lifespan"]
-
-
-async def reads_on(scope: Any, receive: Any, send: Any) -> None:
-    """Wait for events for ever."""
-    while True:
-        await receive()
-
-
 async def answers(scope: Any, receive: Any, send: Any) -> None:
     """Answer whatever comes, and take refusals."""
     while True:
@@ -465,25 +399,10 @@ async def sleeps(scope: Any, receive: Any, send: Any) -> None:
     await asyncio.sleep(100)
 
 
-async def deaf(scope: Any, receive: Any, send: Any) -> None:
-    """Hear nothing."""
-    await asyncio.sleep(100)
-
-
 async def raises(scope: Any, receive: Any, send: Any) -> None:
     """Raise when an event has come."""
     await receive()
     raise ValueError
-
-
-@pytest.mark.parametrize(
-    ("app", "reaction"),
-    [(reads_on, "received"), (answers, "sent"), (sleeps, "silent"), (deaf, ""), (raises, "raised")],
-)
-def test_reactions(app: Application, reaction: str) -> None:
-    """What an application does of an event that it cannot know."""
-    (seen,) = played(app, "call", "offer lifespan.unheard", "await reaction")
-    assert seen.reaction == reaction
 
 
 def test_a_reaction_while_running() -> None:
@@ -505,40 +424,6 @@ def test_a_reaction_while_running() -> None:
 
     (seen,) = played(sleepy, *START, "offer lifespan.unheard", "await reaction")
     assert (seen.reaction, seen.startup, seen.shutdown) == ("silent", "complete", "")
-
-
-@pytest.mark.parametrize(
-    ("spec", "type_"),
-    [("asgi 1.0", "http"), ("asgi 2.0", "http"), ("amgi 2.0", "message"), ("pagi 0.3", "http")],
-)
-def test_requests(spec: str, type_: str) -> None:
-    """A request comes while the application runs, with a copy of the state where there is some."""
-    requests = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            await live(scope, receive, send)
-        else:
-            requests.append((scope, [(await receive())["type"] for _ in range(3)]))
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-
-    (seen,) = played(app, *START, "request", *STOP, spec=spec)
-    assert seen.shutdown == "complete"
-    ((scope, heard),) = requests
-    assert scope["type"] == type_
-    assert heard == [f"{type_}.request", f"{type_}.disconnect", f"{type_}.disconnect"]
-    if seen.state is None:
-        assert "state" not in scope
-    else:
-        assert scope["state"] == seen.state == {"pool": "open"}
-        assert scope["state"] is not seen.state
-    kinds = [(entry.kind, entry.type, entry.detail) for entry in seen.spoken.entries[3:6]]
-    assert kinds == [
-        ("called", type_, ""),
-        ("sent", "http.response.start", "200"),
-        ("returned", "", ""),
-    ]
 
 
 def test_a_request_that_raises_or_hangs() -> None:

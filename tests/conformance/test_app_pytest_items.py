@@ -112,14 +112,6 @@ def test_a_failed_case_shows_rule_and_message_sequence(run: Run) -> None:
     result.stdout.no_fnmatch_line(f"*{pytest_items.__file__}*")
 
 
-def test_what_misses_a_should_is_a_warning(run: Run) -> None:
-    result = run("--lifespec-app", "shop:lax", "-k", "unknown-event-while-running")
-    result.assert_outcomes(passed=1, warnings=1, deselected=COUNT - 1)
-    result.stdout.fnmatch_lines(
-        ["shop:lax::unknown-*", "*LifespanWarning: [[]receive-refuses-unknown[]] * (should, *"]
-    )
-
-
 def test_what_an_author_wants_to_know_is_told_once(run: Run) -> None:
     """By the first test of the application that runs, whichever that is."""
     for chosen, first in (("", "starts"), ("extra-keys", "extra-keys")):
@@ -146,15 +138,6 @@ def test_a_warning_that_is_an_error_shows_no_traceback(run: Run) -> None:
     result.assert_outcomes(failed=1, deselected=COUNT - 1)
     result.stdout.fnmatch_lines(["[[]receive-refuses-unknown[]] * (should, *"])
     result.stdout.no_fnmatch_line("*warn_explicit*")
-
-
-def test_what_misses_a_should_fails_where_strict(run: Run, pytester: pytest.Pytester) -> None:
-    options = "--lifespec-app", "shop:lax", "-k", "unknown-event-while-running"
-    result = run(*options, "--lifespec-strict")
-    result.assert_outcomes(failed=1, deselected=COUNT - 1)
-    result.stdout.fnmatch_lines(["WARN [[]receive-refuses-unknown[]] *"])
-    pytester.makepyprojecttoml("[tool.lifespec]\nstrict = true")
-    run(*options).assert_outcomes(failed=1, deselected=COUNT - 1)
 
 
 def test_a_case_that_is_not_applicable_is_skipped(run: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, CaseError, Expectation, Unchecked
-from lifespec.conformance.language import DOINGS, PHRASES, USUAL, Phrase
+from lifespec.conformance.language import PHRASES
 from lifespec.conformance.texts import packaged
 from lifespec.validate import SPECS
 
@@ -36,18 +36,6 @@ def refusal(text: str) -> str:
     with pytest.raises(CaseError) as caught:
         cases.read(text, "cases.toml")
     return str(caught.value).removeprefix("cases.toml: ").removeprefix("[quick]: ")
-
-
-def test_a_case_is_read() -> None:
-    """A case has a name, a role, a sentence, a script and what is expected."""
-    (case,) = cases.read(SMALL.replace("{}", "{wait-for-startup = []}"), "cases.toml")
-    assert (case.name, case.role) == ("quick", "server")
-    assert case.says == "The application answers at once."
-    assert case.script == (Action("receive"), Action("send", "lifespan.startup.complete"))
-    assert case.lines == ("receive", "send lifespan.startup.complete")
-    assert (case.expect, case.specs, case.silent) == ((), tuple(SPECS), {})
-    assert (case.slow, case.needs, case.server, case.workers) == (False, (), (), 1)
-    assert case.meanwhile == tuple(cases.action(line, "server", DOINGS) for line in USUAL)
 
 
 def test_what_a_case_may_have_besides() -> None:
@@ -192,18 +180,6 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
 def test_what_is_refused(text: str, wanted: str) -> None:
     """A file that breaks the format is refused, with the case and what is allowed."""
     assert refusal(text).startswith(wanted)
-
-
-def test_a_phrase_with_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A phrase may be followed by a text in quotes; what is to be seen is said with it."""
-    phrase = Phrase(argument=True, roles=("server",), says="the log has this")
-    monkeypatch.setattr(cases, "PHRASES", {"log has": phrase})
-    text = small(expect="{startup-failed-shown = ['log has \"no database\"']}")
-    (case,) = cases.read(text, "cases.toml")
-    assert case.expect == (Expectation("startup-failed-shown", "log has", "no database"),)
-    assert case.expect[0].says == "the log has this: no database"
-    text = small(expect='{startup-failed-shown = "log has"}')
-    assert refusal(text) == "the phrase 'log has' is followed by a text in quotes"
 
 
 def test_what_is_expected_in_words() -> None:

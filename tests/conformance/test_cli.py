@@ -98,6 +98,17 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     return finding
 
 
+def test_an_application_that_conforms(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """The report is on standard output, 80 columns wide; the status is 0."""
+    status, out, err = ended("check", "app", "shop:live", "--strict")
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].rstrip() == "shop:live, checked against lifespan 2.0 (ASGI)"
+    assert "PASS 12, SKIP 2 (--verbose lists them)" in out
+    assert max(map(len, lines)) <= 80
+    assert out.isascii()
+
+
 def test_the_job(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:

@@ -53,49 +53,6 @@ def test_requirements() -> None:
     assert ours.endswith(" (not specified, PAGI 0.3)")
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "status", "strict"),
-    [
-        (["pass", "info"], 0, 0),
-        (["pass", "warn"], 0, 1),
-        (["warn", "fail"], 1, 1),
-        (["fail", "skip"], 1, 1),
-        (["pass", "skip"], 0, 0),
-        (["info"], 0, 0),
-        (["skip"], 2, 2),
-        ([], 2, 2),
-    ],
-)
-def test_exit_status(verdicts: list[str], status: int, strict: int) -> None:
-    """A must fails, if strict a should too; where nothing ran, nothing was checked."""
-    one_rule = [finding(verdict, "events-known", str(n)) for n, verdict in enumerate(verdicts)]
-    each_its_own = [
-        finding(verdict, rule_id) for verdict, rule_id in zip(verdicts, "abc", strict=False)
-    ]
-    for findings in (one_rule, each_its_own):
-        found = Report("it", "asgi 2.0", tuple(findings))
-        assert (found.status(), found.status(strict=True)) == (status, strict)
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "counts"),
-    [
-        (["pass", "skip"], "pass"),
-        (["info", "pass", "skip"], "pass"),
-        (["info", "skip"], "info"),
-        (["pass", "warn"], "warn"),
-        (["info", "warn", "fail", "pass"], "fail"),
-        (["skip", "skip"], "skip"),
-    ],
-)
-def test_neither_info_nor_skip_hides_a_pass(verdicts: list[str], counts: str) -> None:
-    """A rule's line is the worst of fail, warn and pass over its cases."""
-    found = Report("it", "asgi 2.0", tuple(map(finding, verdicts)))
-    assert found.counts() == {counts: 1}
-    assert Verdict.of(map(Verdict.named, verdicts)) == counts
-    assert Verdict.of([]) == "skip"
-
-
 def test_an_obstacle() -> None:
     """What could not be checked has status 2, unless a must was broken before."""
     passed, failed = finding("pass"), finding("fail", "events-known")

@@ -37,40 +37,6 @@ def test_the_type_of_the_scope() -> None:
     assert held("lifespan scope", saw("well-behaved", HTTP))[0] == "skip"
 
 
-@pytest.mark.parametrize(
-    ("box", "right"),
-    [
-        ({"version": "3.0"}, True),
-        ({"version": "3.0", "spec_version": "2.0"}, True),
-        ({"spec_version": "2.0"}, False),
-        ({"version": 3}, False),
-        ({"version": "3.0", "spec_version": 2}, False),
-        ("3.0", False),
-        (None, False),
-        ({"!": "Versions", "holds": {}}, False),
-    ],
-)
-def test_the_versions(box: object, right: bool) -> None:
-    """The version is there, and each is text."""
-    assert held("versions", offers({"asgi": box}))[0] is right
-
-
-def test_each_text_has_its_own_envelope() -> None:
-    """In that of AMGI no version is optional; that of another text is none."""
-    one: dict[str, Any] = {"version": "1.0"}
-    both = one | {"spec_version": "1.0"}
-    for text, scope, right in (
-        ("pagi 0.3", {"pagi": one}, True),
-        ("amgi 2.0", {"amgi": one}, False),
-        ("amgi 2.0", {"amgi": both}, True),
-        ("amgi 2.0", {"asgi": both}, False),
-    ):
-        seen = offers(scope)
-        seen.spec = text
-        assert held("versions", seen)[0] is right
-    assert held("versions", offers({})) == (False, "The scope has the asgi None.")
-
-
 def worker(number: object, is_worker: object = 1) -> dict[str, object]:
     """Return what a worker is told."""
     return {"is_worker": is_worker, "worker_num": number}
@@ -136,18 +102,6 @@ def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
 def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) -> None:
     """No process serves without one, and no loop has two."""
     assert held("one call", saw("well-behaved", *lines))[0] is right
-
-
-def test_two_workers_have_two_lifespans() -> None:
-    """Where two are asked for, one is too few."""
-    assert held("one call", saw("two-workers", CALLED, HTTP)) == (
-        False,
-        "1 lifespan, 1 process that served.",
-    )
-    assert held("one call", saw("two-workers", CALLED, "called lifespan  pid=2", HTTP)) == (
-        True,
-        "2 lifespans; each process that served had its own.",
-    )
 
 
 @pytest.mark.parametrize(

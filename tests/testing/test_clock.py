@@ -52,15 +52,6 @@ def deadlock_of(main: Callable[[], Coroutine[object, object, object]]) -> str:
     return str(caught.value)
 
 
-def test_result() -> None:
-    """What the coroutine returns is returned."""
-
-    async def main() -> str:
-        return "done"
-
-    assert clock.run(main()) == "done"
-
-
 def test_jump() -> None:
     """An hour passes on the loop's clock and none on the wall's."""
 
@@ -77,24 +68,6 @@ def test_jump() -> None:
     assert time.monotonic() - began < 5
 
 
-def test_order() -> None:
-    """Timers end in the order of their times."""
-    order: list[str] = []
-
-    async def sleeper(name: str, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-        order.append(name)
-
-    async def main() -> None:
-        async with asyncio.TaskGroup() as group:
-            for name, seconds in [("c", 0.3), ("a", 0.1), ("b", 0.3), ("first", 0.0)]:
-                group.create_task(sleeper(name, seconds))
-
-    clock.run(main())
-    assert order[:2] == ["first", "a"]
-    assert sorted(order[2:]) == ["b", "c"]
-
-
 def test_late_hour() -> None:
     """However late it is, a timer is due at its time."""
 
@@ -104,33 +77,6 @@ def test_late_hour() -> None:
         return asyncio.get_running_loop().time()
 
     assert clock.run(main()) == 2e18
-
-
-def test_cancelled_timer() -> None:
-    """A timer that was cancelled does not move the clock."""
-
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        loop.call_later(5, print).cancel()
-        loop.call_later(7, print).cancel()
-        await asyncio.sleep(6)
-        return loop.time()
-
-    assert clock.run(main()) == 6.0
-
-
-def test_timeout() -> None:
-    """A limit passes exactly when it is due."""
-
-    async def main() -> float:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(10):
-                await forever()
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(forever(), 2.5)
-        return asyncio.get_running_loop().time()
-
-    assert clock.run(main()) == 12.5
 
 
 def test_past_timer() -> None:
@@ -235,63 +181,6 @@ def test_deadlock_unwinds() -> None:
     assert unwound == [1.0]
 
 
-def test_settle() -> None:
-    """`settle` returns when every other task waits, at the same time as before."""
-    steps = []
-
-    async def worker() -> None:
-        for step in range(5):
-            await asyncio.sleep(0)
-            steps.append(step)
-        await asyncio.sleep(1)
-        steps.append(-1)
-
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(worker())
-        assert isinstance(loop, clock.VirtualLoop)
-        await loop.settle()
-        task.cancel()
-        return loop.time()
-
-    assert clock.run(main()) == 0.0
-    assert steps == [0, 1, 2, 3, 4]
-
-
-def test_debug() -> None:
-    """Asyncio's debug mode works."""
-
-    async def main() -> bool:
-        await asyncio.sleep(1)
-        return asyncio.get_running_loop().get_debug()
-
-    assert clock.run(main(), debug=True)
-    assert not clock.run(main(), debug=False)
-
-
-def test_pytest_asyncio(pytester: pytest.Pytester) -> None:
-    """`VirtualLoop` serves as a loop factory of pytest-asyncio."""
-    pytester.makeconftest(
-        """
-        from lifespec.testing.clock import VirtualLoop
-
-        def pytest_asyncio_loop_factories(config, item):
-            return {"virtual": VirtualLoop}
-        """
-    )
-    pytester.makepyfile(
-        """
-        import asyncio
-
-        async def test_hour():
-            await asyncio.sleep(3600)
-            assert asyncio.get_running_loop().time() >= 3600
-        """
-    )
-    options = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
-    pytester.runpytest(*options).assert_outcomes(passed=1)
-
-
 def test_interrupt() -> None:
     """Ctrl-C cancels the task that runs and is raised again when it has unwound."""
     seen = []
@@ -311,16 +200,6 @@ def test_interrupt() -> None:
 
 THREADS = "The virtual clock cannot wait for threads"
 OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
-
-
-def test_to_thread() -> None:
-    """A call that needs a thread is refused where it is made."""
-
-    async def main() -> None:
-        await asyncio.to_thread(print)
-
-    with pytest.raises(NotImplementedError, match=OUTSIDE):
-        clock.run(main())
 
 
 def test_refusals_are_remembered() -> None:
@@ -429,33 +308,6 @@ def test_call_from_thread() -> None:
     assert THREADS in refusals[0]
 
 
-def test_old_thread() -> None:
-    """A thread that was there before the loop does not concern it."""
-    release, done = threading.Event(), threading.Event()
-    thread = started(release.wait, done)
-
-    async def main() -> float:
-        await asyncio.sleep(1)
-        return asyncio.get_running_loop().time()
-
-    try:
-        assert clock.run(main()) == 1.0
-    finally:
-        release.set()
-        thread.join()
-
-
-def test_threadsafe_at_home() -> None:
-    """The loop's own thread may call `call_soon_threadsafe`."""
-
-    async def main() -> None:
-        woken = asyncio.Event()
-        asyncio.get_running_loop().call_soon_threadsafe(woken.set)
-        await woken.wait()
-
-    clock.run(main())
-
-
 def test_private_names() -> None:
     """The private names of asyncio that the clock leans on are there."""
     loop = clock.VirtualLoop()
@@ -555,3 +407,34 @@ def test_turns_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> 
         loop.run_until_complete(short())
     assert loop.time() == 0
     loop.close()
+
+
+def test_threadsafe_at_home() -> None:
+    """The loop's own thread may call `call_soon_threadsafe`."""
+
+    async def main() -> None:
+        woken = asyncio.Event()
+        asyncio.get_running_loop().call_soon_threadsafe(woken.set)
+        await woken.wait()
+
+    clock.run(main())
+
+
+def test_settle() -> None:
+    """`settle` returns when every other task waits, at the same time as before."""
+    turns: list[int] = []
+
+    async def worker() -> None:
+        for turn in range(5):
+            await asyncio.sleep(0)
+            turns.append(turn)
+        await asyncio.sleep(1)
+
+    async def main() -> tuple[int, float]:
+        loop: Any = asyncio.get_running_loop()
+        task = asyncio.create_task(worker())
+        await loop.settle()
+        task.cancel()
+        return len(turns), loop.time()
+
+    assert clock.run(main()) == (5, 0.0)

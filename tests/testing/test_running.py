@@ -66,37 +66,17 @@ def text_of(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
-async def test_a_request_gets_a_copy_of_the_state() -> None:
-    async with Running(shop) as app:
-        state = await get(app.app)
-        assert state == app.state == {"pool": ["connection"]}
-        assert state is not app.state
-        assert type(app.lifespan) is Lifespan
-    assert app.lifespan.outcome == "complete"
-    assert [entry.kind for entry in app.conversations[0].entries][-1] == "returned"
-    assert app.violations == []
-
-
 def test_on_trio() -> None:
     async def main() -> None:
         async with Running(shop) as app:
             assert type(app.lifespan) is server_trio.Lifespan
-            assert await get(app.app) == {"pool": ["connection"]}
+            assert await get(app.app) == app.state == {"pool": ["connection"]}
 
     trio.run(main)
 
 
 async def test_it_is_named_after_the_application() -> None:
     assert repr(Running(shop)) == f"<Running {shop!r}>"
-
-
-@pytest.mark.parametrize(
-    ("app", "options", "error"),
-    [(3, {}, TypeError), (shop, {"startup_timeout": -1}, ValueError)],
-)
-def test_invalid_arguments_raise_at_once(app: Any, options: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        Running(app, **options)
 
 
 def test_an_argument_that_there_is_not_is_named_with_those_that_there_are() -> None:
@@ -114,12 +94,6 @@ async def test_a_with_that_cannot_start_an_application_is_told_what_to_write() -
     with pytest.raises(TypeError, match="is called with an application"):
         async with lifespan:
             pass
-
-
-async def test_the_running_application_does_not_take_a_lifespan() -> None:
-    async with Running(shop) as app:
-        with pytest.raises(RuntimeError, match="is running already and takes requests only"):
-            await app.app({"type": "lifespan"}, None, None)
 
 
 async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
@@ -142,18 +116,18 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     ]
 
 
-async def test_an_exception_of_the_body_comes_first() -> None:
-    with pytest.raises(KeyError) as caught:
-        async with Running(wrong_key):
-            raise KeyError("body")
-    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
-
-
 async def test_an_exception_of_the_body_stays_as_it_is() -> None:
     with pytest.raises(KeyError) as caught:
         async with Running(shop):
             raise KeyError("body")
     assert not hasattr(caught.value, "__notes__")
+
+
+async def test_an_exception_of_the_body_comes_first() -> None:
+    with pytest.raises(KeyError) as caught:
+        async with Running(wrong_key):
+            raise KeyError("body")
+    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
 
 
 def connect() -> None:
@@ -186,18 +160,6 @@ async def test_what_failed_at_startup_comes_first() -> None:
     assert "server.py" not in rest
 
 
-async def test_a_failure_without_an_exception() -> None:
-    async def fails(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.failed", "message": "no database"})
-
-    with pytest.raises(StartupFailed) as caught:
-        async with Running(fails):
-            pass
-    assert caught.value.__cause__ is None
-    assert str(caught.value) == "The application failed to start: no database"
-
-
 async def test_an_application_that_cannot_be_called_keeps_its_traceback() -> None:
     async def two(scope: Any, receive: Any) -> None:
         pass
@@ -206,17 +168,6 @@ async def test_an_application_that_cannot_be_called_keeps_its_traceback() -> Non
         async with Running(two):  # type: ignore[arg-type]
             pass
     assert "takes 2 positional arguments but 3 were given" in text_of(caught.value)
-
-
-async def test_a_timeout_says_what_was_said_before() -> None:
-    async def hangs(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await asyncio.Event().wait()
-
-    with pytest.raises(StartupTimeout, match="within 30 s") as caught:
-        async with Running(hangs, startup_timeout=30):
-            pass
-    assert "30.000 s  |-- cancelled" in text_of(caught.value)
 
 
 async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> None:
@@ -254,17 +205,6 @@ async def test_a_failure_at_shutdown_is_shown_with_the_message_sequence() -> Non
     told = text_of(caught.value)
     assert told.index("OSError: disk full") < told.index("ShutdownFailed: ")
     assert "|-- lifespan.shutdown ---" in told
-
-
-async def test_strict_can_be_left_out() -> None:
-    async def raises(scope: Any, receive: Any, send: Any) -> None:
-        raise NotImplementedError
-
-    with pytest.raises(StartupFailed):
-        async with Running(raises):
-            pass
-    async with Running(raises, strict=False) as app:
-        assert app.lifespan.supported is False
 
 
 async def test_a_remark_is_a_warning() -> None:

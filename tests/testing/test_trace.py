@@ -63,40 +63,6 @@ async def good(_scope: object, receive: Any, send: Any) -> str:
     return "value"
 
 
-def test_complete() -> None:
-    """A complete lifespan is recorded with times and in order."""
-    assert entries_of(good, STARTUP, SHUTDOWN, pause=2) == [
-        Entry(0.0, "called", "lifespan"),
-        Entry(2.0, "received", "lifespan.startup"),
-        Entry(2.0, "sent", "lifespan.startup.complete"),
-        Entry(4.0, "received", "lifespan.shutdown"),
-        Entry(4.0, "sent", "lifespan.shutdown.complete"),
-        Entry(4.0, "returned"),
-    ]
-
-
-def test_times_since_call() -> None:
-    """Times count from the call, in milliseconds."""
-    recorder = trace.record(good)
-
-    async def main() -> None:
-        await asyncio.sleep(100)
-        await served(recorder, STARTUP, SHUTDOWN, pause=0.00061)
-
-    clock.run(main())
-    times = [entry.time for entry in recorder.conversations[0].entries]
-    assert times == [0.0, 0.001, 0.001, 0.001, 0.001, 0.001]
-
-
-def test_return_value() -> None:
-    """What the application returns reaches the server."""
-
-    async def main() -> object:
-        return await served(trace.record(good), STARTUP, SHUTDOWN)
-
-    assert clock.run(main()) == "value"
-
-
 @pytest.mark.parametrize(
     ("event", "detail"),
     [
@@ -112,15 +78,6 @@ def test_failed(event: dict[str, object], detail: str) -> None:
         await send({"type": "lifespan.startup.failed", **event})
 
     assert entries_of(app)[1] == Entry(0.0, "sent", "lifespan.startup.failed", detail)
-
-
-def test_message_elsewhere() -> None:
-    """A message in an event that is no failure is not recorded."""
-
-    async def app(_scope: object, _receive: Any, send: Any) -> None:
-        await send({**UP, "message": "fine"})
-
-    assert entries_of(app)[1] == Entry(0.0, "sent", "lifespan.startup.complete")
 
 
 @pytest.mark.parametrize(
@@ -157,20 +114,6 @@ def test_event_without_type() -> None:
 async def within_the_loop(app: Callable[..., Any]) -> None:
     """Call an application where the clock of the loop is known."""
     await served(app)
-
-
-def test_raised() -> None:
-    """An exception is recorded with class and text and goes through unchanged."""
-    raised = ValueError("no")
-
-    async def app(_scope: object, _receive: Any, _send: Any) -> None:
-        raise raised
-
-    recorder = trace.record(app)
-    with pytest.raises(ValueError, match="no") as caught:
-        clock.run(within_the_loop(recorder))
-    assert caught.value is raised
-    assert recorder.conversations[0].entries[1] == Entry(0.0, "raised", "ValueError", "no")
 
 
 def test_raised_beyond_exception() -> None:
@@ -218,13 +161,6 @@ def test_refusal_at_the_door() -> None:
     assert kinds == [("called", "lifespan"), ("raised", "TypeError")]
 
 
-def test_no_awaitable() -> None:
-    """A call that returns no awaitable returns the same when it is recorded."""
-    recorder = trace.record(lambda *_: 42)
-    assert served(recorder) == 42
-    assert [entry.kind for entry in recorder.conversations[0].entries] == ["called", "returned"]
-
-
 def test_foreign_awaitable() -> None:
     """Any awaitable will do."""
 
@@ -244,21 +180,6 @@ def test_other_scopes(scope: object) -> None:
     recorder(scope, receive, send)
     assert [id(each) for each in seen] == [id(scope), id(receive), id(send)]
     assert recorder.conversations == []
-
-
-def test_same_scope() -> None:
-    """The application gets the server's own scope, which it may change."""
-    scope = {"type": "lifespan", "state": {}}
-    trace.record(lambda scope, *_: scope["state"].update(a=1))(scope, None, None)
-    assert scope["state"] == {"a": 1}
-
-
-def test_two_calls() -> None:
-    """Each call is a conversation of its own."""
-    recorder = trace.record(lambda *_: None)
-    served(recorder)
-    served(recorder)
-    assert [len(conversation.entries) for conversation in recorder.conversations] == [2, 2]
 
 
 def test_without_loop() -> None:
