@@ -78,7 +78,7 @@ fresh: .venv/complete
 	@echo "check: the examples of both languages, from nothing"
 	@$(RUN) docs/build.py --fresh --into build/fresh
 
-catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
+catalogs: .venv/complete  ## check the Chinese catalogs alone
 	@$(RUN) docs/catalogs.py --check
 
 waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
