@@ -38,3 +38,15 @@ def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:
     changelog.write_text(text, encoding="utf-8")
     subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path, timeout=60)
     assert refused(tmp_path).startswith("release: these changes are not committed: ?? .ci/")
+
+
+def test_the_first_page_of_all_versions_leads_to_the_stable_one(tmp_path: Path) -> None:
+    """Before the first release there is none, and it leads to the latest."""
+    for folder, first in ("latest", "latest"), ("stable", "stable"):
+        (tmp_path / folder).mkdir()
+        command = ["sh", ".ci/versions", str(tmp_path)]
+        subprocess.run(command, check=True, cwd=ROOT, timeout=60)
+        page = (tmp_path / "index.html").read_text("utf-8")
+        assert f'content="0; url={first}/index.html"' in page
+        assert f'<li><a href="{folder}/index.html">{folder}</a></li>' in page
+    assert page.count("<li>") == len(["latest", "stable"])

@@ -17,7 +17,7 @@ TEMPLATE = """\
 <script type="application/json">
 {{ {"policy": policy, "description": description, "canonical": canonical, "card": card,
 "locale": locale, "license": license, "repository": repository, "edit": edit,
-"metatags": metatags}|tojson }}
+"issues": issues, "metatags": metatags}|tojson }}
 </script>
 {% endblock %}
 """
@@ -50,7 +50,9 @@ def test_a_site_without_addresses_claims_none(tmp_path: Path) -> None:
     """What would need one is left out; the rest is there."""
     with sample(tmp_path, site_license="0BSD") as built:
         found = shown(built)
-        assert {found[name] for name in ("canonical", "card", "repository", "edit")} == {""}
+        assert {found[name] for name in ("canonical", "card", "repository", "edit", "issues")} == {
+            ""
+        }
         assert found["description"] == "First sentence. Second one."
         assert (found["locale"], found["license"]) == ("en_GB", "0BSD")
         assert found["policy"] == POLICY
@@ -68,12 +70,17 @@ def test_addresses_lead_to_the_page_and_to_its_source(
     tmp_path: Path, language: str, folder: str, locale: str, file: str
 ) -> None:
     """That of a Chinese page is its catalog."""
-    addresses = {"site_base_url": "https://a.org/x/", "site_repository": "https://b.org/o/n/"}
+    addresses = {
+        "site_base_url": "https://a.org/x/",
+        "site_repository": "https://b.org/o/n/",
+        "site_issues": "https://b.org/o/n/issues",
+    }
     with sample(tmp_path, language=language, **addresses) as built:
         found = shown(built, "one")
         assert found["canonical"] == f"https://a.org/x/{folder}/one.html"
         assert found["card"] == f"https://a.org/x/{folder}/_static/card.png"
         assert (found["locale"], found["repository"]) == (locale, "https://b.org/o/n")
+        assert found["issues"] == "https://b.org/o/n/issues"
         assert found["edit"] == f"https://b.org/o/n/edit/main/{file}"
         found = shown(built, "search")
         assert (found["canonical"], found["edit"], found["description"]) == ("", "", "")

@@ -18,20 +18,21 @@ TEMPLATE = """\
 {% endfor %}
 {% for page in others %}<a class="other" href="{{ page.near }}">{{ word("rule") }}</a>{% endfor %}
 <a class="root" href="{{ root_page }}"></a><a class="program" href="{{ program }}"></a>
+<div class="toc">{{ toc }}</div>
 {% filter translated_chrome %}<a aria-label="Search"></a>{% endfilter %}
 {% endblock %}
 """
 PAGES = {"index": "# Home\n", "deep/page": "# Deep\n\n```python\n1\n```\n"}
 
 
-def sample(folder: Path, **configuration: object) -> SampleSite:
+def sample(folder: Path, pages: dict[str, str] = PAGES, **configuration: object) -> SampleSite:
     """Return pages whose template shows what it is given."""
     templates = folder / "docs" / "templates"
     templates.mkdir(parents=True)
     (templates / "page.html").write_text(TEMPLATE)
     return SampleSite(
         folder,
-        PAGES,
+        pages,
         "examples.directive",
         "theme.navigation",
         templates_path=["templates"],
@@ -55,6 +56,18 @@ def test_a_chinese_page_leads_to_the_english_one(tmp_path: Path) -> None:
     """The language of the page itself is no way out."""
     with sample(tmp_path, language="zh_CN") as built:
         assert links(built, "index", "other") == ["../en/index.html"]
+
+
+def test_a_long_name_can_break_in_the_list_of_sections(tmp_path: Path) -> None:
+    """After a point or an underscore, and in no other word."""
+    (tmp_path / "a").mkdir()
+    with sample(tmp_path / "a") as built:
+        assert "<wbr" not in str(built.page("deep/page").find("div", class_="toc"))
+    pages = {"index": "# Home\n\n## `lifespan.startup` and startup_timeout\n"}
+    with sample(tmp_path, pages) as built:
+        toc = str(built.page("index").find("div", class_="toc"))
+        assert "lifespan.<wbr/>startup</span>" in toc
+        assert "startup_timeout" in toc
 
 
 @pytest.mark.parametrize("base", ["https://example.org/spec", "https://example.org/spec/"])
