@@ -6,7 +6,8 @@ Of the mutants of each file to copy a sample is taken, by a fixed seed.  Each is
 examples and checks of the pages: if one of them fails, it has noticed the mutant.
 
 What was tried stands in build/drift, so that a run that was stopped goes on where it was; the
-result goes to docs/matrix/drift.json.  What none of them noticed is printed.
+result goes to docs/matrix/drift.json.  What none of them noticed is printed, and so is each check
+about these files that none of their parts makes fail where it is taken away.
 """
 
 import hashlib
@@ -87,12 +88,21 @@ def pages() -> mutated.Pages:
     return found
 
 
-def tried(tasks: Sequence[Task], journal: Journal) -> list[Row]:
+def idle(of_pages: mutated.Pages) -> dict[str, str]:
+    """Return by place the checks that no missing part of the files makes fail."""
+    places = [mutated.place(FOLDER, number) for number in range(WORKERS)]
+    work = partial(mutated.tried, pages=of_pages, look=mutated.failing)
+    rows = [row for _, row in side_by_side(mutated.broken(), places, work)]
+    failed = {place for row in rows for place in row.get("noticed", ())}
+    return {at: text for at, text in mutated.checks(of_pages).items() if at not in failed}
+
+
+def tried(tasks: Sequence[Task], journal: Journal, of_pages: mutated.Pages) -> list[Row]:
     """Try what was not tried yet; say now and then how far it is."""
     waiting = [task for task in tasks if task.key not in journal.rows]
     began, before = time.monotonic(), journal.seconds
     places = [mutated.place(FOLDER, number) for number in range(WORKERS)]
-    work = partial(mutated.tried, pages=pages())
+    work = partial(mutated.tried, pages=of_pages)
     try:
         for count, (task, row) in enumerate(side_by_side(waiting, places, work), 1):
             journal.add(task.key, {**task.told, **row})
@@ -149,10 +159,13 @@ def main() -> None:
     chosen = sample(tasks)
     journal = Journal(FOLDER / f"code-{state}.jsonl")
     print(f"drift: {len(chosen)} of {len(tasks)} mutants", flush=True)
-    rows = tried(chosen, journal)
+    of_pages = pages()
+    rows = tried(chosen, journal, of_pages)
     record = counted(tasks, rows, journal.seconds) | {"made_with": digests}
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    print(f"drift: {len(rows)} tried, {sum(map(missed, rows))} not noticed")
+    print(f"drift: {len(rows)} tried, {sum(map(missed, rows))} not noticed", flush=True)
+    for place, text in idle(of_pages).items():
+        print(f"{place}: no part of the files to copy makes this check fail:\n{text}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ example that fails has noticed the mutant.  No test is run, and no table is held
 import hashlib
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -27,7 +28,10 @@ __all__ = [
     "NAMES",
     "Pages",
     "all_",
+    "broken",
+    "checks",
     "equivalent",
+    "failing",
     "made",
     "noticed",
     "place",
@@ -54,8 +58,31 @@ MUTMUT = ROOT / "build" / "mutmut"  # installed beside the rest, for these mutan
 LIMIT = 5.0  # seconds of an example: without a mutant none takes a tenth of that
 WORKERS = 2
 SECONDS, BYTES = 90, 3 << 30  # of one mutant: the processor's time, and memory
+ELSEWHERE = re.compile(r"\b(?:command|record|logged|seen|measured|record_|Path|check_\w+)\(")
 TWICE = 2  # what runs in real time fails so often before it counts
 Pages = dict[str, list[Any]]
+# Each of these lines, at the end of a file, takes a part of it away.
+BROKEN = {
+    "server": (
+        "StateMachine._raise_for_outcome = lambda *_: None",
+        "StateMachine._on_timeout = lambda *_: None",
+        "StateMachine._on_send = lambda *_: asyncio.sleep(0)",
+        "StateMachine._queue_event = lambda self, stage: setattr(self, '_stage', stage)",
+        "StateMachine.app = lambda *_: asyncio.sleep(0)",
+        "StateMachine.report = lambda *_: None",
+        "StateMachine.with_state = lambda self, scope: {}",
+        "StateMachine.outcome = property(lambda self: None, lambda *_: None)",
+        "StateMachine.scope = property(lambda self: {}, lambda *_: None)",
+        "new_scope = copy_scope = lambda *_: {'type': 'lifespan', 'state': {'a': 1}}",
+        "parse_timeout = lambda value: 0.5",
+        "Lifespan = object",
+    ),
+    "application": ("with_lifespan = double_to_single_callable = lambda app, *_: app",),
+    "validate": (
+        "validator._report = lambda *_, **__: None",
+        "lifespan_scope = lambda *_, **__: {'type': 'lifespan'}",
+    ),
+}
 
 
 def source(name: str) -> str:
@@ -133,17 +160,61 @@ def warm() -> None:
             import_module(module)
 
 
-def tried(task: Task, slot: Path, pages: Pages) -> Row:
+def tried(task: Task, slot: Path, pages: Pages, look: Any = None) -> Row:
     """Try one mutant, in a process forked for it: where it was noticed, and what is said."""
     name = task.told["file"]
     (slot / "lifespec" / f"{name}.py").write_text(task.source, "utf-8")
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(slot))
     try:
-        found = _apart(partial(noticed, name, pages), slot / "answer.json")
+        found = _apart(partial(look or noticed, name, pages), slot / "answer.json")
     finally:
         (slot / "lifespec" / f"{name}.py").write_text(source(name), "utf-8")
     return {**task.told, "noticed": found}
+
+
+def broken() -> list[Task]:
+    """Return a task for each line of BROKEN."""
+    return [
+        Task(line, {"file": name}, f"{source(name)}\n\n{line}\n")
+        for name, lines in BROKEN.items()
+        for line in lines
+    ]
+
+
+def checks(pages: Pages) -> dict[str, str]:
+    """Return by place the checks that the files to copy can make fail, each with its text.
+
+    One that reads a record or a file, or runs a command, speaks of something else.
+    """
+    return {
+        _place(block): block["source"]
+        for blocks in pages.values()
+        for block in blocks
+        if block["kind"] == "check" and not ELSEWHERE.search(block["source"])
+    }
+
+
+def failing(_name: str, pages: Pages) -> list[str]:
+    """Return where the checks stand that fail, each after the programs above it."""
+    try:
+        examples = import_module("lifespec_docs.examples.runner")
+    except BaseException:  # nothing can be said of a package that cannot be imported
+        return []
+    examples.LIMITS["virtual"], asked, found = LIMIT, checks(pages), []
+    for page in pages.values():
+        chosen = [each for each in page if each["kind"] == "virtual" or _place(each) in asked]
+        with examples.Session([examples.Example(**each) for each in chosen]) as session:
+            for block in session.blocks:
+                try:
+                    examples.run(block, session.namespace)
+                except BaseException:
+                    found += [f"{block.page}:{block.line}"] * (block.kind == "check")
+    return found
+
+
+def _place(block: Row) -> str:
+    return f"{block['page']}:{block['line']}"
 
 
 def noticed(name: str, pages: Pages) -> tuple[str, str]:

@@ -90,3 +90,22 @@ def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) ->
     found = tried(dead, tmp_path, block(USE))
     assert found[0] == ""
     assert by_examples.missed({"noticed": found})
+
+
+def test_a_check_that_nothing_makes_fail_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that runs a command says nothing about the files to copy, and is not asked."""
+    monkeypatch.setattr(by_examples, "FOLDER", tmp_path)
+    monkeypatch.setattr(mutated, "BROKEN", {"application": mutated.BROKEN["application"]})
+    text = "assert with_lifespan.__name__ == 'with_lifespan'\n"
+    found = {text: 3, "assert True\n": 9, "assert command('x')\n": 12}
+    pages = {
+        "a": [
+            block(source, kind="check") | {"line": line, "run_by": "asyncio"}
+            for source, line in found.items()
+        ]
+    }
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lifespec"]:
+        monkeypatch.delitem(sys.modules, name)
+    assert by_examples.idle(pages) == {"docs/a.md:9": "assert True\n"}
