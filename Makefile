@@ -48,9 +48,12 @@ package: .venv/complete build/twine/complete
 	@echo "check: a release without its refusals"
 	@DRY=1 sh .ci/release
 
+# the pages are the test of what draws them: they are read anew, with the results of their examples
 coverage: .venv/complete
-	@echo "check: every line and branch runs in a test"
-	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
+	@echo "check: every line and branch runs in a test, or in a build of the site"
+	@rm -rf build/coverage build/docs/inputs.json; mkdir -p build/coverage
+	@$(RUN) -m coverage run --rcfile=.ci/site.coveragerc docs/build.py --into build/coverage/site
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-append --cov-fail-under=100
 
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
@@ -78,7 +81,7 @@ fresh: .venv/complete
 	@echo "check: the examples of both languages, from nothing"
 	@$(RUN) docs/build.py --fresh --into build/fresh
 
-catalogs: .venv/complete  ## check the Chinese catalogs alone
+catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 	@$(RUN) docs/catalogs.py --check
 
 waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
