@@ -136,7 +136,7 @@ parity: live  ## run the examples under Pyodide in node, record whether they pri
 	@PYTHONPATH=docs/_ext $(RUN) tests/docs/parity.py
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (a quarter of an hour)
-	@PYTHONPATH=build/mutmut:docs/_ext $(RUN) tests/mutation/run.py
+	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
 
 drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (ten minutes)
 	@PYTHONPATH=docs/_ext $(RUN) tests/drift/statements.py

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import inspect
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import trio
 
 from lifespec.application import double_to_single_callable, with_lifespan
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from scripted import STARTED, STOPPED, says
 
 
 async def respond(scope: Any, receive: Any, send: Any) -> None:
@@ -34,15 +36,6 @@ def steps(log: list[str], state: Any = None, fail: str = "", error: Exception | 
     return context
 
 
-async def test_starts_and_stops() -> None:
-    """What comes before `yield` is startup, what comes after it is shutdown."""
-    log: list[str] = []
-    async with Lifespan(with_lifespan(respond, steps(log))) as lifespan:
-        assert log == ["started"]
-    assert log == ["started", "stopped"]
-    assert lifespan.outcome == "complete"
-
-
 @pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
 async def test_unexpected_event(events: list[str]) -> None:
     """An event that is not the one to come next raises, and is not answered."""
@@ -62,21 +55,6 @@ async def test_unexpected_event(events: list[str]) -> None:
     assert log == ["started"][: len(events) - 1]
 
 
-async def test_state() -> None:
-    """What the context yields is the state of the requests."""
-    async with Lifespan(with_lifespan(respond, steps([], {"pool": 1}))) as lifespan:
-        assert lifespan.with_state({})["state"] == {"pool": 1}
-
-
-async def test_state_not_offered() -> None:
-    """State that was not offered is refused, and the sentence says so."""
-    app = with_lifespan(respond, steps([], {"pool": 1, "cache": 2}))
-    with pytest.raises(StartupFailed) as caught:
-        await Lifespan(app, scope={"type": "lifespan"}).startup()
-    expected = "the context yields state (pool, cache), and the server offers none"
-    assert caught.value.message == expected
-
-
 async def test_no_state_not_offered() -> None:
     """A context without state needs no offer of it."""
     nothing: list[Any] = [None, {}]
@@ -85,15 +63,6 @@ async def test_no_state_not_offered() -> None:
             with_lifespan(respond, steps([], state)), scope={"type": "lifespan"}
         ) as lifespan:
             assert lifespan.supported
-
-
-@pytest.mark.parametrize("state", ["pool", 0])
-async def test_state_is_no_mapping(state: object) -> None:
-    """A context that yields something else is told what was wanted."""
-    expected = f"a lifespan context yields None or a mapping of state, not {state!r}"
-    with pytest.raises(StartupFailed) as caught:
-        await Lifespan(with_lifespan(respond, steps([], state))).startup()
-    assert caught.value.message == expected
 
 
 @pytest.mark.parametrize(("state", "outcome"), [("wrong", "failed"), (None, "crashed")])
@@ -118,21 +87,6 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
             pass
     assert lifespan.outcome == outcome
     assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
-
-
-async def test_start_fails_without_words() -> None:
-    """A failure whose text cannot be had is startup.failed all the same: nothing is served."""
-
-    class MuteError(Exception):
-        def __str__(self) -> str:
-            raise OSError("no words")
-
-        __repr__ = __str__
-
-    error = MuteError()
-    with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
-        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
-    assert caught.value.__cause__ is error
 
 
 async def gives_up() -> None:
@@ -228,30 +182,6 @@ def test_cancelled_error_without_asyncio() -> None:
     assert sent == [{"type": "lifespan.startup.failed", "message": "CancelledError()"}]
 
 
-async def test_stop_fails() -> None:
-    """A failure on the way down is shutdown.failed with its text."""
-    lifespan = Lifespan(with_lifespan(respond, steps([], fail="stop")))
-    await lifespan.startup()
-    with pytest.raises(ShutdownFailed) as caught:
-        await lifespan.shutdown()
-    assert caught.value.message == "no flush"
-
-
-async def test_same_task() -> None:
-    """The context starts and stops in one task."""
-    tasks = []
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        tasks.append(asyncio.current_task())
-        yield
-        tasks.append(asyncio.current_task())
-
-    async with Lifespan(with_lifespan(respond, context)):
-        pass
-    assert tasks[0] is tasks[1]
-
-
 async def test_other_scopes() -> None:
     """Every other scope goes to the application untouched, and what it returns comes back."""
     seen = []
@@ -265,33 +195,6 @@ async def test_other_scopes() -> None:
     assert await both(scope, receive, send) == "returned"  # type: ignore[arg-type]
     assert seen[0][0] is scope
     assert seen == [(scope, receive, send)]
-
-
-async def test_unknown_scope() -> None:
-    """On a scope that the application does not know it does what the application does."""
-    with pytest.raises(ValueError, match="http"):
-        await with_lifespan(respond, steps([]))({"type": "http"}, None, None)  # type: ignore[arg-type]
-
-
-async def test_lifespan_gets_application() -> None:
-    """The lifespan is called with the application, anew for each start."""
-    given = []
-
-    class Open(contextlib.AbstractAsyncContextManager[None]):
-        def __init__(self, app: object) -> None:
-            given.append(app)
-
-        async def __aenter__(self) -> None:
-            pass
-
-        async def __aexit__(self, *error: object) -> None:
-            given.append("closed")
-
-    app = with_lifespan(respond, Open)
-    for _ in range(2):
-        async with Lifespan(app):
-            pass
-    assert given == [respond, "closed"] * 2
 
 
 FIRST = (
@@ -321,6 +224,21 @@ def test_wrong_arguments(app: Any, lifespan: Any, sentence: str) -> None:
         with_lifespan(app, lifespan)
 
 
+async def test_start_fails_without_words() -> None:
+    """A failure whose text cannot be had is startup.failed all the same: nothing is served."""
+
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise OSError("no words")
+
+        __repr__ = __str__
+
+    error = MuteError()
+    with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
+        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
+    assert caught.value.__cause__ is error
+
+
 def test_no_signature() -> None:
     """What shows no signature is taken as it is."""
     with pytest.raises(ValueError, match="signature"):
@@ -330,17 +248,8 @@ def test_no_signature() -> None:
 
 async def test_single_callable() -> None:
     """A two-callable application speaks lifespan through the adapter."""
-
-    class App:
-        def __init__(self, scope: Any) -> None:
-            self.scope = scope
-
-        async def __call__(self, receive: Any, send: Any) -> None:
-            assert self.scope["type"] == "lifespan"
-            for answer in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{answer}.complete"})
-
-    async with Lifespan(double_to_single_callable(App)) as lifespan:
+    app = says("receive", STARTED, "receive", STOPPED)
+    legacy = double_to_single_callable(lambda scope: functools.partial(app, scope))
+    async with Lifespan(legacy) as lifespan:
         assert lifespan.supported
     assert lifespan.outcome == "complete"

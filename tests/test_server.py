@@ -4,9 +4,7 @@ What scripts of a few steps can show is in tests/every and in `test_libraries_ag
 """
 
 import collections
-import contextlib
 import contextvars
-import copy
 import functools
 import logging
 import pickle
@@ -14,19 +12,15 @@ import re
 import types
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypedDict, get_args
+from typing import Any, TypedDict
 
 import pytest
 
 from either import both
 from lifespec.server import (
-    TABLE,
     Lifespan,
-    Outcome,
-    Phase,
     ProtocolError,
     ShutdownFailed,
-    ShutdownTimeout,
     StartupFailed,
     StartupTimeout,
     StateMachine,
@@ -39,56 +33,7 @@ NOT_SUPPORTED = "The application does not support lifespan"
 RAISED = ("ERROR", "The application raised during startup instead of answering it", True)
 
 
-# ---- the table ------------------------------------------------------------------------------
-
-ROWS = [(phase, what, *row) for phase, rows in TABLE.items() for what, row in rows.items()]
-
-
-def test_every_phase_has_rows() -> None:
-    """What happens in a phase is looked up there, whatever it is, and has words if it is logged."""
-    assert list(TABLE) == list(get_args(Phase))
-    for phase, _, follows, outcome, level, words in ROWS:
-        assert {phase, follows} <= set(get_args(Phase))
-        assert outcome in {None, *get_args(Outcome)}
-        assert level in {0, logging.INFO, logging.WARNING, logging.ERROR}
-        assert bool(level) == bool(words)
-
-
-def test_the_outcome_is_decided_once() -> None:
-    """What ends waiting, running or stopping decides the outcome; nothing that follows does."""
-    for phase, _, follows, outcome, *_ in ROWS:
-        before = phase in {"waiting", "running", "stopping"}
-        assert bool(outcome) == (before and follows not in {"running", "stopping"})
-
-
-def test_what_ends_a_call() -> None:
-    """A call is over when it returned or raised; else it is cancelled, and given up only then."""
-    for phase, what, follows, *_ in ROWS:
-        over = what in {"returned", "raised"} or (phase, what) == ("cancelling", "expired")
-        assert (follows == "ended") == over
-        assert (follows == "cancelling") == (what in {"expired", "cancelled"} and not over)
-
-
 # ---- startup --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("message", [None, 7, b"no"])
-@both
-async def test_startup_failed_message_is_not_text(on: Any, message: object) -> None:
-    """The type is the signal: a message that is no text fails startup, and send says so too."""
-    refused = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await send(NOT_STARTED | {"message": message})
-        except ProtocolError as error:
-            refused.append(error)
-
-    with pytest.raises(StartupFailed) as caught:
-        await on.Lifespan(app).startup()
-    assert caught.value.message == repr(message)
-    assert [error.rule for error in refused] == ["message-is-text"]
-    assert str(refused[0]) == f"'message' must be a str, got {message!r} [message-is-text]"
 
 
 @both
@@ -104,45 +49,6 @@ async def test_failed_and_then_raises(on: Any, said: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("script", "seconds"), [([NOT_STARTED, 60], 2), (["receive", NOT_STARTED, "receive"], 0)]
-)
-@both
-async def test_failed_and_then_stays(on: Any, script: list[Any], seconds: int) -> None:
-    """After startup.failed it is cancelled within the grace, or at once if it receives."""
-    with pytest.raises(StartupFailed):
-        await on.Lifespan(on.says(*script), grace=2).startup()
-    assert on.now() == seconds
-
-
-@pytest.mark.parametrize(
-    ("script", "records"),
-    [
-        ([], ["it returned"]),
-        (["receive", 5], ["it returned"]),
-        ([ValueError("http only")], ["ValueError('http only')"]),
-        (["receive", KeyError("dsn")], ["KeyError('dsn')", RAISED]),
-        (
-            [{"type": "x"}],
-            [
-                repr(ProtocolError(f"The application sent { ({'type': 'x'})!r}", "events-known")),
-                RAISED,
-            ],
-        ),
-    ],
-    ids=["returns", "returns later", "raises", "raises after startup", "was refused"],
-)
-@both
-async def test_unsupported(on: Any, script: list[Any], records: list[Any], said: Any) -> None:
-    """Without lifespan is who returns or raises; an exception after startup is never swallowed."""
-    async with on.Lifespan(on.says(*script)) as lifespan:
-        assert (lifespan.supported, lifespan.outcome) == (False, "unsupported")
-    errors = [step for step in script if isinstance(step, Exception)]
-    assert [lifespan.error] == (errors or [lifespan.error])
-    assert (lifespan.error is None) == (records == ["it returned"])
-    assert said() == [("INFO", f"{NOT_SUPPORTED}: {records[0]}", False), *records[1:]]
-
-
 @both
 async def test_protocol_error_escapes_in_a_group(on: Any, said: Any) -> None:
     """A refusal that escapes in an exception group is logged as an error all the same."""
@@ -153,50 +59,6 @@ async def test_protocol_error_escapes_in_a_group(on: Any, said: Any) -> None:
     async with on.Lifespan(app) as lifespan:
         assert isinstance(lifespan.error, ExceptionGroup)
     assert said() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
-
-
-LATE = [
-    ([60], "had not received the event"),
-    (["receive", 60], "was still running"),
-    (["receive", "receive"], "was waiting for another event"),
-]
-
-
-@pytest.mark.parametrize(("script", "doing"), LATE)
-@both
-async def test_startup_times_out(on: Any, script: list[Any], doing: str, said: Any) -> None:
-    """An application that does not answer in time is cancelled; the message says what it did."""
-    sentence = f"The application did not answer startup within 2.5 s: it {doing}"
-    lifespan = on.Lifespan(on.says(*script), startup_timeout=2.5)
-    with pytest.raises(StartupTimeout) as caught:
-        await lifespan.startup()
-    assert on.now() == 2.5
-    assert (str(caught.value), caught.value.message) == (sentence, "")
-    assert isinstance(caught.value, TimeoutError)
-    assert (lifespan.outcome, lifespan.error) == ("timed_out", None)
-    assert said() == [("ERROR", sentence, False)]
-
-
-@both
-async def test_timeout_shows_where(on: Any) -> None:
-    """The cause of a timeout is the cancellation, whose traceback shows where it struck."""
-
-    async def connect() -> None:
-        await on.sleep(60)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await connect()
-
-    with pytest.raises(StartupTimeout) as caught:
-        await on.Lifespan(app, startup_timeout=1).startup()
-    cause = caught.value.__cause__
-    assert isinstance(cause, on.Cancelled)
-    names = []
-    trace = cause.__traceback__
-    while trace:
-        names.append(trace.tb_frame.f_code.co_name)
-        trace = trace.tb_next
-    assert "connect" in names
 
 
 @both
@@ -225,16 +87,6 @@ def fails(error: BaseException) -> Any:
         raise error
 
     return fail
-
-
-@both
-async def test_raises_when_cancelled(on: Any, said: Any) -> None:
-    """What an application raises instead of obeying its cancellation is in the log."""
-    app = on.tidies(60, seconds=0, then=fails(OSError("pool is stuck")))
-    with pytest.raises(StartupTimeout):
-        await on.Lifespan(app, startup_timeout=1).startup()
-    sentence = "The application raised when it was cancelled: OSError('pool is stuck')"
-    assert said() == [("ERROR", NO_ANSWER, False), ("ERROR", sentence, True)]
 
 
 async def too_late(lifespan: Lifespan) -> None:
@@ -308,19 +160,6 @@ async def test_log_raises(on: Any) -> None:
 # ---- the server is cancelled ----------------------------------------------------------------
 
 
-@both
-async def test_cancelled_before_it_starts(on: Any) -> None:
-    """A server that is cancelled already leaves no application behind."""
-    lifespan = on.Lifespan(on.says("receive", 60, STARTED))
-
-    async def serve() -> None:
-        on.cancel()
-        await lifespan.startup()
-
-    await on.cancelled(serve)
-    assert (lifespan.outcome, lifespan.phase, on.now()) == ("cancelled", "ended", 0)
-
-
 @pytest.mark.parametrize("begin", ["startup", "shutdown"])
 @both
 async def test_cancelled_in_the_grace(on: Any, begin: str) -> None:
@@ -355,29 +194,7 @@ async def test_cancelled_as_it_starts(on: Any) -> None:
     assert error.__notes__ == ["The application failed to shut down: late"]
 
 
-@both
-async def test_cancelled_in_shutdown(on: Any) -> None:
-    """A server that is cancelled in shutdown cancels the application, and awaits it."""
-    lifespan = on.Lifespan(on.tidies("receive", STARTED, "receive", 60, seconds=2))
-    await lifespan.startup()
-    await on.cancelled(lifespan.shutdown, 1)
-    assert (on.now(), lifespan.outcome, lifespan.phase) == (3, "cancelled", "ended")
-
-
 # ---- while it is served ---------------------------------------------------------------------
-
-
-@both
-async def test_crashes_while_served(on: Any, said: Any) -> None:
-    """An application that crashes is not told of shutdown; the body goes on; wait_ended() tells."""
-    error = RuntimeError("worker died")
-    async with on.Lifespan(on.says("receive", STARTED, 100, error), grace=2) as lifespan:
-        await lifespan.wait_ended()  # no timeout applies while it serves
-        assert on.now() == 100
-        await on.sleep(1)
-        assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-    sentence = "The application crashed while the server was running: RuntimeError('worker died')"
-    assert said() == [("ERROR", sentence, True)]
 
 
 @both
@@ -398,24 +215,6 @@ async def test_fails_while_served(on: Any, said: Any) -> None:
         ("ERROR", "The application failed while running: jobs lost", False),
         ("ERROR", after, True),
     ]
-
-
-@pytest.mark.parametrize(
-    ("last", "seconds"), [([], 0), (["receive"], 0), ([60], 5), ([60, OSError()], 5)]
-)
-@both
-async def test_fails_while_served_and_does_not_raise(
-    on: Any, last: list[Any], seconds: int
-) -> None:
-    """It is gone within the grace, for wait_ended() and for the server that stops alike."""
-    for body in ("waits", "ends"):
-        start = on.now()
-        async with on.Lifespan(on.says("receive", STARTED, NOT_STOPPED, *last)) as lifespan:
-            assert (lifespan.supported, lifespan.outcome, on.now()) == (True, "crashed", start)
-            if body == "waits":
-                await lifespan.wait_ended()
-        assert (lifespan.outcome, lifespan.error) == ("crashed", None)
-        assert on.now() - start == seconds
 
 
 # ---- shutdown -------------------------------------------------------------------------------
@@ -445,66 +244,6 @@ async def test_shutdown_failed(on: Any, said: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "outcome", "record"),
-    [
-        ([], "returned", ("WARNING", "returned while the server was running", False)),
-        (["receive"], "returned", ("WARNING", "returned before it answered shutdown", False)),
-        (
-            ["receive", OSError("disk")],
-            "crashed",
-            ("ERROR", "crashed before it answered shutdown: OSError('disk')", True),
-        ),
-    ],
-)
-@both
-async def test_no_answer_to_shutdown(
-    on: Any, script: list[Any], outcome: str, record: tuple[str, str, bool], said: Any
-) -> None:
-    """An application that returns or raises instead is reported; nothing hangs; strict raises."""
-    for strict in (False, True):
-        lifespan = on.Lifespan(on.says("receive", STARTED, *script), strict=strict)
-        await lifespan.startup()
-        with pytest.raises(ShutdownFailed) if strict else contextlib.nullcontext():
-            await lifespan.shutdown()
-        error = script[-1] if outcome == "crashed" else None
-        assert (lifespan.outcome, lifespan.error) == (outcome, error)
-    level, words, traceback = record
-    assert said() == [(level, f"The application {words}", traceback)] * 2
-
-
-@pytest.mark.parametrize(("script", "doing"), [([60], LATE[0][1]), *LATE[1:]])
-@both
-async def test_shutdown_times_out(on: Any, script: list[Any], doing: str, said: Any) -> None:
-    """An application that does not answer shutdown in time is cancelled."""
-    sentence = f"The application did not answer shutdown within 3 s: it {doing}"
-    lifespan = on.Lifespan(on.says("receive", STARTED, *script), shutdown_timeout=3)
-    await lifespan.startup()
-    for _ in range(2):  # a further shutdown() raises the same
-        with pytest.raises(ShutdownTimeout) as caught:
-            await lifespan.shutdown()
-        assert (str(caught.value), caught.value.message) == (sentence, "")
-        assert isinstance(caught.value, TimeoutError)
-    assert (on.now(), lifespan.outcome) == (3, "timed_out")
-    assert said() == [("ERROR", sentence, False)]
-
-
-@both
-async def test_report_is_to_be_overridden(on: Any) -> None:
-    """A subclass that overrides report() gets each sentence with its level and its exception."""
-    told: list[Any] = []
-
-    class Told(on.Lifespan):  # type: ignore[name-defined,misc]
-        def report(self, level: int, sentence: str, error: BaseException | None) -> None:
-            told.append((level, sentence, error))
-
-    error = OSError("disk")
-    async with Told(on.says("receive", STARTED, error)):
-        pass
-    sentence = "The application crashed while the server was running: OSError('disk')"
-    assert told == [(logging.ERROR, sentence, error)]
-
-
-@pytest.mark.parametrize(
     ("last", "grace", "seconds"),
     [
         (4, {}, 4),
@@ -530,55 +269,35 @@ async def test_stays_after_shutdown_complete(
 # ---- what is sent ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("before", "message", "rule_id"),
-    [
-        ([], {"type": "lifespan.started"}, "events-known"),
-        ([], {"type": "lifespan.startup"}, "events-known"),
-        ([], {"type": 1}, "events-known"),
-        ([], {"type": []}, "events-known"),
-        ([], {}, "events-known"),
-        ([], "lifespan.startup.complete", "events-known"),
-        ([], None, "events-known"),
-        ([], STOPPED, "answers-in-order"),
-        ([STARTED], STOPPED, "answers-in-order"),
-        ([STARTED, NOT_STOPPED], NOT_STOPPED, "shutdown-answered-once"),
-        ([STARTED, NOT_STOPPED], STOPPED, "shutdown-answered-once"),
-        ([STARTED, NOT_STOPPED], STARTED, "answers-in-order"),
-        ([STARTED], STARTED, "startup-answered-once"),
-        ([STARTED], NOT_STARTED, "startup-answered-once"),
-        ([NOT_STARTED], STARTED, "startup-answered-once"),
-        ([NOT_STARTED], STOPPED, "answers-in-order"),
-        ([STARTED, "stop"], STARTED, "answers-in-order"),
-        ([STARTED, "stop", STOPPED], STOPPED, "shutdown-answered-once"),
-        ([STARTED, "stop", STOPPED], NOT_STOPPED, "shutdown-answered-once"),
-    ],
-)
-async def test_refused(before: list[Any], message: Any, rule_id: str) -> None:
-    """What does not belong there is refused, names its rule, and leaves all as it was."""
-    talk = StateMachine(application)
-    talk._queue_event("startup")
-    for step in before:
-        if step == "stop":
-            talk._transition("shutdown")
-            talk._queue_event("shutdown")
-        else:
-            await talk._on_send(step)
-    as_it_was = dict(vars(talk))
-    with pytest.raises(ProtocolError) as caught:
-        await talk._on_send(message)
-    assert caught.value.rule == rule_id
-    if rule_id == "events-known":
-        sentence = f"The application sent {message!r}"
-    else:
-        stage = message["type"].split(".")[1]
-        early = stage == "shutdown" and not {"stop", "lifespan.shutdown.failed"} & {
-            step if isinstance(step, str) else step["type"] for step in before
-        }
-        was = "not requested yet" if early else "already answered"
-        sentence = f"{stage} was {was}: {message['type']} was refused"
-    assert str(caught.value) == f"{sentence} [{rule_id}]"
-    assert vars(talk) == as_it_was
+@both
+async def test_refused(on: Any) -> None:
+    """What does not belong there is refused, names its rule, and changes nothing."""
+    refused = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for message in ({"type": []}, "text", STOPPED, STARTED, STARTED, STOPPED):
+            try:
+                await send(message)
+            except ProtocolError as error:
+                refused.append(str(error))
+        await send(NOT_STOPPED | {"message": 7})
+
+    lifespan = on.Lifespan(app)
+    assert repr(lifespan) == f"<Lifespan of {app!r}: waiting>"
+    async with lifespan:
+        await lifespan.wait_ended()
+    early = "shutdown was not requested yet: lifespan.shutdown.complete was refused"
+    late = "startup was already answered: lifespan.startup.complete was refused"
+    assert refused == [
+        "The application sent {'type': []} [events-known]",
+        "The application sent 'text' [events-known]",
+        f"{early} [answers-in-order]",
+        f"{late} [startup-answered-once]",
+        f"{early} [answers-in-order]",
+    ]
+    sentence = "'message' must be a str, got 7 [message-is-text]"
+    assert (str(lifespan.error), lifespan.outcome) == (sentence, "crashed")
+    assert repr(lifespan) == f"<Lifespan of {app!r}: ended, outcome crashed>"
 
 
 @both
@@ -633,10 +352,16 @@ async def test_state(on: Any) -> None:
 
 @both
 async def test_no_state(on: Any) -> None:
-    """Where state was not provided, nothing is added to requests."""
+    """Where state was not provided, nothing is added to requests; they alone go to `app`."""
     request = {"type": "http"}
     async with on.Lifespan(on.correct, scope={"type": "lifespan"}) as lifespan:
-        assert lifespan.state is None
+        assert (lifespan.state, lifespan.supported) == (None, True)
+        with pytest.raises(RuntimeError) as raised:
+            await lifespan.app({"type": "lifespan"}, None, None)
+        assert str(raised.value) == (
+            "this application is running already and takes requests only; give the application"
+            " itself to a client that starts it, such as Starlette's TestClient in a `with`"
+        )
         scope = lifespan.with_state(request)
         assert scope == {"type": "http"}
         assert scope is not request
@@ -662,22 +387,6 @@ async def test_scope_is_copied(on: Any) -> None:
 
 
 @both
-async def test_default_scope(on: Any) -> None:
-    """By default lifespan 2.0 is offered, in a scope that no other lifespan shares."""
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(copy.deepcopy(scope))
-        scope["asgi"].clear()
-
-    for _ in range(2):
-        async with on.Lifespan(app):
-            pass
-    versions = {"version": "3.0", "spec_version": "2.0"}
-    assert seen == [{"type": "lifespan", "asgi": versions, "state": {}}] * 2
-
-
-@both
 async def test_one_task_and_a_context_of_its_own(on: Any) -> None:
     """The application runs in one task from start to end, in a copy of the server's context."""
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
@@ -697,72 +406,6 @@ async def test_one_task_and_a_context_of_its_own(on: Any) -> None:
         name.set("body")
     assert names == ["server", "application"]
     assert tasks[0] is tasks[1] is not on.task()
-
-
-@both
-async def test_app_gives_a_copy_of_the_state(on: Any) -> None:
-    """Each request that is given to `app` gets a shallow copy of the live state."""
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> object:
-        if scope["type"] == "lifespan":
-            return await on.correct(scope, receive, send)
-        seen.append(scope)
-        return receive, send
-
-    async with on.Lifespan(app) as lifespan:
-        lifespan.state["pool"] = pool = object()
-        scope = {"type": "http", "state": "another"}
-        assert await lifespan.app(scope, 1, 2) == (1, 2)
-        with pytest.raises(RuntimeError) as raised:
-            await lifespan.app({"type": "lifespan"}, None, None)
-    assert str(raised.value) == (
-        "this application is running already and takes requests only; give the application"
-        " itself to a client that starts it, such as Starlette's TestClient in a `with`"
-    )
-    assert scope == {"type": "http", "state": "another"}
-    assert seen == [{"type": "http", "state": {"pool": pool}}]
-    assert seen[0]["state"] is not lifespan.state
-
-
-@pytest.mark.parametrize(
-    ("script", "supported"),
-    [
-        (["receive", STARTED, "receive", STOPPED], True),
-        (["receive", NOT_STARTED], True),
-        (["receive", 60], None),
-        ([OSError()], False),
-        (["receive", STARTED, 1], True),
-    ],
-    ids=["complete", "failed", "timed_out", "unsupported", "returned"],
-)
-@both
-async def test_supported(on: Any, script: list[Any], supported: bool | None) -> None:
-    """Only an answer, or the end without one, tells whether the application has lifespan."""
-    lifespan = on.Lifespan(on.says(*script), startup_timeout=1)
-    assert lifespan.supported is None
-    with contextlib.suppress(StartupFailed):
-        async with lifespan:
-            assert lifespan.supported is supported
-    assert lifespan.supported is supported
-
-
-@both
-async def test_repr(on: Any) -> None:
-    """The repr names the application, the phase, and the outcome when there is one."""
-
-    class Shop:
-        def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
-            return on.correct(scope, receive, send)
-
-        def __repr__(self) -> str:
-            return "the shop"
-
-    lifespan = on.Lifespan(Shop())
-    assert repr(lifespan) == "<Lifespan of the shop: waiting>"
-    async with lifespan:
-        assert repr(lifespan) == "<Lifespan of the shop: running>"
-    assert repr(lifespan) == "<Lifespan of the shop: ended, outcome complete>"
 
 
 # ---- arguments and calls that are refused ---------------------------------------------------
@@ -805,17 +448,17 @@ async def test_no_awaitable(on: Any) -> None:
         await lifespan.wait_ended()
 
 
-def test_not_callable() -> None:
-    """What cannot be called is refused at once."""
-    with pytest.raises(TypeError, match="app must be callable, got 'main:app'"):
-        Lifespan("main:app")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
 def test_wrong_scope(scope: dict[str, Any]) -> None:
     """A scope of another type, or with a state that is not empty, is refused."""
     with pytest.raises(ValueError, match="scope must have the type 'lifespan' and no state"):
         Lifespan(application, scope=scope)
+
+
+def test_not_callable() -> None:
+    """What cannot be called is refused at once."""
+    with pytest.raises(TypeError, match="app must be callable, got 'main:app'"):
+        Lifespan("main:app")  # type: ignore[arg-type]
 
 
 def test_no_clock() -> None:
@@ -930,14 +573,3 @@ async def test_wait_ended_gives_up(on: Any) -> None:
     async with on.Lifespan(app, grace=2) as lifespan:
         await lifespan.wait_ended()
         assert on.now() == 4
-
-
-@pytest.mark.parametrize("error", [ExceptionGroup("two", [ValueError()]), GeneratorExit()])
-@both
-async def test_any_exception(on: Any, error: BaseException) -> None:
-    """A group, or what is no Exception, is an exception as any other."""
-    async with on.Lifespan(on.says("receive", error)) as lifespan:
-        assert lifespan.outcome == "unsupported"
-    async with on.Lifespan(on.says("receive", STARTED, error)) as lifespan:
-        await lifespan.wait_ended()
-    assert lifespan.outcome == "crashed"

@@ -2,18 +2,15 @@
 
 import asyncio
 import contextlib
-import contextvars
 import time
-from collections.abc import Awaitable
 from typing import Any
 
 import anyio
 import pytest
 
 from either import OnAsyncio
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout
-from lifespec.testing import clock
-from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
+from lifespec.server import Lifespan, ShutdownFailed, StartupTimeout
+from scripted import NOT_STOPPED, STARTED, STOPPED, says
 
 pytestmark = pytest.mark.usefixtures("said")
 correct = says("receive", STARTED, "receive", STOPPED)
@@ -72,31 +69,6 @@ async def test_cancelled_twice() -> None:
     await asyncio.sleep(60)
 
 
-async def test_another_task_receives_after_shutdown_complete() -> None:
-    """A task that waits in receive does not cost its application the grace."""
-    done = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        answered = asyncio.Event()
-
-        async def pump() -> None:
-            while True:
-                event = await receive()
-                await send({"type": f"{event['type']}.complete"})
-                if event["type"] == "lifespan.shutdown":
-                    answered.set()
-
-        pumping = asyncio.create_task(pump())
-        await answered.wait()
-        await asyncio.sleep(1)
-        done.append(True)
-        pumping.cancel()
-
-    async with Lifespan(app) as lifespan:
-        pass
-    assert (done, lifespan.outcome) == ([True], "complete")
-
-
 async def test_child_receives_after_the_end() -> None:
     """After the end a child task's send does nothing, and its receive never returns an event."""
     heard: list[Any] = []
@@ -115,88 +87,6 @@ async def test_child_receives_after_the_end() -> None:
         await asyncio.sleep(2)
     assert (heard, lifespan.outcome) == (["sent"], "unsupported")
     children[0].cancel()
-
-
-def test_call_exits() -> None:
-    """A call that exits ends the server, and nothing waits for the application."""
-
-    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
-        raise SystemExit(3)
-
-    lifespan = Lifespan(app)
-    with pytest.raises(SystemExit):
-        clock.run(lifespan.startup())
-    assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
-
-
-async def test_eager_tasks() -> None:
-    """Where tasks begin eagerly (Python 3.12 and newer), all is the same."""
-    loop = asyncio.get_running_loop()
-    loop.set_task_factory(getattr(asyncio, "eager_task_factory", None))
-    async with Lifespan(correct) as lifespan:
-        assert lifespan.supported
-    assert lifespan.outcome == "complete"
-    with pytest.raises(StartupFailed) as caught:
-        await Lifespan(says("receive", NOT_STARTED, "receive")).startup()
-    assert isinstance(caught.value.__cause__, asyncio.CancelledError)
-    assert loop.time() == 0
-
-
-async def test_own_task_and_context() -> None:
-    """From its first line the call runs in a task of its own, in a copy of the context."""
-    place = contextvars.ContextVar("place", default="nowhere")
-    seen: list[Any] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        seen.extend([asyncio.current_task(), lifespan._task, place.get()])
-        place.set("application")
-        async with asyncio.TaskGroup() as group, asyncio.timeout(1):
-            await group.create_task(correct(scope, receive, send))
-
-    place.set("server")
-    lifespan = Lifespan(app)
-    async with lifespan:
-        assert seen == [lifespan._task, lifespan._task, "server"]
-        assert lifespan._task is not asyncio.current_task()
-        assert place.get() == "server"
-    assert lifespan.outcome == "complete"
-    assert lifespan._task.done()
-
-
-@pytest.mark.parametrize(
-    ("script", "outcome"),
-    [([], "unsupported"), (["receive", STARTED], "returned"), ([ValueError()], "unsupported")],
-)
-async def test_over_at_once(script: list[Any], outcome: str) -> None:
-    """A call that is over before startup() returned has the outcome it always had."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            if isinstance(step, ValueError):
-                raise step
-            await (receive() if step == "receive" else send(step))
-
-    async with Lifespan(app) as lifespan:
-        await lifespan.wait_ended()
-        await asyncio.sleep(0)
-    assert (lifespan.outcome, lifespan.phase) == (outcome, "ended")
-    assert lifespan._task.done()
-    assert not lifespan._task.cancelled()
-
-
-async def test_blocks_past_the_limit() -> None:
-    """An application that blocks until the limit has passed has answered too late."""
-    for answer in (STARTED, NOT_STARTED):
-
-        async def app(scope: Any, receive: Any, send: Any, answer: Any = answer) -> None:
-            await receive()
-            asyncio.get_running_loop()._now += 2  # type: ignore[attr-defined]  # as time.sleep(2)
-            await send(answer)
-
-        lifespan = Lifespan(app, startup_timeout=1)
-        with pytest.raises(StartupTimeout, match="within 1 s"):
-            await lifespan.startup()
-        assert (lifespan.outcome, lifespan.phase) == ("timed_out", "ended")
 
 
 @pytest.mark.parametrize("last", ["answers", "returns", "raises"])
@@ -300,19 +190,6 @@ async def test_a_receiver_that_swallows_its_cancellation() -> None:
     assert (loop.time(), lifespan.outcome) == (3, "complete")
 
 
-def test_anyio_cancels_the_body() -> None:
-    """A cancel scope of anyio around the server lets the application clean up."""
-
-    async def main() -> None:
-        lifespan = Lifespan(says("receive", STARTED, "receive", 0.01, STOPPED), shutdown_timeout=5)
-        with anyio.move_on_after(0.01) as scope:
-            async with lifespan:
-                await anyio.sleep(9)
-        assert (lifespan.outcome, scope.cancelled_caught) == ("complete", True)
-
-    asyncio.run(main())
-
-
 @pytest.mark.parametrize("stage", ["startup", "shutdown"])
 def test_anyio_cancels(stage: str) -> None:
     """A cancel scope of anyio around a stage lets the application obey its cancellation."""
@@ -365,52 +242,6 @@ def test_anyio_and_a_limit() -> None:
         assert (lifespan.outcome, cancelled) == ("timed_out", [True])
 
     asyncio.run(asyncio.wait_for(main(), 5))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [asyncio.CancelledError("mine"), ExceptionGroup("two", [ValueError()]), GeneratorExit()],
-)
-async def test_any_exception(error: BaseException) -> None:
-    """An application's own CancelledError, or a group, is an exception as any other."""
-    async with Lifespan(says("receive", error)) as lifespan:
-        assert lifespan.outcome == "unsupported"
-    async with Lifespan(says("receive", STARTED, error)) as lifespan:
-        await lifespan.wait_ended()
-    assert lifespan.outcome == "crashed"
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
-@pytest.mark.parametrize("script", [[], ["receive", STARTED, 1], ["receive", STARTED, "receive"]])
-def test_exits(script: list[Any], error: BaseException) -> None:
-    """SystemExit and KeyboardInterrupt of an application reach whoever runs the loop."""
-    lifespan = Lifespan(says(*script, error))
-
-    async def serve() -> None:
-        async with lifespan:
-            await asyncio.sleep(2)
-
-    with pytest.raises(type(error)):
-        clock.run(serve())
-    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-
-
-def test_exit_where_strict() -> None:
-    """The server's own exit is no failure that a note could describe."""
-    lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)), strict=True)
-    notes: list[str] = []
-
-    async def serve() -> None:
-        try:
-            async with lifespan:
-                await asyncio.sleep(2)
-        except asyncio.CancelledError as cancelled:
-            notes.extend(getattr(cancelled, "__notes__", []))
-            raise
-
-    with pytest.raises(SystemExit):
-        clock.run(serve())
-    assert "".join(notes) == ""
 
 
 async def test_cancelled_unbegun(said: Any) -> None:

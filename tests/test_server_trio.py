@@ -275,16 +275,6 @@ async def test_exits(
     assert (trio.current_time(), said()) == (seconds[body], [])
 
 
-@on_trio
-async def test_exits_between_the_halves() -> None:
-    """Who calls shutdown() himself gets the application's exit there."""
-    lifespan = Lifespan(says("receive", STARTED, 1, SystemExit(3)))
-    await lifespan.startup()
-    await lifespan.wait_ended()
-    with pytest.raises(SystemExit):
-        await lifespan.shutdown()
-
-
 # ---- the two libraries side by side -----------------------------------------------------------
 
 

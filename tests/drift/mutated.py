@@ -45,12 +45,12 @@ NAMES = ("server", "application", "validate")
 # The pages that tell most of each file; the others follow by their names.
 FIRST = {
     "server": (
-        "edge-cases server applications-without-lifespan startup shutdown state timeouts scope"
+        "api edge-cases applications-without-lifespan startup shutdown state timeouts scope"
     ),
     "application": (
-        "quickstart-application startup shutdown state mount-applications migrate-from-on-event"
+        "api quickstart-application startup shutdown state mount-applications migrate-from-on-event"
     ),
-    "validate": "rules edge-cases asgi-2 specifications scope write-middleware",
+    "validate": "api rules edge-cases asgi-2 specifications scope write-middleware",
 }
 GENERATOR = ROOT / "tests" / "mutation" / "mutants.py"
 GENERATED = Path(__file__).with_name("generated.py")

@@ -4,7 +4,8 @@
 
 What mutmut would change is changed, and the tables besides: see mutants.py.  Each mutant is
 tried in a process of its own, which imports it anew, so that what runs at import is changed too.
-The tests of the module run first, then those of the others; the first that fails has noticed it.
+The tests of the module run first, then the examples and checks of the pages, then all other tests,
+those that run every application among them; the first that fails has noticed it.
 
 A mutant that survives is either a test that is missing, or it stands in equivalent.toml beside
 this file, with the reason why it is no other program.  The result of a run of all files goes to
@@ -30,6 +31,9 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+import by_examples
+import mutated
+
 from lifespec_docs.facts.recorded import made_with
 from mutants import Mutant, mutants
 
@@ -45,17 +49,18 @@ Key = tuple[str, str, str, str]  # file, function, the lines before and after
 NAMES = ("server", "application", "validate")
 PARTS = ("server", "server tables", "application", "validate", "validate tables")
 TESTS = [f"tests/test_{name}.py" for name in ("server", "server_asyncio", *NAMES[1:])]
-TESTS += ["tests/pair/test_pair.py"]
+TESTS += ["tests/pair/test_pair.py", "tests/limits/test_exits.py"]
+TESTS += ["tests/limits/test_cancellation.py"]
+TESTS += ["tests/every/test_every.py::test_what_was_left_out_could_not_be_told_apart"]
 ARGUMENTS = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--timeout=10", "-W", "ignore"]
 ARGUMENTS += ["-p", "pytest_asyncio.plugin", "-p", "pytest_timeout"]
-os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # it takes time
 WARM = [
     "pytest_asyncio",
     "pytest_timeout",
     "unittest.mock",
     "trio.testing",
 ]  # imported once, for all
-SECONDS, BYTES = 60, 4 << 30  # of one mutant: the processor's time, and memory
+SECONDS, BYTES = 90, 4 << 30  # of one mutant: the processor's time, and memory
 FAILED = (1, 2, 4)  # a test failed, or the module could not even be imported
 
 
@@ -82,7 +87,25 @@ def slot(number: int) -> Path:
     return target
 
 
-def begin(source: Path, name: str) -> int:
+def examples() -> mutated.Pages:
+    """Return what the pages run in this process, in virtual time."""
+
+    def apart(block: dict[str, Any]) -> bool:
+        return block["kind"] == "real" or "command(" in block["source"]
+
+    pages = by_examples.pages().items()
+    return {page: [one for one in blocks if not apart(one)] for page, blocks in pages}
+
+
+def tested(tests: list[str]) -> int:
+    """Run tests; return the status of pytest."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # it takes time
+    status = int(import_module("pytest").main([*ARGUMENTS, *tests]))
+    del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]  # an example may run pytest
+    return status
+
+
+def begin(source: Path, name: str, pages: mutated.Pages) -> int:
     """Fork a process that runs the tests over these sources, those of the module first."""
     if process := os.fork():
         return process
@@ -96,11 +119,11 @@ def begin(source: Path, name: str) -> int:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
         sys.dont_write_bytecode = bool(name)
         sys.path.insert(0, str(source))
-        own = f"tests/test_{name}.py" if name else TESTS[0]
-        for tests in [own], [test for test in TESTS if test != own]:
-            status = int(import_module("pytest").main([*ARGUMENTS, *tests]))
-            if status:
-                break
+        own = [test for test in TESTS if name and f"/test_{name}" in test] or TESTS[:1]
+        others = [test for test in TESTS if test not in own]
+        status = tested(own)
+        status = status or int(bool(mutated.noticed(name or NAMES[0], pages)[0]))
+        status = status or tested(others)
     finally:
         os._exit(status)
 
@@ -114,7 +137,7 @@ def ended() -> tuple[int, bool]:
     return process, status != 0  # a signal: it never ended, or took all memory
 
 
-def survivors(found: Iterable[Named]) -> tuple[list[Named], int]:
+def survivors(found: Iterable[Named], pages: mutated.Pages) -> tuple[list[Named], int]:
     """Try all, one on each processor; return what no test noticed, and how many there were."""
     free = [slot(number) for number in range(os.cpu_count() or 1)]
     running: dict[int, tuple[Path, str, Mutant]] = {}
@@ -125,7 +148,7 @@ def survivors(found: Iterable[Named]) -> tuple[list[Named], int]:
             name, mutant = one
             where = free.pop()
             (where / "lifespec" / f"{name}.py").write_text(mutant.source, "utf-8")
-            running[begin(where, name)] = where, name, mutant
+            running[begin(where, name, pages)] = where, name, mutant
             total += 1
             if total % 100 == 0:
                 print(f"{time.strftime('%X')}: {total} of {name} tried", flush=True)
@@ -229,9 +252,10 @@ def write(state: dict[str, Any]) -> None:
 def main(arguments: list[str]) -> int:
     """Run it all."""
     copy()
+    pages = examples()
     for module in WARM:
         import_module(module)
-    begin(ROOT / "src", "")
+    begin(ROOT / "src", "", pages)
     if ended()[1]:
         print("The tests fail where nothing is changed.")
         return 1
@@ -241,11 +265,11 @@ def main(arguments: list[str]) -> int:
         began, old, digests = time.monotonic(), last_time().get(part), made_with("mutation")
         if again and old:
             name = part.partition(" ")[0]
-            lived, _ = survivors((name, Mutant(**one)) for one in old["alive"])
+            lived, _ = survivors(((name, Mutant(**one)) for one in old["alive"]), pages)
             total, before = old["mutants"], old["seconds"]
             digests = old.get("made_with", {})
         else:
-            (lived, total), before = survivors(made(part)), 0
+            (lived, total), before = survivors(made(part), pages), 0
         row = {
             "digest": digest(part),
             "made_with": digests,
