@@ -30,15 +30,6 @@ def test_every_word_of_a_picture_is_translated(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_has_a_text_in_its_place(name: str) -> None:
-    """For those who do not see it."""
-    svg = PICTURES[name](str)
-    assert 'role="img"' in svg
-    assert re.search(r'aria-label="[^"]+"', svg)
-    assert re.search(r"<desc>[^<]+\.</desc>", svg)
-
-
-@pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_fits_its_frame_and_a_phone(name: str) -> None:
     """Every text begins and ends within it, and it is shown in full at 400 px."""
     svg = PICTURES[name](str)

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from bs4 import BeautifulSoup
 
 from sample_site import SampleSite
@@ -76,29 +75,6 @@ def held(page: BeautifulSoup) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("spec", "foot", "text"),
-    [
-        ("asgi 2.0", "once “Lifespan” Example", "The server should do it"),
-        ("amgi 1.0", "once lifespan 2.0 (ASGI), “Lifespan” Example", "The server should not do"),
-        ("amgi 2.0", "once lifespan 2.0 (ASGI), “Lifespan” Example", "It should not be done"),
-    ],
-)
-def test_each_specification_has_its_own_word(
-    tmp_path: Path, spec: str, foot: str, text: str
-) -> None:
-    """A rule that is taken over from ASGI names its specification."""
-    with sample(tmp_path, holds(spec)) as built:
-        *_, last = held(built.page())
-        assert last[0].startswith(text)
-        assert last[1] == foot
-
-
-def test_a_rule_that_a_specification_has_not_is_not_drawn(tmp_path: Path) -> None:
-    with sample(tmp_path, holds("amgi 2.0", "application")) as built:
-        assert held(built.page()) == []
-
-
 def test_specifications_that_differ_are_not_drawn_as_one(tmp_path: Path) -> None:
     """If a page names two of them, that is a warning with its line."""
     with sample(tmp_path, holds("asgi 2.0, pagi 0.3")) as built:
@@ -118,25 +94,3 @@ def test_rules_are_drawn_once(tmp_path: Path) -> None:
 def test_a_role_is_one_of_two(tmp_path: Path) -> None:
     with sample(tmp_path, "```{holds} asgi 2.0\n```\n") as built:
         assert any("Whose rules?" in line for line in built.warnings)
-
-
-def test_the_rules_on_which_specifications_differ_stand_in_a_table(tmp_path: Path) -> None:
-    """Those that say the same share a column; a rule on which all agree has no row."""
-    with sample(tmp_path, "```{levels}\n```\n") as built:
-        rows = [
-            [" ".join(cell.get_text(" ", strip=True).split()) for cell in line.select("th, td")]
-            for line in built.page().select("table.levels tr")
-        ]
-        assert rows == [
-            [
-                "Rule",
-                "lifespan 1.0 (ASGI)",
-                "lifespan 2.0 (ASGI)",
-                "AMGI 1.0",
-                "AMGI 2.0",
-                "PAGI 0.3",
-            ],
-            ["once", "not specified", "should", "should not", "should not", "must"],
-            ["answered", "–", "must not", "must not", "–", "–"],
-        ]
-        assert built.page().select_one("table.levels a")["href"] == "startup.html#once"

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.validate import EVENTS
-from lifespec_docs.rules import spec_tables
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -21,49 +19,6 @@ def drawn(folder: Path, directive: str) -> list[list[str]]:
             [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
             for row in sample.page().select("table.drawn tr")
         ]
-
-
-def test_the_events_of_a_text_stand_in_a_table(tmp_path: Path) -> None:
-    """With who sends them, and the keys beside the type."""
-    head, *rows = drawn(tmp_path, "{events} asgi 2.0")
-    assert head == ["Event", "Sent by", "Other keys"]
-    assert [row[:2] for row in rows] == [[event.type, event.sender] for event in EVENTS.values()]
-    assert [row[2] for row in rows if row[0].endswith(".failed")] == ['message , by default ""'] * 2
-    assert {row[2] for row in rows if not row[0].endswith(".failed")} == {spec_tables.NONE}
-
-
-def test_a_text_without_failures_has_four_events(tmp_path: Path) -> None:
-    """Lifespan 1.0 has no answer that says no."""
-    assert [row[0] for row in drawn(tmp_path, "{events} asgi 1.0")[1:]] == [
-        "lifespan.startup",
-        "lifespan.startup.complete",
-        "lifespan.shutdown",
-        "lifespan.shutdown.complete",
-    ]
-
-
-def test_the_texts_stand_side_by_side(tmp_path: Path) -> None:
-    """Those of one shape share a column; the first column is keys, and words of ours."""
-    head, *rows = drawn(tmp_path, "{compared}")
-    assert head == [
-        "Property",
-        "lifespan 1.0 (ASGI)",
-        "lifespan 2.0 (ASGI)",
-        "AMGI 1.0 and 2.0",
-        "PAGI 0.3",
-    ]
-    found = {row[0]: row[1:] for row in rows}
-    assert list(found) == list(spec_tables.HEADS)
-    assert found["versions under"] == [spec_tables.NONE, "asgi", "amgi", "pagi"]
-    assert found["spec_version"] == [
-        spec_tables.NONE,
-        '"2.0" ; optional',
-        '"1.0" , "2.0" ; always',
-        '"0.3" ; optional',
-    ]
-    assert found["worker_num"] == [*[spec_tables.NONE] * 3, "1 , 2 ; optional"]
-    default = 'message , by default ""'
-    assert found["*.failed"] == [spec_tables.NONE, default, "message ; always", default]
 
 
 @pytest.mark.parametrize("directive", ["{keys} pagi 0.4", "{events} amgi 1.0, asgi"])

@@ -3,22 +3,12 @@
 from pathlib import Path
 
 from lifespec_docs.theme.highlighting import Dark, Light
-from lifespec_docs.theme.lean import UNUSED, compact, compacted
+from lifespec_docs.theme.lean import compact, compacted
 from sample_site import SampleSite
 
 __all__: list[str] = []
 
 PAGES = {"index": "# Home\n\n```python\nprint(1)\n```\n"}
-
-
-def test_a_page_loads_no_script_that_it_does_not_use(tmp_path: Path) -> None:
-    """Neither Sphinx's nor styles of the theme for what is not here; the rest is loaded."""
-    with SampleSite(tmp_path, PAGES, "theme.lean", html_theme="furo") as built:
-        assets = built.page().select("script[src], link[rel=stylesheet]")
-        links = [str(each.get("src") or each["href"]) for each in assets]
-        names = {link.partition("?")[0].rpartition("/")[2] for link in links}
-        assert {"furo.js", "furo.css", "pygments.css"} <= names
-        assert names.isdisjoint(UNUSED)
 
 
 def test_a_colour_that_is_that_of_plain_text_is_not_written() -> None:
