@@ -223,6 +223,39 @@ def test_the_job_of_a_server(
     ]
 
 
+def test_servers_side_by_side(
+    ended: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real ones: each has its lines, and the worst of them decides."""
+    monkeypatch.setenv("CI", "true")
+    only = ("--only", "failed-then-raises")
+    status, out, err = ended("check", "servers", "uvicorn", "hypercorn", *only)
+    assert status == 1
+    uvicorn, hypercorn = out.split("\n\n")[:2]
+    assert uvicorn.startswith("uvicorn {app} --port {port}")
+    assert "It keeps the rules that were checked" in uvicorn
+    assert "FAIL: startup-failed-never-serves\nWARN: " in hypercorn
+    assert {"uvicorn failed-then-raises PASS", "hypercorn failed-then-raises FAIL"} <= {
+        line.partition(": ")[2].partition(": ")[2] for line in err.splitlines()
+    }
+
+
+@pytest.mark.parametrize(("verdict", "wanted"), [("pass", 0), ("fail", 1), ("skip", 2)])
+def test_what_servers_come_to(
+    verdict: str,
+    wanted: int,
+    ended: Callable[..., tuple[int, str, str]],
+    found: Callable[..., list[Any]],
+) -> None:
+    """Findings are told with --verbose, and rules can be left out."""
+    found(verdict)
+    status, out, _ = ended("check", "servers", "uvicorn")
+    assert (status, "requirement" in out) == (wanted, False)
+    assert "requirement" in ended("check", "servers", "uvicorn", "--verbose")[1]
+    _, out, _ = ended("check", "servers", "uvicorn", "--ignore", "events-known")
+    assert verdict.upper() not in out
+
+
 def test_a_file_that_cannot_be_written(
     ended: Callable[..., tuple[int, str, str]], found: Callable[..., list[Any]]
 ) -> None:
@@ -314,7 +347,9 @@ def test_a_report_is_in_the_readers_language(
     assert '"verdict": "fail"' in Path("found.json").read_text()
 
 
-@pytest.mark.parametrize("subject", [[], ["app"], ["middleware"], ["server"], ["driver"]])
+@pytest.mark.parametrize(
+    "subject", [[], ["app"], ["middleware"], ["server"], ["servers"], ["driver"]]
+)
 def test_help(subject: list[str], ended: Callable[..., tuple[int, str, str]]) -> None:
     """The help is 80 columns wide at most."""
     status, out, err = ended("check", *subject, "--help")

@@ -27,25 +27,22 @@ from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.process import OfPerl
+from lifespec.conformance.server.servers import COMMANDS
 from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["RECORDS", "compared", "findings", "recorded"]
 
 TEXT = "asgi 2.0"
-PORT = "--bind 127.0.0.1:{port} --workers {workers}"
 SERVERS = {  # name: the packages whose versions count, and the command
-    "uvicorn": (["uvicorn"], "uvicorn {app} --port {port} --workers {workers}"),
-    "hypercorn, asyncio": (["Hypercorn"], f"hypercorn {{app}} {PORT}"),
-    "hypercorn, trio": (["Hypercorn", "trio"], f"hypercorn {{app}} --worker-class trio {PORT}"),
-    "granian": (["granian"], "granian --interface asgi {app} --port {port} --workers {workers}"),
-    "daphne": (["daphne"], "daphne {app} --port {port}"),
-    "gunicorn, asgi": (
-        ["gunicorn"],
-        f"gunicorn {{app}} --no-control-socket --worker-class asgi {PORT}",
-    ),
+    "uvicorn": (["uvicorn"], COMMANDS["uvicorn"]),
+    "hypercorn, asyncio": (["Hypercorn"], COMMANDS["hypercorn, asyncio"]),
+    "hypercorn, trio": (["Hypercorn", "trio"], COMMANDS["hypercorn, trio"]),
+    "granian": (["granian"], COMMANDS["granian"]),
+    "daphne": (["daphne"], COMMANDS["daphne"]),
+    "gunicorn, asgi": (["gunicorn"], COMMANDS["gunicorn, asgi"]),
     "gunicorn, uvicorn-worker": (
         ["gunicorn", "uvicorn-worker", "uvicorn"],
-        "gunicorn {app} --no-control-socket --worker-class uvicorn_worker.UvicornWorker " + PORT,
+        COMMANDS["gunicorn, uvicorn-worker"],
     ),
 }
 LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"

@@ -156,6 +156,48 @@ def _server(arguments: argparse.Namespace) -> int:
     return _check_server(job, arguments)
 
 
+def _add_servers(parser: Parser) -> None:
+    from lifespec.conformance.server import observation, servers  # noqa: PLC0415
+
+    parser.description = (
+        "Check the servers that are installed in the environment of lifespec, all at the same"
+        " time. The report has the command of each, the counts, and the rules that it does not"
+        " follow."
+    )
+    parser.epilog = "To have a rule explained, give one of the commands to `lifespec check server`."
+    parser.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="*",
+        help=f"only these: {', '.join(servers.NAMES)} (default: all that are installed)",
+    )
+    _add_only(parser)
+    _add_slow(parser)
+    _add_options(parser, observation.PATIENCE, "to wait for the next action of a server")
+    parser.set_defaults(run=_servers)
+
+
+def _servers(arguments: argparse.Namespace) -> int:
+    from lifespec.conformance.server import check as server_check  # noqa: PLC0415
+    from lifespec.conformance.server import servers  # noqa: PLC0415
+
+    jobs = servers.jobs(arguments.names, arguments.spec, arguments.timeout)
+    only = server_check.chosen(arguments.only, slow=arguments.slow)
+    words, ignored = _readers(arguments)
+    with _playing(arguments, "servers", len(only) * len(jobs)) as tell:
+        found = servers.check(jobs, only, lambda job: functools.partial(tell, job.command[2]))
+    reports = [each.without(ignored) for each in found]
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
+
+    with suppress(BrokenPipeError), writing():
+        for each in reports:
+            if arguments.verbose:
+                terminal.show(each, sys.stdout, every=True, wording=words)
+            else:
+                terminal.brief(each, sys.stdout, wording=words)
+    return max((each.status(strict=arguments.strict) for each in reports), key=(0, 2, 1).index)
+
+
 def _add_only(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", metavar="CASE", action="append", default=[], help="run only this case; repeatable"
@@ -209,6 +251,7 @@ _SUBJECTS: dict[str, tuple[str, Callable[[Parser], None]]] = {
     "app": ("an application", _add_app),
     "middleware": ("middleware", _add_middleware),
     "server": ("a server", _add_server),
+    "servers": ("the servers that are installed", _add_servers),
     "driver": (
         "a test client or an adapter, which starts applications without a server",
         _add_driver,
@@ -251,13 +294,13 @@ def _interruptible() -> Iterator[None]:
             signal.signal(each, before[each])
 
 
-def _add_outputs(
+def _add_options(
     parser: Any,
     timeout: float = app_run.LIMIT,
     what: str = "an import or an answer may take",
     default: str | None = "asgi 2.0",
 ) -> None:
-    """Add the options of every subject; `what` completes the help of --timeout.
+    """Add the options that every subject has; `what` completes the help of --timeout.
 
     [tool.lifespec] changes the defaults when the options are parsed.
     """
@@ -290,6 +333,11 @@ def _add_outputs(
     parser.add_argument(
         "--language", choices=languages, help="language of the report (default: from the locale)"
     )
+
+
+def _add_outputs(parser: Any, *options: Any) -> None:
+    """Add the options that every subject has, and those that write the report to files."""
+    _add_options(parser, *options)
     parser.add_argument(
         "--json", metavar="FILE", type=_path, help="write the report to FILE as JSON"
     )
@@ -359,23 +407,14 @@ def _publish(
     check: Callable[[Tell], Report],
 ) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    words = i18n.wording(arguments.language or explain.language(os.environ))
-    ignored = arguments.usual_ignore if arguments.ignore is None else arguments.ignore
+    words, ignored = _readers(arguments)
     paths = {form: path for form in FORMS if (path := getattr(arguments, form))}
     refuse_the_same(paths.values())
-    processes.remove_abandoned()
     with ExitStack() as stack:
         targets = {form: stack.enter_context(Target(path)) for form, path in paths.items()}
         began, clock = datetime.now(UTC), time.monotonic()
-        with _interruptible(), processes.adopting(), _progress(title, count) as advance:
-
-            def tell(case: str, findings: Sequence[Finding]) -> bool:
-                found = [each for each in findings if each.rule not in ignored]
-                advance(case, Verdict.of(each.verdict for each in found))
-                fails = any(each.fails(strict=arguments.strict) for each in found)
-                return fails and arguments.fail_fast
-
-            found = check(tell).without(ignored)
+        with _playing(arguments, title, count) as tell:
+            found = check(functools.partial(tell, "")).without(ignored)
         from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
@@ -384,6 +423,30 @@ def _publish(
             seconds = time.monotonic() - clock
             _write(targets, found, strict=arguments.strict, began=began, seconds=seconds)
     return found.status(strict=arguments.strict)
+
+
+def _readers(arguments: argparse.Namespace) -> tuple[i18n.Wording, list[str]]:
+    """Return the words of the reader's language, and the rules to leave out."""
+    words = i18n.wording(arguments.language or explain.language(os.environ))
+    return words, arguments.usual_ignore if arguments.ignore is None else arguments.ignore
+
+
+@contextmanager
+def _playing(
+    arguments: argparse.Namespace, title: str, count: int
+) -> Iterator[Callable[[str, str, Sequence[Finding]], bool]]:
+    """Yield what is told of each case: whose it is, its name, its findings; whether to stop."""
+    _, ignored = _readers(arguments)
+    processes.remove_abandoned()
+    with _interruptible(), processes.adopting(), _progress(title, count) as advance:
+
+        def tell(whose: str, case: str, findings: Sequence[Finding]) -> bool:
+            found = [each for each in findings if each.rule not in ignored]
+            advance(f"{whose} {case}".lstrip(), Verdict.of(each.verdict for each in found))
+            fails = any(each.fails(strict=arguments.strict) for each in found)
+            return fails and arguments.fail_fast
+
+        yield tell
 
 
 def _write(

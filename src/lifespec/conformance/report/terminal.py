@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.i18n import Wording
     from lifespec.conformance.report.model import Finding, Report
 
-__all__ = ["progress", "show"]
+__all__ = ["brief", "progress", "show"]
 
 WIDTH = 80
 
@@ -53,10 +53,7 @@ def show(
     Passed rules are shown in full only if `every` is set.  `wording` has the words of the
     reader's language.
     """
-    terminal = stream.isatty()
-    console = _Console(
-        file=stream, width=None if terminal else WIDTH, highlight=False, markup=False, emoji=False
-    )
+    console = _console(stream)
     told = _Writer(console, stream.encoding or "ascii", wording, report.spec, report.role)
     shown = [each for each in report.findings if every or _is_shown(each, report)]
     listed = bool(every or shown or report.partial or not report.course)
@@ -70,10 +67,29 @@ def show(
         told.skipped(() if every else report.findings)
 
 
+def brief(report: Report, stream: TextIO, *, wording: Wording = ENGLISH) -> None:
+    """Write what a report comes to, and the names of the rules that were broken or missed."""
+    console = _console(stream)
+    told = _Writer(console, stream.encoding or "ascii", wording, report.spec, report.role)
+    told.head(report, listed=True, also=[*_not_kept(report, wording)])
+
+
+def _not_kept(report: Report, wording: Wording) -> Iterator[str]:
+    for verdict in (Verdict.FAIL, Verdict.WARN):
+        names = [rule for rule, worst in report.verdicts().items() if worst == verdict]
+        if names:
+            yield wording.word("%s: %s", verdict.word, wording.word(", ").join(names))
+
+
 _WAYS = {
     "fork": _("It was imported once, and a process was forked for each case."),
     "spawn": _("It was imported for each case, in a new interpreter."),
 }
+
+
+def _console(stream: TextIO) -> Console:
+    width = None if stream.isatty() else WIDTH
+    return _Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
 
 
 class _Console(Console):
@@ -127,7 +143,7 @@ class _Writer:
         plain = "\n".join(lines).encode(self.encoding, "backslashreplace").decode(self.encoding)
         return Text(plain, style, overflow="fold")  # an ellipsis would be no character of some
 
-    def head(self, report: Report, *, listed: bool) -> None:
+    def head(self, report: Report, *, listed: bool, also: Sequence[str] = ()) -> None:
         word, counts = self.wording.word, report.counts()
         title = self.wording.title(report.spec)
         named = self.text(word("%s, checked against %s", report.subject, title), "bold")
@@ -142,8 +158,7 @@ class _Writer:
             lines = [
                 summary.of_rules(report, self.wording),
                 numbers,
-                report.note,
-                self.left_out(report),
+                *(also or [report.note, self.left_out(report)]),
             ]
             for line in filter(None, lines):
                 self.console.print(self.text("\n".join(wrapped(line, self.console.width))))

@@ -114,8 +114,17 @@ class ServerCheck:
         return [*self.command, *shlex.split(self.workers)]
 
 
-def check(job: ServerCheck, only: Sequence[Case], tell: Tell = lambda *_: False) -> Report:
+def check(
+    job: ServerCheck,
+    only: Sequence[Case],
+    tell: Tell = lambda *_: False,
+    *,
+    places: threading.Semaphore | None = None,
+    broken_off: threading.Event | None = None,
+) -> Report:
     """Check a server; raise Unchecked where it cannot be.
+
+    Checks of several servers share `places`; one ends early once its `broken_off` is set.
 
     `tell` is called after a case; where it returns True, cases that have not begun are not played.
 
@@ -128,6 +137,7 @@ def check(job: ServerCheck, only: Sequence[Case], tell: Tell = lambda *_: False)
             raise Unchecked(f"the command has no {place}: {job.subject}")
     first = chosen()[0]
     bench = _CaseRunner(job, only, tell)
+    bench.places, bench.broken_off = places or bench.places, broken_off or bench.broken_off
     waiting = [case for case in only if _waits(case)]
     others = [case for case in only if case != first and not _waits(case)]
     others.sort(key=lambda case: -case.workers)  # these take longest
@@ -220,7 +230,7 @@ class _CaseRunner:
 
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play a case, and check it; where it cannot be, say why."""
-        if self.over.is_set():
+        if self.over.is_set() or self.broken_off.is_set():
             place.close()
             return [*findings.without(case, self.spec, "skip", STOPPED)]
         began = time.monotonic()
