@@ -141,8 +141,8 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
         _say(f"Since the last build {numbered(len(changed), 'file')} changed: reading on.")
         _take_over(builds, changed)
     else:
-        changed = "The code, the theme or a package is not that of the last build"
-        why = changed if before else "No build is kept"
+        other = "The code, the theme or a package is not that of the last build"
+        why = other if before else "No build is kept"
         _say(f"{why}: reading all pages in two languages, running the examples that it concerns.")
     found = list(_built(builds))
     if found:
