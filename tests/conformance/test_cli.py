@@ -439,6 +439,8 @@ def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
     assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
     assert max(map(len, out.splitlines())) <= 80
     assert "    The application starts and stops.\n    checks startup-answered, " in out
+    of_middleware = ended("cases", "--role", "middleware")[1]
+    assert of_middleware.count("  (") == out.count("  (middleware)") > 0
 
 
 @pytest.mark.parametrize("number", check_cli.SIGNALS)

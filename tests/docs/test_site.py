@@ -239,7 +239,7 @@ for record in RECORDS.glob("*.json"):  # what was measured has a name
         NAMES.update(WORD.findall(subject["name"]))
 MEASURED = re.compile(  # a name, and its version or in a measure the time it took
     r"\b(?:import )?[a-z_-]+(?:\(\))?(?: \d+\.\d+\.\d+)?\s+[\d.,]+\s[mµ]s\b"
-    r"|\b[a-z_-]+ \d+\.\d+\.\d+\b"
+    r"|\b[a-z_-]+ \d+(?:\.\d+)+\b"
 )
 
 
