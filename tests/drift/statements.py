@@ -2,22 +2,28 @@
 
     python tests/drift/statements.py [--show]
 
-Each sentence of a page is made false in the ways of KINDS; of each kind as many as AT_MOST are
-taken, by a fixed seed.  A statement is changed in Chinese alone, or both languages say the same
-false thing, so that nothing differs between them: names, typed facts and the
-approval of statements with evidence can notice it, and nothing else can.
-English alone is not measured: `make translate` takes the old Chinese from under it, so that both
-pages say the same.  No page is built: the build's own functions are called.
+Each sentence of a page or of the README is made false in the ways of KINDS, a title in any of them,
+and two items of a list change places; of each kind as many as AT_MOST are taken, by a fixed seed.
+A statement is changed in Chinese alone, or both languages say the same false thing, so that nothing
+differs between them.  English alone is not measured: `make translate` takes the old Chinese from
+under it, so that both pages say the same.  No page is built: the build's own functions are called.
+
+How a false statement is refused is kept apart, because it is not worth the same:
+
+known    the build says what is wrong: a name, a typed fact, a link, the other language
+shown    it is not what was approved, and `make approve` shows a check or other evidence beside it
+read     it is not what was approved, and nothing is shown beside it
+unseen   it is not refused
 
 The result goes to docs/matrix/statements.json; --show prints what was not noticed.
 """
 
+import itertools
 import json
 import random
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -34,7 +40,7 @@ from lifespec.conformance.rules import rules
 from lifespec_docs.facts.blocks import Block, blocks, sentences
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
-from lifespec_docs.facts.proofs import page_of, proofs
+from lifespec_docs.facts.proofs import Proof, page_of, proofs
 from lifespec_docs.facts.recorded import made_with
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.lint import translations as lint
@@ -51,6 +57,7 @@ CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
 OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SUBJECTS = "lifespec", "others", "rules"
+HOW = "known", "shown", "read", "unseen"  # a false statement is refused
 Change = Callable[[str], Iterator[str]]
 
 
@@ -191,13 +198,21 @@ CHINESE: dict[str, Change] = {
 
 
 def drawn() -> list[Statement]:
-    """Return the false statements of the English pages: of each kind a sample."""
-    found: dict[str, list[Statement]] = {kind: [] for kind in KINDS}
-    for page in sorted((ROOT / "docs").glob("*.md")):
-        for block in blocks(page.read_text("utf-8")):
-            if block.kind in {"text", "table"}:
-                for kind, change in KINDS.items():
-                    found[kind] += _of_block(kind, change, page.name, block)
+    """Return the false statements of the English pages and the README: of each kind a sample."""
+    found: dict[str, list[Statement]] = {kind: [] for kind in (*KINDS, "title", "items")}
+    for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"):
+        stated = [
+            each
+            for each in blocks(page.read_text("utf-8"))
+            if each.kind in {"text", "table", "title"}
+        ]
+        for block in stated:
+            for kind, change in KINDS.items():
+                of = "title" if block.kind == "title" else kind
+                found[of] += _of_block(of, change, page.name, block)
+        for one, two in itertools.pairwise(stated):
+            if one.items and one.items == two.items:
+                found["items"] += [Statement("items", page.name, one.line, "", one.text, two.text)]
     return _sample(found)
 
 
@@ -237,15 +252,23 @@ def chinese() -> list[tuple[Statement, str]]:
 
 
 def noticed(statement: Statement, own: set[str]) -> str:
-    """Return which check notices a statement that both languages make, or ""."""
-    if (statement.file, statement.old) in _approved(held=True)[0]:
-        return "proof"  # the statement is no longer the one that was approved with its check
+    """Return how a statement that both languages make is refused, one of HOW."""
     parts = _rows if statement.block == "table" else _whole
     before, after = (
         {each for part in parts(text) for each in _told(part, own)}
         for text in (statement.old, statement.new)
     )
-    return next(iter(sorted(after - before)), "").partition(" ")[0]
+    if statement.kind == "items":  # what both say is true: only a check of both can know the order
+        one, two = (_approved()[0].get((statement.file, each)) for each in statement[-2:])
+        same = one and two and one.runs and one.evidence == two.evidence
+        return "shown" if same else "read" if one and two else "unseen"
+    return "known" if after - before else _changed(0, statement)
+
+
+def _changed(language: int, statement: Statement) -> str:
+    """Return how a statement is refused that is not the one that was approved."""
+    proof = _approved()[language].get((statement.file, statement.old))
+    return "unseen" if not proof else "shown" if proof.held else "read"
 
 
 def _whole(text: str) -> list[str]:
@@ -273,14 +296,16 @@ def _told(text: str, own: set[str]) -> Iterator[str]:
 
 
 @cache
-def _approved(*, held: bool) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
-    """Return page and text of what is approved, with evidence or without, in both languages."""
-    found = [each for each in proofs(ROOT) if each.held == held]
+def _approved() -> tuple[dict[tuple[str, str], Proof], dict[tuple[str, str], Proof]]:
+    """Return what is approved by page and text, in English and in Chinese."""
+    found = proofs(ROOT)
     english = {
-        (f"{page_of(each.file)}.md", text) for each in found for text in _ways(each.statement)
+        (f"{page_of(each.file)}.md", text): each for each in found for text in _ways(each.statement)
     }
     return english, {
-        (f"{page_of(each.file)}.po", line) for each in found for line in each.chinese.split("\n")
+        (f"{page_of(each.file)}.po", line): each
+        for each in found
+        for line in each.chinese.split("\n")
     }
 
 
@@ -297,14 +322,10 @@ def _targets() -> dict[str, set[str]]:
 
 
 def in_chinese(english: str, statement: Statement) -> str:
-    """Return which check notices that the two languages of an entry differ, or ""."""
-    if (statement.file, statement.old) in _approved(held=True)[1]:
-        return "proof"
-    if (statement.file, statement.old) in _approved(held=False)[1]:
-        return "binding"  # the Chinese is no longer the one of this English
+    """Return how a statement is refused that is false in Chinese alone, one of HOW."""
     pair = lint.Pair("", 1, english, statement.new)
     told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
-    return "comparison" if told else ""
+    return "known" if told else _changed(1, statement)
 
 
 def measured() -> dict[str, Any]:
@@ -316,27 +337,29 @@ def measured() -> dict[str, Any]:
             if block.kind in {"example", "output", "code", "drawn"}
             for word in words(block.text)
         }
-        for page in (ROOT / "docs").glob("*.md")
+        for page in (*(ROOT / "docs").glob("*.md"), ROOT / "README.md")
     }
     rows: dict[str, list[tuple[Statement, str]]] = {name: [] for name in LANGUAGES}
     rows["both"] = [(each, noticed(each, own[each.file])) for each in drawn()]
     rows["chinese"] = [(each, in_chinese(english, each)) for each, english in chinese()]
     missed = [
-        [each.kind, f"{each.file}:{each.line}", each.new] for each, by in rows["both"] if not by
+        [by, each.kind, f"{each.file}:{each.line}", each.new]
+        for each, by in rows["both"]
+        if by in {"read", "unseen"}
     ]
     return {name: _counted(found) for name, found in rows.items()} | {"missed": missed}
 
 
 def _counted(rows: Sequence[tuple[Statement, str]]) -> dict[str, Any]:
-    """Count by kind, and by what a statement is about."""
-    tried: Counter[str] = Counter()
-    held: Counter[str] = Counter()
+    """Count by kind, and by what a statement is about, how they were refused."""
+    found: dict[str, dict[str, int]] = {}
     for each, by in rows:
         for key in ("all", each.kind, _subject(each.old)):
-            tried[key] += 1
-            held[key] += bool(by)
-    keys = ["all", *SUBJECTS, *KINDS]
-    return {key: {"tried": tried[key], "noticed": held[key]} for key in keys if key in tried}
+            row = found.setdefault(key, dict.fromkeys(("tried", *HOW), 0))
+            row["tried"] += 1
+            row[by] += 1
+    keys = ["all", *SUBJECTS, *KINDS, "title", "items"]
+    return {key: found[key] for key in keys if key in found}
 
 
 def _subject(text: str) -> str:
@@ -368,11 +391,11 @@ def main(arguments: Sequence[str]) -> int:
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     for name in LANGUAGES:
         counts = found[name]
-        told = ", ".join(f"{kind} {row['noticed']}/{row['tried']}" for kind, row in counts.items())
-        print(f"drift: {name}: {told}")
+        for kind, row in counts.items():
+            print(f"drift: {name}, {kind}: {row}")
     if "--show" in arguments:
-        for kind, place, new in missed:
-            print(f"{kind} {place}: {new}")
+        for row in missed:
+            print(*row)
     return 0
 
 

@@ -38,12 +38,20 @@ def of(block: str, old: str, new: str) -> Statement:
     return Statement("name", "a.md", 1, block, old, new)
 
 
-def test_what_notices_it() -> None:
-    """A name is looked up; a fact is drawn; all else is read."""
+def test_what_the_build_knows() -> None:
+    """A name is looked up, a fact is drawn, a link leads somewhere; all else is read."""
     unknown = of("text", "Run `make docs`.", "Run `make dogs`.")
-    assert statements.noticed(unknown, set()) == "names"
+    assert statements.noticed(unknown, set()) == "known"
     grace = of("text", "{fact}`default Lifespan.grace` of grace", "7 seconds of grace by default")
-    assert statements.noticed(grace, set()) == "facts"
+    assert statements.noticed(grace, set()) == "known"
     link = of("text", "See {rule}`startup-sent`.", "See {rule}`start-sent`.")
-    assert statements.noticed(link, set()) == "links"
-    assert statements.noticed(of("text", "It is.", "It is not."), set()) == ""
+    assert statements.noticed(link, set()) == "known"
+    assert statements.noticed(of("text", "It is.", "It is not."), set()) == "unseen"
+
+
+def test_what_is_shown_and_what_is_only_read() -> None:
+    """A statement with a check is shown with it; a title and the order of a list have nothing."""
+    every = statements.measured()["both"]
+    assert every["all"]["shown"] > every["all"]["read"] > every["all"]["unseen"] == 0
+    assert every["title"]["read"] == every["title"]["tried"] - every["title"]["known"] > 0
+    assert every["items"]["read"] > every["items"]["shown"] > 0

@@ -43,6 +43,7 @@ run = logged("fails", "SIGINT")["uvicorn"]
 assert run == record("loglines")["subjects"][0]["runs"]["fails"]["SIGINT"]
 assert "uvicorn" in seen("well-behaved", "scope-type", "pass")
 assert not seen("well-behaved", "scope-type", "nosuch")
+assert measured("well-behaved", "scope-type") == {"pass"}
 """, "assert isinstance(mine, int)\nmine = 'not the page\\'s'"  # fmt: skip
 
 

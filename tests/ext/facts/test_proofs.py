@@ -324,6 +324,15 @@ def test_a_statement_is_bound_to_what_is_drawn_below_it(
     assert (first.evidence, first.held) == (evidence, held)
 
 
+def test_the_text_of_a_case_shares_the_program_below_it(root: Path) -> None:
+    """Text of another box has its own."""
+    program = "```python\nprint(1)\n```\n"
+    page = "# B\n\n:::{decision} a\n:lifespec:\n\nIt raises.\n\nIt ends.\n:::\n\n"
+    assert [each.evidence for each in of_b(root, page + program)] == ["print(1)\n"] * 2
+    noted = page.replace(":::{decision} a\n:lifespec:\n", ":::{note}\n")
+    assert [each.held for each in of_b(root, noted + program)] == [False, True]
+
+
 def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
     """A list of links states nothing, and waits for nobody."""
     page = "# B\n\nThe server waits for it ({rule}`wait`).\n\n- {rule}`wait`\n"

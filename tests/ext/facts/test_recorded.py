@@ -181,9 +181,16 @@ CONTRADICTIONS: dict[str, dict[str, Any]] = {
         },
     },
     "statements": {
-        "of both, tried, 1 order are not 2": {
-            "chinese": {"all": {"tried": 0, "noticed": 0}},
-            "both": {"all": {"tried": 2, "noticed": 1}, "order": {"tried": 1, "noticed": 1}},
+        "of both, 1 order are not 2": {
+            "chinese": {"all": {"tried": 0, "read": 0}},
+            "both": {"all": {"tried": 2, "read": 2}, "order": {"tried": 1, "read": 1}},
+        },
+        "of chinese, all, 1 known + 1 read are not 3": {
+            "chinese": {
+                "all": {"tried": 3, "known": 1, "read": 1},
+                "order": {"tried": 3, "read": 3},
+            },
+            "both": {"all": {"tried": 0, "read": 0}},
         },
     },
     "parity": {

@@ -19,6 +19,7 @@ All of it is the same on asyncio and on trio, where time is virtual:
     module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
     logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
     seen("case", "rule", "verdict")         the servers with this verdict, as servers.json has them
+    measured("case", "rule")                the verdicts of all servers that have lifespan
     record("frameworks")                    a record of docs/matrix
 """
 
@@ -54,8 +55,8 @@ LIBRARIES = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
 LONG = 1e6  # seconds, for who hangs
 MATRIX = Path(__file__).resolve().parents[3] / "matrix"
-READING = re.compile(r'\b(?:record\("(\w+)"\)|(logged|seen)\()')
-RECORDS = {"logged": "loglines", "seen": "servers"}  # that a function of the prelude reads
+READING = re.compile(r'\b(?:record\("(\w+)"\)|(logged|measured|seen)\()')
+RECORDS = {"logged": "loglines", "measured": "servers", "seen": "servers"}  # of a function
 
 
 class CheckFailed(Exception):
@@ -92,6 +93,7 @@ class _Prelude:
             "failed": Failed,
             "library": self.library,
             "logged": logged,
+            "measured": measured,
             "module": module,
             "record": record,
             "seconds": lambda: round(self._now() - self.began, 6),
@@ -228,12 +230,24 @@ def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
 
 def seen(case: str, rule: str, verdict: str) -> set[str]:
     """Return the servers that got a verdict on a rule in a case; "uvicorn" is any way to run it."""
-    return {
-        subject["name"].partition(",")[0]
+    return {name for name, found in _findings(case, rule) if found == verdict}
+
+
+def measured(case: str, rule: str) -> set[str]:
+    """Return the verdicts on a rule in a case, of every way to run every server that has lifespan.
+
+    A server without lifespan skips the rule, and so does one that did not come so far.
+    """
+    return {verdict for _, verdict in _findings(case, rule)} - {"skip"}
+
+
+def _findings(case: str, rule: str) -> list[tuple[str, str]]:
+    return [
+        (subject["name"].partition(",")[0], each["verdict"])
         for subject in record("servers")["subjects"]
         for each in subject["findings"]
-        if (each["case"], each["rule"], each["verdict"]) == (case, rule, verdict)
-    }
+        if (each["case"], each["rule"]) == (case, rule)
+    ]
 
 
 def reads(source: str) -> tuple[str, ...]:

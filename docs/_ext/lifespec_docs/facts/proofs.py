@@ -4,8 +4,9 @@ What is approved is the statement, its Chinese and its evidence.  The evidence i
 the statement, or below the list that it stands in; what stands between it and the next statement:
 a program with its output, a drawn table, a file that is shown; or else the program above it; the
 rules that it links to, what was measured of others that it draws, and the help of the commands
-that it names.  Definitions in a row are one list, and share its check and its links.  A statement
-without evidence is held by those who read it, and `make unproved` lists it.
+that it names.  The text of a case of `edge-cases` shares the program below the case.  Definitions
+in a row are one list, and share its check and its links.  A statement without evidence is held by
+those who read it, and `make unproved` lists it.
 
 `docs/proofs.json` has a hash of all three for each statement, in the order of the page, so that
 two steps cannot change places, and no statement its section.  Words of a catalog that stand in no
@@ -59,6 +60,7 @@ PROOFS = "docs/proofs.json"
 README = "README.md"
 API = "docs/api.rst"  # the page of docstrings
 STATES = {"text", "table", "title"}
+CASE = ":::{decision}"  # all of its text is shown by the program below it
 SILENT = {"code", "box"}  # beside a statement, but no evidence for it
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 REPORT = "src/lifespec/conformance/data/report.zh.po"
@@ -180,6 +182,8 @@ def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Bl
     """Return what stands between a statement and the next, or else the program above it."""
     if found[place].kind == "title":
         return []
+    if place and found[place - 1].about.startswith(CASE):  # what happens, then what comes of it
+        place += len([*takewhile(lambda each: each.kind == "text", found[place + 1 :])])
     below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
     shown = [each for each in below if each.kind != "check"]
     if shown or checked:

@@ -382,11 +382,11 @@ def _drift(found: Mapping[str, Any]) -> Iterator[str]:
 def _statements(found: Mapping[str, Any]) -> Iterator[str]:
     for language in ("chinese", "both"):
         rows = found[language]
-        for key in ("tried", "noticed"):
-            kinds = {kind: row[key] for kind, row in rows.items() if kind not in IN_ALL}
-            yield from _sum(f"{language}, {key}", rows["all"][key], kinds, *kinds)
+        kinds = {kind: row["tried"] for kind, row in rows.items() if kind not in IN_ALL}
+        yield from _sum(language, rows["all"]["tried"], kinds, *kinds)
         for kind, row in rows.items():
-            yield from _order(f"{language}, {kind}", row, "tried", "noticed")
+            parts = (key for key in row if key != "tried")
+            yield from _sum(f"{language}, {kind}", row["tried"], row, *parts)
 
 
 def _parity(found: Mapping[str, Any]) -> Iterator[str]:

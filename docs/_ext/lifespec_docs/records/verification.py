@@ -2,7 +2,8 @@
 
 {mutation} code         the mutants of each file to copy: how many a test noticed
 {drift} code            a sample of them, by the examples and checks of the pages
-{statements} kinds      false statements, in Chinese alone or in both languages, by kind
+{statements} both       false statements in both languages, by kind, and how they are refused
+{statements} chinese    the same in Chinese alone
 {exhaustive} server     how many applications were tried on our server
 {exhaustive} drivers    what other drivers did with the same applications
 {peers} suites          what the tests of other servers say when server.py replaces their code
@@ -20,7 +21,7 @@ from sphinx.addnodes import pending_xref
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.rules.spec_tables import code, said, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,18 +86,20 @@ def _by_examples(found: Record, translate: Translate) -> nodes.table:
 
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
-    """Show of each kind how many false statements a check noticed, of how many."""
-    columns = [found[name] for name in ("chinese", "both")]
-    rows = []
-    for kind, title in STATEMENTS.items():
-        cells = [_share(column.get(kind)) for column in columns]
-        rows.append([said(translate(title)), *cells])
-    titles = [_("Kind"), _("In Chinese alone"), _("In both languages")]
+    """Show how many false statements of each kind were refused in which way."""
+    rows = [
+        [said(translate(title)), *_numbers(found[kind], "tried", "known", "shown", "read")]
+        for kind, title in STATEMENTS.items()
+        if kind in found
+    ]
+    titles = [
+        _("Kind"),
+        _("Tried"),
+        _("The build names the mistake"),
+        _("Evidence is shown beside it"),
+        _("Only the change is shown"),
+    ]
     return _table(titles, rows, translate)
-
-
-def _share(row: Record | None) -> Cell:
-    return said(f"{row['noticed']} / {row['tried']}" if row else NONE)
 
 
 def _ours(found: Record, translate: Translate) -> nodes.table:
@@ -184,11 +187,16 @@ STATEMENTS = {
     "role": _("Server and application"),
     "outcome": _("An outcome"),
     "status": _("An exit status"),
+    "title": _("A title"),
+    "items": _("Two items of a list change places"),
 }
 PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},
     "drift": {"code": _by_examples, "when": _when},
-    "statements": {"kinds": _statements},
+    "statements": {
+        "both": lambda found, translate: _statements(found["both"], translate),
+        "chinese": lambda found, translate: _statements(found["chinese"], translate),
+    },
     "exhaustive": {"server": _ours, "drivers": _others, "when": _when},
     "parity": {"total": _in_all, "pages": _by_page, "when": _when},
     "peers": {"suites": _suites, "when": _when},
