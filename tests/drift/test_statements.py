@@ -50,8 +50,8 @@ def test_what_the_build_knows() -> None:
 
 
 def test_what_is_shown_and_what_is_only_read() -> None:
-    """A statement with a check is shown with it; a title and the order of a list have nothing."""
+    """A statement with a check is shown with it; a title and the order of a list have little."""
     every = statements.measured()["both"]
     assert every["all"]["shown"] > every["all"]["read"] > every["all"]["unseen"] == 0
-    assert every["title"]["read"] == every["title"]["tried"] - every["title"]["known"] > 0
+    assert every["title"]["read"] > every["title"]["shown"]
     assert every["items"]["read"] > every["items"]["shown"] > 0
