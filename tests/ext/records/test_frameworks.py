@@ -153,15 +153,18 @@ ROWS[0]["variants"] = {"mounted": {"program": "mounted", "happened": MOUNTED}}
 
 TABLES = "hooks", "unsupported", "mounted", "combined"
 
+MADE = {"python": "CPython 3.11", "system": "Linux"}
+
 
 def tried(folder: Path, page: str) -> SampleSite:
     """Make a page that shows a record."""
     extensions = "records.frameworks", "examples.included", "examples.folded"
     sample = SampleSite(folder, {"index": f"# A\n\n{page}\n"}, *extensions)
     (sample.docs / "matrix").mkdir()
-    (sample.docs / "matrix" / "frameworks.json").write_text(json.dumps({"subjects": ROWS}))
+    (sample.docs / "matrix" / "frameworks.json").write_text(json.dumps(MADE | {"subjects": ROWS}))
     (sample.docs / "programs" / "frameworks").mkdir(parents=True)
     (sample.docs / "programs" / "frameworks" / "shop.py").write_text("app = 1\n")
+    (sample.docs / "programs" / "frameworks" / "resources.py").write_text("")
     (sample.docs / "programs" / "frameworks" / "mounted.py").write_text("app = 2\n")
     return sample
 
@@ -193,6 +196,8 @@ def test_a_framework_has_its_programs_and_what_happened(tmp_path: Path) -> None:
             "What happened",
             "under uvicorn · uvicorn 1.0",
             "under uvicorn, a hook raises · uvicorn 1.0",
+            "Report this: startup-answered",
+            "Report this: unknown-scope-rejected",
         ]
         assert "app = 1" in text
         assert "app = 2" in text
@@ -220,3 +225,23 @@ def test_each_application_of_the_record_has_its_program_and_starts_or_has_no_hoo
     for row in record["subjects"]:
         usual = Run(row["happened"]["usual"])
         assert has_hooks(row["happened"]) == (["connect", "cache"] in usual.lived)
+
+
+def test_one_framework_can_be_chosen_without_a_script(tmp_path: Path) -> None:
+    """A rule of style hides the rows, tables and sections of the others."""
+    page = "```{one-framework}\n```\n\n```{frameworks} hooks\n```\n\n```{framework} Shop\n```\n"
+    with tried(tmp_path, page) as sample:
+        found = sample.page()
+        options = {each["value"]: each.get_text() for each in found.select(".choice option")}
+        assert options == {
+            "": "all frameworks", "framework-shop": "Shop", "framework-plain": "Plain"
+        }  # fmt: skip
+        (style,) = found.select(".choice style")
+        assert (
+            "body:has(option[value=framework-plain]:checked) :is(.framework:not("
+            ".about-framework-plain), table.frameworks:not(:has(.about-framework-plain)))"
+            "{display:none}"
+        ) in style.get_text()
+        rows = found.select("tr.framework.about-framework-shop")
+        assert [each.select("td")[0].get_text().strip() for each in rows] == ["Shop, hooks"]
+        assert found.select("section#framework-shop.framework.about-framework-shop")

@@ -128,12 +128,16 @@ ROWS = [
 ]
 
 
-def tried(folder: Path, page: str) -> SampleSite:
+HASTY = [subject(f"Hasty, {each}", "adapter", "cloud", LIFESPAN, SEEN, STOP) for each in "12"]
+
+
+def tried(folder: Path, page: str, rows: list[dict[str, Any]] = ROWS) -> SampleSite:
     """Make a page that shows a record."""
     extensions = "records.hosts", "examples.included", "examples.folded"
     sample = SampleSite(folder, {"index": f"# A\n\n{page}\n"}, *extensions)
+    record = {"python": "CPython 3.11", "system": "Linux", "subjects": rows}
     (sample.docs / "matrix").mkdir()
-    (sample.docs / "matrix" / "hosts.json").write_text(json.dumps({"subjects": ROWS}))
+    (sample.docs / "matrix" / "hosts.json").write_text(json.dumps(record))
     (sample.docs / "programs" / "hosts").mkdir(parents=True)
     (sample.docs / "programs" / "hosts" / "cloud.py").write_text("app = 1\n")
     return sample
@@ -164,6 +168,15 @@ def test_a_host_has_its_command_and_its_own_program(tmp_path: Path) -> None:
         assert "Cloud, on · shop 1.0 · cloud --port 1" in found.get_text()
         summaries = [each.get_text() for each in found.select("summary")]
         assert summaries == ["cloud.py", "What happened", "What happened"]
+
+
+def test_what_breaks_a_rule_has_a_text_for_the_project(tmp_path: Path) -> None:
+    """It is there once, although two rows of the host break the rule."""
+    with tried(tmp_path, "```{host} Hasty\n```\n", HASTY) as sample:
+        page = sample.page()
+        (reported,) = (each for each in page.select("details") if "Report" in each.get_text())
+        assert "Report this: wait-for-startup" in reported.get_text()
+        assert "Thank you for shop." in reported.get_text()
 
 
 def test_each_program_of_the_folder_is_that_of_a_host() -> None:

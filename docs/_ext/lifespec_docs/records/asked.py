@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.statemachine import StringList
 
+from lifespec.conformance.words import mark as _
 from lifespec_docs.examples.folded import folded_node, summary_node
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.markup import element
@@ -20,18 +22,41 @@ from lifespec_docs.records.record import Shows
 from lifespec_docs.rules.spec_tables import NONE, code, said, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lifespec_docs.records.record import Issue
     from lifespec_docs.rules.spec_tables import Cell
 
     Happened = Mapping[str, Sequence[Sequence[Any]]]
     Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
 
-__all__ = ["Column", "OfAsked", "Section", "Table", "asked"]
+__all__ = ["Choice", "Column", "OfAsked", "Section", "Table", "asked"]
 
 WORDLESS = (NONE, "%s")  # what no catalog has
 SERVER = "server"  # begins what a server printed
 FACT = ["fact"]  # what the record says is no name of the page
+KINDS = {  # what begins a line of the record: who did what
+    each: each
+    for each in (
+        *(_("event"), _("sent"), _("sends"), _("request"), _("answered"), _("connect")),
+        *(_("disconnect"), _("loop closes"), _("returned"), _("raised"), _("raises")),
+        *(_("request raised"), _("request raises"), _("waits"), _("cancelled"), _("sees")),
+        *(_("ends cancelled"), _("stopped waiting"), _("did not end"), _("context kept")),
+        *(_("tasks left"), _("tasks of hooks"), _("exit"), _("exit status"), _("ends")),
+        *(_("opened"), _("closes"), _("closed"), _("goes on"), _("seconds"), _("prints")),
+        *(_("and so on"), _("another time"), _("one request at a time")),
+        *(_("state at shutdown"), _("python logs")),
+    )
+} | {"state": _("keys in the state:"), "lifespan": _("lifespan")}
+ABOUT = {  # what follows, unless it is an event, a name or the text of an exception
+    each: each
+    for each in (
+        *(_("the pool"), _("no pool"), _("no state"), _("another dict"), _("the same dict")),
+        *(_("the note of another request"), _("middleware"), _("background task")),
+        *(_("shutdown"), _("no shutdown"), _("exit")),
+    )
+} | {"state": _("with a state"), "True": _("Yes"), "False": _("No")}
+QUOTING = ("prints", "raises", "raised", "request raises", "request raised", "sent", "ends")
 
 
 class Column(NamedTuple):
@@ -67,9 +92,17 @@ class OfAsked(Shows):
         variants = subject.get("variants", {}).values()
         return dict.fromkeys(each["program"] for each in [subject, *variants])
 
+    @abstractmethod
+    def issues(self, subject: Mapping[str, Any], python: str, programs: Path) -> Iterator[Issue]:
+        """Yield an issue for each rule that a subject was seen to break."""
+
     def anchor(self, name: str) -> str:
         """Return the place of a section."""
         return nodes.make_id(f"{self.about}-{name}")
+
+    def classes(self, name: str) -> list[str]:
+        """Return the classes of what is about one name, which `Choice` shows alone."""
+        return [self.about, f"about-{self.anchor(name)}"]
 
     def known(self, what: str, given: Sequence[str]) -> str:
         """Return the argument, which is one of those given."""
@@ -91,13 +124,16 @@ class Table(OfAsked):
         """Return the table."""
         group = self.known("table", [*self.groups])
         columns = self.groups[group]
+        shown = [each for each in self.subjects if self.belongs(each, group)]
         rows = [
             [self._named(each), *(self._cell(asked(each), column) for column in columns)]
-            for each in self.subjects
-            if self.belongs(each, group)
+            for each in shown
         ]
         titles = [self.translate(each) for each in [self.first, *(each.title for each in columns)]]
-        return [table(titles, rows, "frameworks")]
+        drawn = table(titles, rows, "frameworks")
+        for row, each in zip(drawn.findall(nodes.row), [None, *shown], strict=True):
+            row["classes"] += self.classes(each[self.about]) if each else []
+        return [drawn]
 
     def _named(self, subject: Mapping[str, Any]) -> Cell:
         place = f"#{self.anchor(subject[self.about])}"
@@ -110,6 +146,29 @@ class Table(OfAsked):
         )
 
 
+class Choice(OfAsked):
+    """A list of names: the page then shows the rows and the section of one alone, by style."""
+
+    required_arguments = 0
+    all: ClassVar[str]  # what the list says before a name is chosen
+
+    def draw(self) -> list[nodes.Node]:
+        """Return the list with its rules of style, whose text needs no escapes."""
+        names = dict.fromkeys(each[self.about] for each in self.subjects)
+        options = [element("option", self.translate(self.all), value="")]
+        options += [element("option", each, value=self.anchor(each)) for each in names]
+        rules = [
+            f"body:has(option[value={place}]:checked)"
+            f" :is(.{self.about}:not(.about-{place}), table.frameworks:not(:has(.about-{place})))"
+            "{display:none}"
+            for place in map(self.anchor, names)
+        ]
+        show = self.translate("Show")
+        label = element("label", f"{show} ", element("select", *options))
+        style = element("style", "".join(rules), classes=["no-search"])
+        return [nodes.container("", label, style, classes=["choice", "no-search"])]
+
+
 class Section(OfAsked):
     """A section: what readers should know, the programs, and what happened."""
 
@@ -118,13 +177,25 @@ class Section(OfAsked):
     def draw(self) -> list[nodes.Node]:
         """Return the section."""
         name = self.known(self.about, [each[self.about] for each in self.subjects])
-        section = nodes.section("", ids=[self.anchor(name)])
+        section = nodes.section("", ids=[self.anchor(name)], classes=self.classes(name))
         section += nodes.title("", name, translatable=False)
         self.state.nested_parse(self.content, self.content_offset, section)
-        for each in self.subjects:
-            if each[self.about] == name:
-                section += self._subject(each)
+        of_it = [each for each in self.subjects if each[self.about] == name]
+        for each in of_it:
+            section += self._subject(each)
+        section += self._reports(of_it)
         return [section]
+
+    def _reports(self, subjects: Iterable[Mapping[str, Any]]) -> Iterator[nodes.Node]:
+        """Yield a text for the project for each rule, by the first that breaks it."""
+        python = f"{self.data['python']}, {self.data['system']}"
+        programs = Path(self.env.srcdir, "programs", self.shown)
+        told: set[str] = set()
+        for each in subjects:
+            for issue in self.issues(each, python, programs):
+                if not told & {*issue.rules}:
+                    told |= {*issue.rules}
+                    yield self.report_this(issue)
 
     def _subject(self, subject: Mapping[str, Any]) -> list[nodes.Node]:
         versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
@@ -143,7 +214,7 @@ class Section(OfAsked):
         found += [self._folded(said(self.translate("What happened")), self._asked(happened))]
         for question, (server, *lines) in logs.items():
             title = f"{self.translate(question)} · {server[1]}"
-            text = "\n".join(map(_shown, lines)) + "\n"
+            text = "\n".join(map(self._shown, lines)) + "\n"
             block = nodes.literal_block(text, text, language="text", classes=["drawn"])
             found += [self._folded(said(title), block)]
         return found
@@ -163,24 +234,30 @@ class Section(OfAsked):
         found = nodes.definition_list(classes=["simple"])
         for question, happened in asked.items():
             term = nodes.term("", self.translate(question), translatable=False)
-            lines = element("code", " · ".join(map(_line, happened)))  # no element for each word
+            lines = element("code", " · ".join(map(self._line, happened)))  # one element for all
             text = nodes.paragraph("", "", lines, translatable=False)
             found += nodes.definition_list_item("", term, nodes.definition("", text))
         return found
+
+    def _line(self, happening: Sequence[Any]) -> str:
+        """Return a line of the record in the language of the page."""
+        kind, *about = (str(each).replace("\n", " … ") for each in happening)
+        known = {} if kind in QUOTING else ABOUT
+        said = [KINDS.get(kind), *map(known.get, about)]
+        words = zip(said, (kind, *about), strict=True)
+        return " ".join(self.translate(ours) if ours else given for ours, given in words)
+
+    def _shown(self, happening: Sequence[Any]) -> str:
+        """Return a line of a terminal; what was not printed there is in brackets."""
+        kind, *about = map(str, happening)
+        if kind == "logs":
+            return " ".join(about)
+        if kind in ("connect", "disconnect"):
+            return " ".join((kind, *about))
+        return f"[{self._line(happening)}]"
 
 
 def asked(subject: Mapping[str, Any]) -> Happened:
     """Return what happened by question, in the variants of a program, too."""
     variants = subject.get("variants", {})
     return {**subject["happened"], **{kind: each["happened"] for kind, each in variants.items()}}
-
-
-def _line(happening: Sequence[Any]) -> str:
-    return " ".join(str(each).replace("\n", " … ") for each in happening)
-
-
-def _shown(happening: Sequence[Any]) -> str:
-    """Return a line of a terminal; what was not printed there is in brackets."""
-    kind, *about = happening
-    printed = kind in ("logs", "connect", "disconnect")
-    return _line(happening if kind != "logs" else about) if printed else f"[{_line(happening)}]"

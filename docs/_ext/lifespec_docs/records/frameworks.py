@@ -3,6 +3,7 @@
 `{frameworks}` with the name of a group of questions is a table: a row for each application that
 has hooks, or, of `unsupported`, for each that has none.  `{framework}` with the name of a framework
 is its section: the content, then its programs and what happened, question by question.
+With `{one-framework}` readers choose the one that the page shows.
 """
 
 from __future__ import annotations
@@ -10,17 +11,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.asked import Column, OfAsked, Section, Table, asked
+from lifespec_docs.records.asked import Choice, Column, OfAsked, Section, Table, asked
+from lifespec_docs.records.broken import issues_of_framework
 from lifespec_docs.rules.spec_tables import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.asked import Happened, Said
+    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 
@@ -316,6 +320,10 @@ class OfFrameworks(OfAsked):
     groups, reads = GROUPS, Run
     first = _("Application")
 
+    def issues(self, subject: Mapping[str, Any], python: str, programs: Path) -> Iterator[Issue]:
+        """Yield an issue for each rule that an application of it was seen to break."""
+        return issues_of_framework(subject, Run, python, programs)
+
     def belongs(self, subject: Mapping[str, Any], group: str) -> bool:
         """Tell whether a table has a row for an application."""
         questions = GROUPS[group][0].question in asked(subject)
@@ -326,13 +334,20 @@ class Frameworks(OfFrameworks, Table):
     """A table: applications by questions."""
 
 
+class OneFramework(OfFrameworks, Choice):
+    """The choice of one framework."""
+
+    all = _("all frameworks")
+
+
 class Framework(OfFrameworks, Section):
     """The section of a framework: what readers should know, the programs, and what happened."""
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Register `{frameworks}` and `{framework}`."""
+    """Register `{frameworks}`, `{framework}` and `{one-framework}`."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("frameworks", Frameworks)
     app.add_directive("framework", Framework)
+    app.add_directive("one-framework", OneFramework)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -14,16 +14,19 @@ from docutils.parsers.rst import directives
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.asked import Column, OfAsked, Section, Table
+from lifespec_docs.records.broken import issues_of_host
 from lifespec_docs.rules.spec_tables import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from sphinx.application import Sphinx
     from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.asked import Said
+    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Host", "HostRun", "Hosts", "setup"]
 
@@ -274,6 +277,10 @@ class OfHosts(OfAsked):
     groups, reads = GROUPS, HostRun
     first = _("Host")
     option_spec: ClassVar = {"kinds": directives.unchanged_required}
+
+    def issues(self, subject: Mapping[str, Any], python: str, programs: Path) -> Iterator[Issue]:
+        """Yield an issue for each rule that a host was seen to break."""
+        return issues_of_host(subject, HostRun, python, programs)
 
     def belongs(self, subject: Mapping[str, Any], group: str) -> bool:
         """Tell whether a table has a row for a host."""

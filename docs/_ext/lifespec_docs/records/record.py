@@ -279,6 +279,23 @@ class Shows(SphinxDirective):
         """Return what gives a word in the language of the page."""
         return words(self.env)
 
+    def listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
+        """Put commas between parts."""
+        comma = self.translate(", ")
+        return [node for part in parts for node in (nodes.Text(comma), part)][1:]
+
+    def report_this(self, issue: Issue, reported: Sequence[nodes.Node] = ()) -> nodes.Element:
+        """Return an issue, folded, with links to where it was reported, or the hint to look."""
+        rules = self.listed(nodes.literal("", rule) for rule in issue.rules)
+        title = nodes.Text(self.translate("%s: %s") % (self.translate("Report this"), ""))
+        summary = summary_node("", "", title, *rules, translatable=False)
+        hint: list[nodes.Node] = [nodes.Text(self.translate(REPORT))]
+        if reported:
+            hint = [nodes.Text(f"{self.translate(REPORTED)} "), *self.listed(reported)]
+        known = nodes.paragraph("", "", *hint, translatable=False)
+        text = nodes.literal_block(issue.text, issue.text, language="text", classes=["drawn"])
+        return folded_node("", summary, known, text)
+
 
 class Issue(NamedTuple):
     """An issue about the rules that a server breaks in a case: their IDs, and Markdown."""
@@ -328,23 +345,6 @@ class OfRecord(Shows):
             return text
         place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
         return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
-
-    def listed(self, parts: Iterable[nodes.Node]) -> list[nodes.Node]:
-        """Put commas between parts."""
-        comma = self.translate(", ")
-        return [node for part in parts for node in (nodes.Text(comma), part)][1:]
-
-    def report_this(self, issue: Issue, reported: Sequence[nodes.Node] = ()) -> nodes.Element:
-        """Return an issue, folded, with links to where it was reported, or the hint to look."""
-        rules = self.listed(nodes.literal("", rule) for rule in issue.rules)
-        title = nodes.Text(self.translate("%s: %s") % (self.translate("Report this"), ""))
-        summary = summary_node("", "", title, *rules, translatable=False)
-        hint: list[nodes.Node] = [nodes.Text(self.translate(REPORT))]
-        if reported:
-            hint = [nodes.Text(f"{self.translate(REPORTED)} "), *self.listed(reported)]
-        known = nodes.paragraph("", "", *hint, translatable=False)
-        text = nodes.literal_block(issue.text, issue.text, language="text", classes=["drawn"])
-        return folded_node("", summary, known, text)
 
 
 def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:
