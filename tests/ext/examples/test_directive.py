@@ -92,6 +92,35 @@ def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
         assert page_known.not_run == ["docs/index.md:5 (no-such-program)"]
 
 
+def test_the_usual_course_of_a_lifespan_is_not_shown_again(tmp_path: Path) -> None:
+    """The front page draws it; one that took time, or failed, has its event log."""
+    page = """
+```python
+import asyncio
+from lifespec import Lifespan
+
+async def app(scope, receive, send):
+    for name in "startup", "shutdown":
+        await receive()
+        await send({"type": f"lifespan.{name}.complete"})
+
+async def start(seconds):
+    async with Lifespan(app):
+        await asyncio.sleep(seconds)
+
+asyncio.run(start(0))
+```
+
+```python
+asyncio.run(start(2))
+```
+"""
+    with sample(tmp_path, page) as built:
+        assert built.warnings == []
+        (log,) = built.page().select("details.said summary")
+    assert log.string == "Event log: 6 entries in 2 s"
+
+
 def test_a_chinese_page_runs_with_its_own_comments(tmp_path: Path) -> None:
     """What is published is what ran; the line is that of the English page."""
     page = "```python\n# one\nx = 1\n```\n"

@@ -5,15 +5,29 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from lifespec.testing.trace import Entry
 from lifespec_docs.diagrams import drawing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lifespec.testing.trace import Entry
     from lifespec_docs.diagrams.drawing import Translate
 
-__all__ = ["event_log"]
+__all__ = ["event_log", "is_usual"]
+
+USUAL = [
+    Entry(0.0, "called", "lifespan"),
+    Entry(0.0, "received", "lifespan.startup"),
+    Entry(0.0, "sent", "lifespan.startup.complete"),
+    Entry(0.0, "received", "lifespan.shutdown"),
+    Entry(0.0, "sent", "lifespan.shutdown.complete"),
+    Entry(0.0, "returned"),
+]
+
+
+def is_usual(conversations: Sequence[list[Entry]]) -> bool:
+    """Whether each lifespan took the course that the front page draws, and nothing took time."""
+    return all(entries == USUAL for entries in conversations)
 
 
 def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str:

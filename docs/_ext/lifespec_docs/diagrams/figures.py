@@ -6,6 +6,7 @@ two show what stands around it.
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
@@ -31,6 +32,9 @@ BOLD = ' font-weight="600"'
 WIDTH = 376
 LEFT, RIGHT = 66, 310  # of the protocol: where the server stands, and the application
 LIFE = (_("startup"), _("requests"), _("shutdown"))
+PROTOCOL = _("The application is called, asked to start, serves, and is asked to stop.")
+WORKERS = _("Each event loop that serves has a lifespan, in a process or in a thread of its own.")
+CAPTIONS = {"protocol": PROTOCOL, "workers": WORKERS}  # below the picture, and for a screen reader
 
 
 def protocol(translate: Translate) -> str:
@@ -50,10 +54,7 @@ def protocol(translate: Translate) -> str:
     _arrow(drawing, 312, "lifespan.shutdown.complete", back=True)
     _arrow(drawing, 350, translate("return"), SMALL + DASHED, back=True)
     drawing.line(f"M{RIGHT - 3} 68h6V350h-6z")
-    return drawing.svg(
-        translate("The protocol"),
-        [translate("The application is called, asked to start, serves, and is asked to stop.")],
-    )
+    return drawing.svg(translate("The protocol"), [translate(PROTOCOL)])
 
 
 def _arrow(
@@ -83,10 +84,7 @@ def workers(translate: Translate) -> str:
     for number, x in ((1, 3), (2, 195)):
         drawing.text(x + 89, 286, translate("thread %s") % number, SMALL)
         _loop(drawing, (x + 14, 296), translate)
-    return drawing.svg(
-        translate("Who has a lifespan"),
-        [translate("Each event loop that serves has one, in a process or in a thread of its own.")],
-    )
+    return drawing.svg(translate("Who has a lifespan"), [translate(WORKERS)])
 
 
 def _loop(drawing: Drawing, corner: tuple[int, int], translate: Translate) -> None:
@@ -119,14 +117,15 @@ class Picture(SphinxDirective):
     option_spec: ClassVar = {"beside": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        """Return the drawing."""
+        """Return the drawing and its caption."""
         name = self.arguments[0]
         if name not in PICTURES:
             known = " and ".join(PICTURES)
             raise self.error(f"There is no picture {name!r}: there are {known}.")
-        svg = PICTURES[name](words(self.env))
+        translate = words(self.env)
         classes = "states beside" if "beside" in self.options else "states"
-        html = f'<figure class="{classes}">{svg}</figure>'
+        caption = f"<figcaption>{escape(translate(CAPTIONS[name]))}</figcaption>"
+        html = f'<figure class="{classes}">{PICTURES[name](translate)}{caption}</figure>'
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 
 

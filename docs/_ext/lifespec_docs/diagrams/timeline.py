@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["Timeline", "drawn", "setup"]
 
 TITLE = _("How a server ends, in the order of time")
+CAPTION = _(
+    "What each part of a server does around the stop signal. The filled end of a bar is the last"
+    " step of that part."
+)
 SIGNAL, OFFERED, ANSWERED, EXIT = 96, 190, 290, 340  # when, in pixels
 MARKS = (  # where, what, and whether it is an event of the protocol, which has one name
     (SIGNAL, _("the signal"), False),
@@ -44,7 +49,9 @@ class Timeline(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return it."""
-        html = f'<figure class="states">{drawn(words(self.env))}</figure>'
+        translate = words(self.env)
+        caption = f"<figcaption>{escape(translate(CAPTION))}</figcaption>"
+        html = f'<figure class="states">{drawn(translate)}{caption}</figure>'
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 
 

@@ -37,7 +37,7 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.diagrams.event_log import event_log
+from lifespec_docs.diagrams.event_log import event_log, is_usual
 from lifespec_docs.examples import download, prelude, runner
 from lifespec_docs.examples.results import Results
 from lifespec_docs.i18n.messages import words
@@ -320,12 +320,12 @@ def _insert(node: nodes.Element, html: str) -> None:
 
 
 def _note(env: BuildEnvironment, run: runner.Run) -> str:
-    """Return what is shown below an example."""
+    """Return what is shown below an example: its event log, unless that shows nothing new."""
     translate = words(env)
     if run.missing:
         sentence = translate("Not run here, for want of %s. The output was recorded.")
         return f'<p class="not-run">{escape(sentence % ", ".join(run.missing))}</p>'
-    return event_log(run.conversations, translate)
+    return "" if is_usual(run.conversations) else event_log(run.conversations, translate)
 
 
 def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
