@@ -47,7 +47,7 @@ KINDS = {  # what begins a line of the record: who did what
         *(_("and so on"), _("another time"), _("one request at a time")),
         *(_("state at shutdown"), _("python logs")),
     )
-} | {"state": _("keys in the state:"), "lifespan": _("lifespan")}
+} | {"state": _("keys in the state:")}
 ABOUT = {  # what follows, unless it is an event, a name or the text of an exception
     each: each
     for each in (
@@ -214,7 +214,7 @@ class Section(OfAsked):
         found += [self._folded(said(self.translate("What happened")), self._asked(happened))]
         for question, (server, *lines) in logs.items():
             title = f"{self.translate(question)} · {server[1]}"
-            text = "\n".join(map(self._shown, lines)) + "\n"
+            text = "\n".join(map(_shown, lines)) + "\n"
             block = nodes.literal_block(text, text, language="text", classes=["drawn"])
             found += [self._folded(said(title), block)]
         return found
@@ -247,14 +247,14 @@ class Section(OfAsked):
         words = zip(said, (kind, *about), strict=True)
         return " ".join(self.translate(ours) if ours else given for ours, given in words)
 
-    def _shown(self, happening: Sequence[Any]) -> str:
-        """Return a line of a terminal; what was not printed there is in brackets."""
-        kind, *about = map(str, happening)
-        if kind == "logs":
-            return " ".join(about)
-        if kind in ("connect", "disconnect"):
-            return " ".join((kind, *about))
-        return f"[{self._line(happening)}]"
+
+def _shown(happening: Sequence[Any]) -> str:
+    """Return a line of a terminal; what was not printed there is in brackets."""
+    kind, *about = map(str, happening)
+    if kind == "logs":
+        return " ".join(about)
+    said = " ".join((kind, *about))
+    return said if kind in ("connect", "disconnect") else f"[{said}]"
 
 
 def asked(subject: Mapping[str, Any]) -> Happened:
