@@ -213,7 +213,6 @@ def test_without_a_proc_the_log_names_processes(
     monkeypatch.setattr(process, "PROC", tmp_path / "proc")
     monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     with program(WAIT) as subject:
-        assert subject.pids() == set()
         assert subject.elsewhere() == []
         lines = [{"n": 1, "pid": pid} for pid in (os.getpid(), subject.process.pid)]
         subject.log.write_text("".join(json.dumps(line) + "\n" for line in lines))

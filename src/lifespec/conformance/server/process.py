@@ -211,6 +211,8 @@ class Subject:
             for pid, first in noted.items()
             if pid != os.getpid() and processes.began_within(pid, self.began, first)
         }
+        if self.status is None:  # just started, its environment cannot be read yet
+            ours.add(self.process.pid)
         return ours | processes.marked(str(self.folder))
 
     def end_processes(self) -> None:
