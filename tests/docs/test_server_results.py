@@ -216,3 +216,15 @@ def test_every_rule_that_has_a_case_leads_to_it(site: Path, language: str) -> No
     for link in links:
         file, _, anchor = str(link["href"]).partition("#")
         assert pages[file].find(id=anchor), link["href"]
+
+
+@looked_at
+@both
+def test_one_framework_is_shown_alone(browser: Browser, address: str, language: str) -> None:
+    """By the style sheet; a page without scripts can do it."""
+    shown = """[...document.querySelectorAll("section.framework")]
+        .filter((each) => each.offsetHeight > 0).map((each) => each.id)"""
+    browser.open(f"{address}/{language}/framework-compatibility.html")
+    assert len(browser.run(shown)) > 1
+    browser.run("document.querySelector('.choice select').value = 'framework-starlette'")
+    assert browser.run(shown) == ["framework-starlette"]

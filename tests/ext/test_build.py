@@ -38,7 +38,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(
             ROOT / folder,
             root / folder,
-            ignore=shutil.ignore_patterns("*.md", "*.rst", "examples.json", "proofs.json"),
+            ignore=shutil.ignore_patterns(
+                "*.md", "*.rst", "examples.json", "proofs.json", "drawn.json"
+            ),
         )
     for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"):
         shutil.copy(ROOT / name, root)

@@ -19,7 +19,10 @@ PAGES = {
     "other": f"# Other\n\n{BLOCK}",
     "beside.toml": "a = 1\n",
 }
-EXTENSIONS = ("i18n.comments", "examples.directive", "examples.included", "lifespec_docs.increment")
+EXTENSIONS = (
+    *("i18n.comments", "examples.directive", "examples.included", "rules.domain"),
+    "lifespec_docs.increment",
+)
 
 
 def site(folder: Path, pages: dict[str, str] = PAGES, **configuration: str) -> SampleSite:
@@ -82,15 +85,18 @@ def test_the_languages_begin_at_both_ends(tmp_path: Path, language: str, order: 
     assert (seen, build.read) == (order, ["index", "other"])
 
 
-@pytest.mark.parametrize("changed", ["title", "place", "example", "gone"])
+@pytest.mark.parametrize("changed", ["title", "place", "example", "case", "gone"])
 def test_all_pages_are_written_where_they_show_what_has_changed(
     tmp_path: Path, changed: str
 ) -> None:
     """They show titles in the navigation and link to places; else only those that were read are."""
     with site(tmp_path) as sample:
         env, build = sample.app.env, increment.Increment()
+        places = env.domains["lifespec"].data["places"]
+        places["case", "waits"] = ("other", "case-waits")
         build.outdated(sample.app, env, set(), set(), set())
         build.read = ["other"]
+        places["case", "new"] = ("other", "case-new")
         assert build.updated(sample.app, env) == ()
         if changed == "title":
             env.titles["other"] = nodes.title("", "Another")
@@ -98,6 +104,8 @@ def test_all_pages_are_written_where_they_show_what_has_changed(
             env.domains["std"].data["labels"]["here"] = ("other", "here", "Here")
         elif changed == "example":
             pages_of(env)["other"].blocks.clear()
+        elif changed == "case":
+            del places["case", "waits"]
         else:
             build.removed = {"gone"}
         assert build.updated(sample.app, env) == {"index", "other"}

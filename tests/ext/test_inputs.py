@@ -21,13 +21,19 @@ FILES = (
 )  # fmt: skip
 
 
+DATA = "src/lifespec/conformance/data"
+CASE = '[a]\nsays = "It waits."\nrole = "application"\n'
+CHINESE = 'msgid "It waits."\nmsgstr "等待。"\n\nmsgid "Result"\nmsgstr "结果"\n'
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Write a project."""
-    for name in FILES:
+    data = {f"{DATA}/cases.toml": CASE, f"{DATA}/rules.toml": "", f"{DATA}/report.zh.po": CHINESE}
+    for name, text in {**{name: name for name in FILES}, **data}.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(name)
+        path.write_text(text)
     return tmp_path
 
 
@@ -60,6 +66,25 @@ def test_a_change_counts_where_it_can_show(
     now = Inputs.now(root, ())
     assert (now.code != before.code, now.frame != before.frame) == (code, frame)
     assert now.changed(before) == before.changed(now) == single
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "frame"),
+    [
+        ("cases.toml", CASE.replace("a", "b", 1), False),
+        ("report.zh.po", CHINESE.replace("等待", "等"), False),
+        ("report.zh.po", CHINESE.replace("结果", "果"), True),
+    ],
+)
+def test_a_case_concerns_the_pages_that_use_cases(
+    root: Path, name: str, text: str, frame: bool
+) -> None:
+    """And each example that runs a command; another word of a report can stand anywhere."""
+    before = Inputs.now(root, ())
+    (root / DATA / name).write_text(text)
+    now = Inputs.now(root, ())
+    assert (now.code != before.code, now.frame != before.frame) == (True, frame)
+    assert now.changed(before) == ([] if frame else [f"{DATA}/cases.toml"])
 
 
 @pytest.mark.parametrize(

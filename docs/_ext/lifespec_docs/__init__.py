@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["setup"]
 
@@ -19,9 +18,8 @@ FOLDERS = {  # and what each has for Sphinx
         "case_lists", "edge_cases", "edge_case_tables",
     ),
     "records": (
-        "bench", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
-        "matrix",
-        "middleware", "proposed", "scores", "subjects", "verification", "which_server",
+        "bench", "drawn", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
+        "matrix", "middleware", "proposed", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),
     "live": ("pages", "playground"),
@@ -30,10 +28,9 @@ FOLDERS = {  # and what each has for Sphinx
 }  # fmt: skip
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the extensions of every folder, and what follows a build."""
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
     app.setup_extension(f"{__name__}.increment")
-    return {"version": "1", "parallel_read_safe": False}

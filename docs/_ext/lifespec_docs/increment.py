@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["CHANGED", "DONE", "MESSAGES", "Increment", "setup"]
 
@@ -37,6 +36,7 @@ class Increment:
         self.read: list[str] = []
         self.removed: set[str] = set()
         self.shared: list[object] = []
+        self.cases: set[object] = set()
 
     def outdated(
         self,
@@ -48,7 +48,7 @@ class Increment:
     ) -> list[str]:
         """Return the pages that use a file that has changed, or lacked a program."""
         self.removed = removed
-        self.shared = _shared(env)
+        self.shared, self.cases = _shared(env), _cases(env)
         file = Path(app.doctreedir, CHANGED)
         names = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
         root = Path(app.srcdir).parent
@@ -73,7 +73,8 @@ class Increment:
         if env.config.language == "en":
             found = extraction.updated(env, self.read)
             extraction.write(found, Path(app.doctreedir, MESSAGES))
-        return env.found_docs if self.removed or self.shared != _shared(env) else ()
+        gone = self.removed or self.cases - _cases(env)  # a new case has links on pages just read
+        return env.found_docs if gone or self.shared != _shared(env) else ()
 
     def report(self, app: Sphinx, _exception: Exception | None) -> None:
         """Write what was done."""
@@ -102,10 +103,20 @@ def _shared(env: BuildEnvironment) -> list[object]:
 def _places(data: dict[str, Any]) -> dict[str, str]:
     """Return what a domain knows, whatever the order in which pages were read."""
     return {
-        key: repr(sorted(value.items(), key=repr))
+        key: repr(sorted((each for each in value.items() if not _is_case(each[0])), key=repr))
         for key, value in data.items()
         if value and key != "version"
     }
+
+
+def _cases(env: BuildEnvironment) -> set[object]:
+    """Return the cases with their places."""
+    places = env.domains[RuleDomain.name].data["places"]
+    return {each for each in places.items() if _is_case(each[0])}
+
+
+def _is_case(key: object) -> bool:
+    return isinstance(key, tuple) and key[0] == "case"
 
 
 def _sources(env: BuildEnvironment, docname: str) -> set[Path]:
@@ -114,11 +125,10 @@ def _sources(env: BuildEnvironment, docname: str) -> set[Path]:
     return {Path(env.doc2path(docname)).resolve(), *others}
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Follow a build."""
     build = Increment()
     app.connect("env-get-outdated", build.outdated)
     app.connect("env-before-read-docs", build.order)
     app.connect("env-updated", build.updated)
     app.connect("build-finished", build.report)
-    return {"version": "1", "parallel_read_safe": False}

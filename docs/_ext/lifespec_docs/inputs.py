@@ -1,8 +1,8 @@
 """What the site is made from, by content: what has not changed since a good build is not redone.
 
 `code` decides what an example does, and `library` what one does that uses no commands; `frame` is
-all that can show on any page; `files` are the pages, their catalogs and records, and what facts are
-read from: each concerns the pages that use it.
+all that can show on any page; `files` are the pages, their catalogs and records, the cases, and
+what facts are read from: each concerns the pages that use it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -36,9 +37,12 @@ LIBRARY = (
     "docs/_ext/lifespec_docs/i18n/comments.py",
 )
 COMMANDS = "src/lifespec/conformance", "src/lifespec/cli.py"
+SAYS, MESSAGE = (re.compile(rf'^{name} (".*")$', re.MULTILINE) for name in ("says =", "msgid"))
+# pages that draw cases, or run an example that uses them, name the first as what they depend on
+CASES, REPORT = (f"src/lifespec/conformance/data/{name}" for name in ("cases.toml", "report.zh.po"))
 FRAME = "docs/_static", "docs/_templates", "docs/conf.py", "docs/build.py", "pyproject.toml"
 WORDS = "lifespec.po", "sphinx.po"  # of our extensions and of the theme: on any page
-WRITTEN = "docs/examples.json"  # by the build itself, which looks at it each time
+WRITTEN = "docs/examples.json", "docs/drawn.json"  # by the build, which looks at them each time
 DERIVED = {".mo", ".pyc"}
 
 
@@ -59,12 +63,14 @@ class Inputs:
         frame = [path for name in FRAME for path in _files(root / name)]
         words = [path for path in catalogs if path.name in WORDS]
         pages = set(_files(root / "docs")) - {*frame, *_files(root / "docs" / "_ext")}
-        pages.discard(root / WRITTEN)
-        facts = [path for name in SOURCES for path in _files(root / name)]
+        pages.difference_update(root / name for name in WRITTEN)
+        facts = [path for name in (*SOURCES, CASES) for path in _files(root / name)]
         single = sorted(pages.union(catalogs, facts).difference(words))
         commands = {path for name in COMMANDS for path in _files(root / name)}
         library = {path for name in (*LIBRARY, LOCK) for path in _files(root / name)} - commands
-        code = _together(root, [path for name in (*CODE, LOCK) for path in _files(root / name)])
+        code = [path for name in (*CODE, LOCK) for path in _files(root / name)]
+        ours = {root / CASES, root / REPORT}
+        anywhere = _together(root, [path for path in code if path not in ours])
         installed = root / "build" / "live" / "package-lock.json"
         runtime = _content(installed) if assets.runtime(root) else ""
         files = {path.relative_to(root).as_posix(): _content(path) for path in single}
@@ -72,9 +78,11 @@ class Inputs:
             file = f"{recorded.FOLDER}/{name}.json"
             if file in files:
                 files[file] = _digest(files[file], *recorded.changed(root, name))
-        base = [code, *(os.environ.get(name, "") for name in NAMES.values()), runtime]
+        said, others = _words_of_cases(root)
+        files[CASES] = _digest(files.get(CASES, ""), said)
+        base = [anywhere, others, *(os.environ.get(name, "") for name in NAMES.values()), runtime]
         return cls(
-            code=_digest(_machine(), code),
+            code=_digest(_machine(), _together(root, code)),
             library=_digest(_machine(), _together(root, sorted(library))),
             frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
             files=files,
@@ -103,6 +111,16 @@ def _files(path: Path) -> Iterator[Path]:
     """Yield the files below a folder, or the one file; what is made from others is none."""
     found = path.rglob("*") if path.is_dir() else [path]
     yield from sorted(each for each in found if each.is_file() and each.suffix not in DERIVED)
+
+
+def _words_of_cases(root: Path) -> tuple[str, str]:
+    """Return the entries of the cases' sentences in the catalog of reports, and the others."""
+    says = set(SAYS.findall((root / CASES).read_text(encoding="utf-8")))
+    parts: tuple[list[str], list[str]] = [], []
+    for entry in (root / REPORT).read_text(encoding="utf-8").split("\n\n"):
+        parts[says.isdisjoint(MESSAGE.findall(entry))].append(entry)
+    of_cases, others = map(json.dumps, parts)
+    return of_cases, others
 
 
 def _content(path: Path) -> str:

@@ -22,7 +22,7 @@ from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault
 from lifespec_docs.i18n.extraction import PACKAGE
 from lifespec_docs.inputs import Inputs
-from lifespec_docs.lint import doctrees, translations
+from lifespec_docs.lint import translations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,14 +150,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Renew, check or compare; return the exit status."""
+    """Renew or check; return the exit status."""
     given = _parser().parse_args(arguments)
     try:
         if given.release:
             return _say(*map(str, waiting(root)), wrong=True)
-        if given.trees:
-            english, chinese = given.trees
-            return _say(*map(str, doctrees.stored(english, chinese, root)), wrong=True)
         pages = pages_of(root)
         count = sum(len(template.messages) for template in pages.by_catalog.values())
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
@@ -193,13 +190,6 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--check", action="store_true", help="write nothing; say what is wrong")
     which.add_argument(
         "--release", action="store_true", help="write nothing; name what waits for a translation"
-    )
-    which.add_argument(
-        "--trees",
-        nargs=2,
-        type=Path,
-        metavar=("ENGLISH", "CHINESE"),
-        help="compare the doctrees that two builds left in these folders",
     )
     return parser
 

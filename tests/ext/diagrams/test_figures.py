@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.diagrams.figures import CAPTIONS, PICTURES
+from lifespec_docs.diagrams.figures import PICTURES
 from lifespec_docs.i18n.messages import marked
 from sample_site import SampleSite
 
@@ -41,23 +41,6 @@ def test_a_picture_fits_its_frame_and_a_phone(name: str) -> None:
         assert float(x) - 3.7 * len(text) >= 0, text
         assert float(x) + 3.7 * len(text) <= width, text
         assert float(y) < height
-
-
-def test_a_page_shows_a_picture_in_its_language(tmp_path: Path) -> None:
-    """The words come from the catalog of our own words."""
-    page = {
-        "index": "# Page\n\n```{picture} workers\n```\n\n```{picture} protocol\n:beside:\n```\n"
-    }
-    sample = SampleSite(tmp_path, page, "diagrams.figures", language="zh_CN")
-    sample.translate("lifespec", {"event loop": "事件循环", CAPTIONS["workers"]: "图的说明"})
-    with sample:
-        assert sample.warnings == []
-        (figure, beside) = sample.page().select("figure.states")
-        texts = [each.text for each in figure.select("text")]
-        captions = [each.figcaption.string for each in (figure, beside)]
-    assert texts.count("事件循环") == 4
-    assert captions == ["图的说明", CAPTIONS["protocol"]]
-    assert [each["class"] for each in (figure, beside)] == [["states"], ["states", "beside"]]
 
 
 def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Examples on pages: found where they stand, run in order, and shown with what was said."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +51,6 @@ def test_the_line_of_a_block_from_another_file_is_below_its_place(tmp_path: Path
     (tmp_path / "x.py").write_text("x = 1\n")
     with sample(tmp_path, "```{literalinclude} ../x.py\n:language: python\n```\n") as built:
         assert only(built).line == 4
-
-
-def test_the_output_below_a_block_is_what_it_must_print(tmp_path: Path) -> None:
-    """Both are shown; nothing is inserted between them."""
-    with sample(tmp_path, "```python\nprint(1)\n```\n```{output}\n1\n```\n") as built:
-        assert only(built).expected == "1"
-        assert built.page().select_one(".highlight-python + .output").get_text(strip=True) == "1"
-        assert not built.warnings
 
 
 def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> None:
@@ -121,42 +112,11 @@ asyncio.run(start(2))
     assert log.string == "Event log: 6 entries in 2 s"
 
 
-def test_a_chinese_page_runs_with_its_own_comments(tmp_path: Path) -> None:
-    """What is published is what ran; the line is that of the English page."""
-    page = "```python\n# one\nx = 1\n```\n"
-    built = SampleSite(
-        tmp_path,
-        {"index": f"# A page\n\n{page}"},
-        "i18n.comments",
-        "examples.directive",
-        language="zh_CN",
-    )
-    built.translate("index", {"# one": "# 一"})
-    with built:
-        assert only(built).source == "# 一\nx = 1\n"
-        assert only(built).line == 4
-
-
 def test_examples_can_be_read_without_running(tmp_path: Path) -> None:
     """The tests read the pages so."""
     with sample(tmp_path, "```python\nunknown\n```\n", examples_run=False) as built:
         assert only(built).source == "unknown\n"
         assert not built.warnings
-
-
-def test_a_page_without_programs_offers_none(tmp_path: Path) -> None:
-    """A session alone is no file."""
-    with sample(tmp_path, "```pycon\n>>> 1\n1\n```\n") as built:
-        assert not Path(built.app.outdir, "_programs").exists()
-
-
-def test_other_builders_write_what_is_known_and_no_programs(tmp_path: Path) -> None:
-    """The tests take the blocks from there."""
-    with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
-        known = json.loads(Path(built.app.doctreedir, "examples.json").read_text())
-        assert known["index"]["blocks"][0]["source"] == "x = 1\n"
-        assert known["index"]["run"] == 1
-        assert not Path(built.app.outdir, "_programs").exists()
 
 
 def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
@@ -174,15 +134,6 @@ def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
         (built.docs / "index.md").write_text("# A page\n")
         built.app.build()
         assert directive.blocks(built.app.env) == {"index": []}
-
-
-def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
-    """Only the pages it read are taken over."""
-    with sample(tmp_path, "", builder="dummy") as built:
-        other = type(built.app.env).__new__(type(built.app.env))
-        directive.pages(other).update(far=directive.Examples([]), near=directive.Examples([]))
-        directive.merge(built.app, built.app.env, ["far"], other)
-        assert directive.pages(built.app.env).keys() == {"index", "far"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The role `{fact}` on a page."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,43 +10,6 @@ from lifespec_docs.lint.translations import Pair, sentences
 from sample_site import SampleSite
 
 __all__: list[str] = []
-
-PAGE = """\
-# A
-
-Wait {fact}`default Lifespan.grace`, or {fact}`default  Lifespan.strict`; uvicorn
-{fact}`version uvicorn`.
-
-There are {fact}`count examples` examples.
-
-```python
-1
-```
-"""
-ENGLISH = "Wait {fact}`default Lifespan.grace`."
-
-
-def test_a_fact_is_drawn(tmp_path: Path) -> None:
-    """The page depends on the file that it was read from; examples are counted at the end."""
-    with SampleSite(tmp_path, {"index": PAGE}, "examples.directive", "facts") as built:
-        assert built.warnings == []
-        text = built.page().get_text()
-        version = facts()["version uvicorn"].words[0]
-        assert f"Wait 5 seconds, or False; uvicorn\n{version}." in text
-        assert "There are 1 examples." in text
-        found = [item.get_text() for item in built.page().select(".fact code")]
-        assert found == ["False"]
-        names = [str(name) for name in built.app.env.dependencies["index"]]
-        assert [name for name in names if name.endswith("docs/matrix/servers.json")]
-
-
-def test_a_fact_in_chinese(tmp_path: Path) -> None:
-    """The text of the role is the same in both languages."""
-    sample = SampleSite(tmp_path, {"index": f"# A\n\n{ENGLISH}\n"}, "facts", language="zh_CN")
-    sample.translate("index", {ENGLISH: "等待 {fact}`default Lifespan.grace`。"})
-    sample.translate("lifespec", {"%s seconds": "%s 秒"})
-    with sample as built:
-        assert "等待 5 秒。" in built.page().get_text()
 
 
 def test_a_fact_that_is_not_known(tmp_path: Path) -> None:
@@ -77,11 +39,6 @@ def test_the_catalogs_know_how_a_fact_is_set() -> None:
     assert told(f"It is {version} now.", f"现在是 {version}版。")
     assert told(f"It ends {grace} later.", f"它在{grace}后结束。")
     assert told(f"It ends {grace} later.", "它在 5 秒后结束。")
-
-
-def test_every_fact_can_be_written_as_json() -> None:
-    """No fact is an object of Python."""
-    assert json.loads(json.dumps(facts())).keys() == facts().keys()
 
 
 def test_the_date_of_an_old_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Comments of code blocks are translated; the code cannot change, whatever a catalog says."""
 
 import ast
-import pickle
 import sys
 import warnings
 from collections.abc import Iterator
@@ -9,7 +8,6 @@ from pathlib import Path
 
 import polib
 import pytest
-from docutils import nodes
 
 from lifespec_docs.i18n import comments
 from sample_site import SampleSite
@@ -198,16 +196,6 @@ def test_one_message_stands_for_all_comments_with_its_text() -> None:
     assert node.astext() == "a  # 一\nb  # 二\nc  # 一\n"
 
 
-def test_the_node_survives_a_pickle_and_a_copy() -> None:
-    """Sphinx keeps doctrees as pickles; writers know the node by its name."""
-    node = block("a  # x\n")
-    node.apply_translated_message("# x", "# 一")
-    for copy in (pickle.loads(pickle.dumps(node)), node.deepcopy()):
-        assert copy.extract_original_messages() == ["# x"]
-        assert copy.astext() == "a  # 一\n"
-    assert node.__class__.__name__ == "literal_block"
-
-
 PAGE = """# A page
 
 ```python
@@ -237,19 +225,6 @@ make docs  # two
 a # no
 ```
 """
-MESSAGES = ["# same", "# one", "# GET /", "# two", "# three"]
-
-
-def test_the_gettext_builder_extracts_the_comments_and_no_code(tmp_path: Path) -> None:
-    """Each is a message, once, with its page and the line of its block."""
-    with SampleSite(
-        tmp_path, {"index": PAGE}, "i18n.comments", builder="gettext", gettext_compact=False
-    ) as sample:
-        found = polib.pofile(str(sample.app.outdir / "index.pot"))
-        assert [entry.msgid for entry in found] == ["A page", *MESSAGES[:4], "item", "# three"]
-        lines = {entry.msgid: int(entry.occurrences[0][1]) for entry in found}
-        assert [lines[text] for text in MESSAGES] == [3, 3, 3, 14, 21]
-        assert found[1].occurrences[0][0].endswith("/index.md")
 
 
 @pytest.fixture(scope="module")
@@ -267,30 +242,6 @@ def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleSite]:
     with_comments.translate("index", {"A page": "一页", **translated, "# GET /": "# GET /"})
     with with_comments as sample:
         yield sample
-
-
-def test_the_html_builder_shows_the_comments_translated(chinese: SampleSite) -> None:
-    """Also where the last comment of a block equals its translation; blocks are highlighted."""
-    first, plain, second, third, last = (
-        each.get_text() for each in chinese.page().select("div.highlight pre")
-    )
-    assert first == "a = 1  # 同\nb = '# no'  # 一\nc = 3  # 同  # noqa\nd = 4  # GET /\n"
-    assert (plain, second, last) == ('no = "comment"\n', "make docs  # two\n", "a # no\n")
-    assert third == ">>> 1  # three\n1\n"
-    assert chinese.page().select("div.highlight-python span.c1")
-
-
-def test_only_blocks_with_comments_become_another_node(chinese: SampleSite) -> None:
-    """A block keeps its name, place and options."""
-    doctree = chinese.app.env.get_doctree("index")
-    ours = list(doctree.findall(comments.literal_block))
-    assert [(node["language"], node.line) for node in ours] == [
-        ("python", 3),
-        ("sh", 14),
-        ("pycon", 21),
-    ]
-    assert ours[1]["ids"] == ["built"]
-    assert len(list(doctree.findall(nodes.literal_block))) == 5
 
 
 def test_a_refused_translation_is_a_warning_at_its_place_in_the_catalog(

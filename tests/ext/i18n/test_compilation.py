@@ -1,6 +1,5 @@
 """Catalogs, compiled."""
 
-import gettext
 import os
 from pathlib import Path
 
@@ -21,14 +20,6 @@ def catalog(tmp_path: Path) -> Path:
     path.parent.mkdir()
     path.write_text(CATALOG)
     return path
-
-
-def test_a_catalog_is_compiled_beside_itself(catalog: Path) -> None:
-    """What gettext reads is there, and nothing else is."""
-    compile_catalogs(catalog.parents[1])
-    with catalog.with_suffix(".mo").open("rb") as binary:
-        assert gettext.GNUTranslations(binary).gettext("a") == "甲"
-    assert sorted(path.name for path in catalog.parent.iterdir()) == ["page.mo", "page.po"]
 
 
 def test_what_is_new_enough_is_left_alone(catalog: Path) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import polib
 import pytest
 
-from lifespec_docs.i18n import extraction, messages
-from lifespec_docs.i18n.catalogs import Message
+from lifespec_docs.i18n import extraction
 from sample_site import RULES, SampleSite, named
 
 __all__: list[str] = []
@@ -42,7 +41,6 @@ OTHER = (
     "# Another page\n\n- an item\n- an item\n- [](#a-page)\n\n![What is seen](a.svg)\n\n"
     "| head |\n|---|\n| cell |\n"
 )
-PACKAGE = "package/report", "package/rules"
 EXTENSIONS = [
     "sphinx.ext.autodoc",
     "i18n.comments",
@@ -65,55 +63,6 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleSite:
         tmp_path, pages, *EXTENSIONS, builder="gettext", gettext_compact=False,
         examples_run=False, rules_file="rules.toml",
     )  # fmt: skip
-
-
-def test_each_page_has_a_template_with_its_messages_in_order(sample: SampleSite) -> None:
-    """Each with its line and its kind; a comment has the line it stands in, if that is here."""
-    with sample:
-        found = extraction.updated(sample.app.env, sample.app.env.found_docs)
-    assert list(found.by_catalog) == ["code", "deeper/other", "index", messages.CATALOG, *PACKAGE]
-    index = found.by_catalog["index"]
-    assert index.file == "docs/index.md"
-    assert index.messages == (
-        Message("Pages", 3, "text"),
-        Message("A page", 1, "title"),
-        Message("Text that stands twice.", 8, "text"),
-        Message("# one", 18, "comment"),
-        Message("# two", 19, "comment"),
-        Message("# three", 22, "comment"),
-    )
-    assert found.extensions == {"attrs_block", "colon_fence"}
-
-
-def test_a_cell_of_a_table_is_known(sample: SampleSite) -> None:
-    """It may show a term in the other language."""
-    with sample:
-        messages = (
-            extraction.updated(sample.app.env, sample.app.env.found_docs)
-            .by_catalog["deeper/other"]
-            .messages
-        )
-    assert [message.text for message in messages if message.kind == "cell"] == ["head", "cell"]
-
-
-def test_a_docstring_has_the_line_of_the_section_that_shows_it(sample: SampleSite) -> None:
-    """Its own lines are those of another file."""
-    with sample:
-        code = extraction.updated(sample.app.env, sample.app.env.found_docs).by_catalog["code"]
-    assert code.messages == (Message("Code", 2, "title"), Message("Do it.", 2, "text"))
-
-
-def test_the_words_of_the_extensions_are_a_template_too(sample: SampleSite) -> None:
-    """They stand in no page."""
-    with sample:
-        found = extraction.updated(sample.app.env, sample.app.env.found_docs).by_catalog
-    own = found[messages.CATALOG]
-    assert [message.text for message in own.messages] == list(messages.messages())
-    report, sentences = (found[name].messages for name in PACKAGE)
-    assert Message("It could not be checked: %s", 1, "word") in report
-    assert "rule startup-sent" in {message.kind for message in sentences}
-    assert {message.kind for message in own.messages} == {"word"}
-    assert own.file.endswith("docs/_ext/lifespec_docs")
 
 
 def test_the_messages_are_those_of_the_gettext_builder(sample: SampleSite) -> None:

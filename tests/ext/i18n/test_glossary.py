@@ -14,32 +14,6 @@ ENTRIES = "".join(f"\n{term.name}\n  The meaning of {term.name}.\n" for term in 
 PAGE = f"# Words\n\n```{{terms}}{ENTRIES}```\n\nA {{term}}`scope`.\n"
 
 
-def test_each_term_has_its_counterpart(tmp_path: Path) -> None:
-    """Chinese beside English, marked as Chinese; and the term can be linked to."""
-    with SampleSite(tmp_path, {"index": PAGE}, "i18n.glossary") as sample:
-        assert sample.warnings == []
-        found = sample.page().select("dl.glossary dt")
-        words = [each.find("span", class_="counterpart") for each in found]
-        assert [word.text for word in words if word] == [term.chinese for term in TERMS]
-        assert {word["lang"] for word in words if word} == {"zh-CN"}
-        (link,) = sample.page().select("p a.reference")
-        assert link["href"] == "#term-scope"
-
-
-def test_in_chinese_the_counterpart_is_english(tmp_path: Path) -> None:
-    """The term itself is translated like any text, and the link still finds it."""
-    page = "# Words\n\n```{terms}\nscope\n  What is handed over.\n```\n\nA {term}`scope`.\n"
-    sample = SampleSite(tmp_path, {"index": page}, "i18n.glossary", language="zh_CN")
-    chinese = {"scope": "作用域", "A {term}`scope`.": "一个{term}`作用域 <scope>`。"}
-    sample.translate("index", chinese)
-    with sample:
-        (entry,) = sample.page().select("dl.glossary dt")
-        word = entry.find("span", class_="counterpart")
-        assert (entry.contents[0], word.text, word["lang"]) == ("作用域", "scope", "en")
-        (link,) = sample.page().select("p a.reference")
-        assert (link.text, link["href"]) == ("作用域", "#term-scope")
-
-
 def test_an_ordinary_glossary_is_left_alone(tmp_path: Path) -> None:
     """It has terms of its own, and no counterparts."""
     page = "# Words\n\n```{glossary}\nscope\n  What is handed over.\n```\n"

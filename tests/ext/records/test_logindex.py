@@ -43,24 +43,6 @@ def tried(folder: Path, *lines: str, **options: Any) -> SampleSite:
     return sample
 
 
-def test_each_line_has_an_anchor_and_leads_to_a_section(tmp_path: Path) -> None:
-    """A line of two servers is one row; what the program itself says is no line."""
-    lines = "why | raises", "index | raises", "why | httpx | KeyError: 'a'"
-    with tried(tmp_path, *lines, *ALL) as sample:
-        assert sample.warnings == []
-        rows = sample.page().select("table.log-index tbody tr")
-        cells = [[cell.get_text().strip() for cell in row.select("td")] for row in rows]
-        assert cells[:3] == [
-            ["No lifespan.", "one", "The reason, A page"],
-            ["Bad", "one, two", "The reason, A page"],
-            ["KeyError: 'a'", "httpx", "The reason"],
-        ]
-        assert [row["id"] for row in rows[:3]] == ["log-no-lifespan", "log-bad", "log-keyerror-a"]
-        assert [link["href"] for link in rows[0].select("a")] == ["#why", "#"]
-        assert len({row["id"] for row in rows}) == len(rows) == 3 + len(ALL)
-        assert rows[3].select("a[href='#lifespec.LifespanUnsupported'] code")
-
-
 @pytest.mark.parametrize(
     ("lines", "told"),
     [

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -50,26 +48,6 @@ def tried(
     return sample
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "sign"),
-    [
-        (["pass", "skip"], "✓"),
-        (["pass", "info"], "✓○"),
-        (["pass", "info", "warn"], "△"),
-        (["info", "skip"], "○"),
-        (["info", "warn"], "△"),
-        (["skip", "skip"], "·"),
-        (["skip"], "·"),
-    ],
-)
-def test_the_worst_of_a_rule_counts(verdicts: list[str], sign: str, tmp_path: Path) -> None:
-    """What was seen counts more than what was not."""
-    row = subject("quick", *map(finding, verdicts))
-    with tried(tmp_path, TABLE, row) as sample:
-        signs = sample.page().select("tbody td [aria-hidden]")
-        assert "".join(each.get_text() for each in signs) == sign
-
-
 def test_a_subject_without_a_finding_is_not_yet_measured(tmp_path: Path) -> None:
     """Its cell is no hole, and leads to a sentence."""
     rows = subject("quick", finding("pass")), subject("slow")
@@ -81,33 +59,6 @@ def test_a_subject_without_a_finding_is_not_yet_measured(tmp_path: Path) -> None
         sentence = sample.page().find(id=link["href"][1:])
         assert sentence
         assert sentence.get_text().strip() == "?\N{NO-BREAK SPACE}not yet measured startup-sent"
-
-
-def test_cases_that_are_not_specified_have_a_table_of_their_own(tmp_path: Path) -> None:
-    """They are named by the case, which leads to the case reference if the suite has it."""
-    odd = finding("info", case="odd", actual="It came twice.", silent=True)
-    late = finding("info", case="well-behaved", silent=True)
-    silent = TABLE.replace("\n", "\n:silent:\n", 1)
-    page = f"{TABLE}\n\n{silent}\n\n{SECTIONS}\n\n```{{cases}} server\n```"
-    rows = subject("quick", finding("pass"), odd, late), subject("slow", finding("fail"))
-    with tried(tmp_path, page, *rows) as sample:
-        first, second = sample.page().select("table.matrix")
-        assert len(first.select("tbody tr[id]")) == 1
-        cells = [cell.get_text() for cell in second.select("tr > *")]
-        assert cells == [
-            *("Case", "quick", "slow"),
-            *("odd", "○INFO", "?not yet measured"),
-            *("well-behaved", "○INFO", "?not yet measured"),
-        ]
-        link = second.select_one("#servers-odd-quick a")
-        assert link
-        sentence = sample.page().find(id=link["href"][1:])  # type: ignore[index]
-        assert sentence
-        assert "It came twice." in sentence.get_text()
-        assert not second.select_one("#servers-odd th a")
-        case = second.select_one("#servers-well-behaved th a")
-        assert case
-        assert case["href"] == "#case-well-behaved"
 
 
 def test_a_verdict_that_differs_from_the_record_before_is_marked(tmp_path: Path) -> None:
@@ -137,39 +88,3 @@ def test_a_verdict_that_differs_from_the_record_before_is_marked(tmp_path: Path)
         assert changes.get_text() == (
             "Compared with the record of 2025-12-31, quick 0.9: startup-sent FAIL → PASS"
         )
-
-
-def test_the_form_has_the_choices_and_stays_hidden_without_a_script(tmp_path: Path) -> None:
-    """Its values are the same in every language; the script is loaded where there is a form."""
-    page = TABLE.replace("\n", "\n:controls:\n", 1)
-    with tried(tmp_path, page, subject("slow, trio", finding("pass"))) as sample:
-        form = sample.page().select_one("form.matrix-controls")
-        assert form
-        assert form.has_attr("hidden")
-        assert form["data-for"] == "servers"
-        choices = {
-            select["name"]: {each["value"]: each.get_text() for each in select.select("option")}
-            for select in form.select("select")
-        }
-        assert choices["subject"] == {"": "All", "slow-trio": "slow, trio"}
-        assert choices["part"] == {"": "All", "startup": "Startup"}
-        assert [*choices["rows"]] == ["", "differences", "faults", "changes"]
-        assert sample.page().select_one("script[src*='matrix.js']")
-
-
-@pytest.mark.parametrize(
-    ("record", "silent", "there"),
-    [("servers", False, True), ("servers", True, True), ("drivers", False, False)],
-)
-def test_the_box_of_a_rule_leads_to_the_row(
-    tmp_path: Path, record: str, *, silent: bool, there: bool
-) -> None:
-    """A rule of a case that is not specified leads to the case; test clients are no servers."""
-    page = f"```{{matrix}} {record}\n{':silent:' if silent else ''}\nWho keeps it\n```"
-    rows = subject("quick", finding("info", silent=silent))
-    with tried(tmp_path, page, rows, record=record) as sample:
-        links = sample.page().select("#startup-sent .rule-links a")
-        row = "plain" if silent else "startup-sent"
-        found = [(link.get_text(), link["href"]) for link in links]
-        assert found == [("Results of servers", f"#servers-{row}")] * there
-        assert sample.page().find(id=f"{record}-{row}")

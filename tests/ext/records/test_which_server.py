@@ -9,7 +9,6 @@ from sample_site import SampleSite
 __all__: list[str] = []
 
 RUN = {"served": True, "alone": False, "shutdown": True, "ended": True, "status": 0}
-NONE = "\N{EN DASH}"
 
 
 def subject(name: str, waits: dict[str, Any], **fails: Any) -> dict[str, Any]:
@@ -57,26 +56,6 @@ def shown(folder: Path, content: str) -> SampleSite:
     ]
     (matrix / "servers.json").write_text(json.dumps({"subjects": servers}))
     return sample
-
-
-def test_a_question_is_a_row_and_a_server_a_column(tmp_path: Path) -> None:
-    """Of a server without lifespans, only that is told; of two kinds of one, the first counts."""
-    with shown(tmp_path, "quick | --on, --off") as sample:
-        rows = sample.page().select("table.which-server tr")
-        found = [[cell.get_text(strip=True) for cell in row.select("th, td")] for row in rows]
-    assert found == [
-        ["Server", "quick 1.0", "slow 1.0", "never 1.0"],
-        ["Runs the lifespan", "Yes", "Yes", "No"],
-        ["Serves requests after a failed startup", "No", "Yes", NONE],
-        ["Exit status then, with one worker and with two", "3, 3", f"{NONE}, {NONE}", NONE],
-        ["Serves requests although startup hangs", "Yes", "Yes", NONE],
-        ["A stop signal ends a startup that hangs", "Yes", "Yes", NONE],
-        ["Sends shutdown on SIGTERM and on SIGINT", "Yes, No", "Yes, No", NONE],
-        ["Waits for open requests", "30 s", "until they end", NONE],
-        ["Sends shutdown if they do not end in time", "Yes", "No", NONE],
-        ["Each request gets a copy of the state", "Yes", "not yet measured", NONE],
-        ["Options about lifespans", "--on,--off", NONE, NONE],
-    ]
 
 
 def test_the_options_are_those_of_a_server_of_the_record(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
 """Rules on pages: what stands around them, what leads to them, what they promise."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sphinx.errors import SphinxError
 
-from lifespec_docs.rules import domain
 from sample_site import RULES, SampleSite
 
 __all__: list[str] = []
@@ -45,13 +43,6 @@ def sample(
     rules = rules.replace('page = "index"', f'page = "{home}"')
     extensions = "examples.directive", "rules.domain"
     return SampleSite(folder, pages, *extensions, rules=rules, **options)
-
-
-def test_an_example_at_the_top_of_a_page_shows_its_rule(tmp_path: Path) -> None:
-    """Nothing but the paragraph with the link stands above it."""
-    page = f"{example('startup-sent').strip()}\n\n# A\n{rule('startup-sent')}\n"
-    with sample(tmp_path, {"index": page + shown("answered-once")}) as built:
-        assert not [each for each in built.warnings if "No example" in str(each)]
 
 
 @pytest.mark.filterwarnings("ignore:'myst_parser:PendingDeprecationWarning")  # MyST's own
@@ -132,45 +123,6 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
         (built.docs / "index.md").write_text("# A\n" + shown("startup-sent"))
         built.app.build()
         assert built.warnings == [MISSING]
-
-
-def test_what_another_process_read_is_merged(tmp_path: Path) -> None:
-    """Only the pages it read are taken over."""
-    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
-        domain = built.app.env.domains["lifespec"]
-        places = {("case", "a"): ("far", "case-a"), ("case", "b"): ("near", "case-b")}
-        rules = {"a": "far", "b": "near"}
-        domain.merge_domaindata({"far"}, {"rules": rules, "places": places})
-        assert domain.places == {("case", "a"): ("far", "case-a")}
-        assert domain.data["rules"]["a"] == "far"
-        assert "b" not in domain.data["rules"]
-
-
-def test_the_places_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:
-    """Those of other pages stay."""
-    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
-        domain = built.app.env.domains["lifespec"]
-        domain.places["servers", "startup-sent"] = ("index", "servers-startup-sent")
-        domain.places["case", "plain"] = ("other", "case-plain")
-        domain.clear_doc("index")
-        assert domain.places == {("case", "plain"): ("other", "case-plain")}
-
-
-def test_a_rule_is_a_label_for_other_projects(tmp_path: Path) -> None:
-    """Its text there is its ID; a box of another wording has none."""
-    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
-        labels = built.app.env.domains.standard_domain.labels
-        assert labels["rule-startup-sent"] == ("index", "startup-sent", "startup-sent")
-
-
-def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
-    """Sphinx stores what it read."""
-    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
-        again = pickle.loads(pickle.dumps(built.app.env.get_doctree("index")))
-        assert [node["rule_id"] for node in again.findall(domain.rule_node)] == [
-            "startup-sent",
-            "answered-once",
-        ]
 
 
 def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> None:

@@ -2,26 +2,12 @@
 
 from pathlib import Path
 
-from lifespec_docs.theme.highlighting import Dark, Light
-from lifespec_docs.theme.lean import compact, compacted
+from lifespec_docs.theme.lean import compact
 from sample_site import SampleSite
 
 __all__: list[str] = []
 
 PAGES = {"index": "# Home\n\n```python\nprint(1)\n```\n"}
-
-
-def test_a_colour_that_is_that_of_plain_text_is_not_written() -> None:
-    """In either theme; others stay, and so does the plain colour itself."""
-    css = (
-        f".highlight {{ color: {Light.plain} }}\n"
-        f".highlight .n {{ color: {Light.plain} }} /* Name */\n"
-        ".highlight .k { color: #76348b } /* Keyword */\n"
-        f'body[data-theme="dark"] .highlight .n {{ color: {Dark.plain} }} /* Name */\n'
-    )
-    assert compacted(css) == (
-        f".highlight {{ color: {Light.plain} }}\n.highlight .k {{ color: #76348b }}\n"
-    )
 
 
 def test_the_colours_of_a_build_are_compact(tmp_path: Path) -> None:

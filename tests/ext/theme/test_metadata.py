@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from bs4 import BeautifulSoup
 
-from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY, Metadata
+from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -105,38 +104,3 @@ def test_a_description_is_the_first_sentences(tmp_path: Path, text: str, descrip
     ) as built:  # fmt: skip
         told = json.loads(Path(built.app.doctreedir, PAGES).read_text(encoding="utf-8"))
         assert told["sections"][0]["pages"][0]["description"] == description
-
-
-def test_what_the_root_names_is_written_by_section(tmp_path: Path) -> None:
-    """The front page first, then the lists of the navigation; a build without pages keeps it."""
-    with sample(tmp_path) as built:
-        file = Path(built.app.doctreedir, PAGES)
-        sections = json.loads(file.read_text(encoding="utf-8"))["sections"]
-        assert [each["caption"] for each in sections] == ["", "More"]
-        names = [[page["name"] for page in each["pages"]] for each in sections]
-        assert names == [["index"], ["one"]]
-        assert sections[1]["pages"][0] == {"name": "one", "title": "One", "description": "Text."}
-        file.write_text("kept")
-        Metadata().write(built.app, None)
-        assert file.read_text() == "kept"
-
-
-def test_a_page_of_the_theme_has_no_inline_script(tmp_path: Path) -> None:
-    """The theme's own is dropped; the tag of ours stays."""
-    (tmp_path / "docs" / "templates").mkdir(parents=True)
-    (tmp_path / "docs" / "templates" / "page.html").write_text(
-        '{%- extends "!page.html" %}\n{%- block body %}<script src="theme.js"></script>\n'
-        "{% filter translated_chrome %}{{ super() }}{% endfilter %}{% endblock %}"
-    )
-    more = {"templates_path": ["templates"], "html_theme": "furo"}
-    with SampleSite(
-        tmp_path,
-        PAGES_OF_SAMPLE,
-        "examples.directive",
-        "theme.navigation",
-        "theme.metadata",
-        **more,
-    ) as built:
-        scripts = BeautifulSoup(str(built.page()), "html.parser").find_all("script")
-        assert "theme.js" in [each.get("src") for each in scripts]
-        assert [each for each in scripts if not each.get("src")] == []

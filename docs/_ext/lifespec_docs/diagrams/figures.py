@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     Translate = Callable[[str], str]
 
@@ -129,7 +128,6 @@ class Picture(SphinxDirective):
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{picture}`."""
     app.add_directive("picture", Picture)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

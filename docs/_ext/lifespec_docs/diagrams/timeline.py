@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["Timeline", "drawn", "setup"]
 
@@ -77,7 +76,6 @@ def _bar(start: int, end: int, y: int) -> str:
     return f"M{start} {y}H{end}v{BAR}H{start}z"
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("timeline", Timeline)
-    return {"version": "1", "parallel_read_safe": True}

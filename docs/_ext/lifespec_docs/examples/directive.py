@@ -39,15 +39,14 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.diagrams.event_log import event_log, is_usual
 from lifespec_docs.examples import download, prelude, runner
-from lifespec_docs.examples.results import Results
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.examples.results import Results, uses_more
+from lifespec_docs.i18n.messages import note_cases, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.examples.results import Result
 
@@ -284,6 +283,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     pages(env)[env.docname] = page
     for file in (file for block in page.blocks if block.kind == "check" for file in block.beside):
         env.note_dependency(os.path.relpath(file, env.srcdir))
+    if any(map(uses_more, page.blocks)):
+        note_cases(env)
     if app.config.examples_run:
         folder = Path(app.config.examples_kept) if app.config.examples_kept else None
         began = time.monotonic()
@@ -333,13 +334,6 @@ def forget(_app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     pages(env).pop(docname, None)
 
 
-def merge(
-    _app: Sphinx, env: BuildEnvironment, docnames: list[str], other: BuildEnvironment
-) -> None:
-    """Take over what another process read."""
-    pages(env).update({docname: pages(other)[docname] for docname in docnames})
-
-
 def write_programs(app: Sphinx, exception: Exception | None) -> None:
     """Write each page's program into the site, and what is known of the examples to a file.
 
@@ -357,7 +351,7 @@ def write_programs(app: Sphinx, exception: Exception | None) -> None:
             target.write_text(download.joined(programs(page.blocks)), encoding="utf-8")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive, the switch `examples_run`, where results are kept, and the events.
 
     `examples_code` is a digest of what the results depend on beside their page.
@@ -371,6 +365,4 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     # The rules look for examples in the same event: collect first.
     app.connect("doctree-read", collect, priority=400)
     app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
     app.connect("build-finished", write_programs)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": False}

@@ -14,7 +14,6 @@ from sphinx.util.docutils import SphinxDirective
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
 __all__ = ["folded_node", "setup", "summary_node"]
@@ -63,9 +62,8 @@ def depart_summary(writer: HTML5Translator, _node: summary_node) -> None:
     writer.body.append("</summary>\n")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive and its nodes."""
     app.add_directive("folded", Folded)
     app.add_node(folded_node, html=(visit_folded, depart_folded))
     app.add_node(summary_node, html=(visit_summary, depart_summary))
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -10,7 +10,6 @@ from sphinx.directives.code import LiteralInclude
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["LANGUAGES", "Shown", "setup"]
 
@@ -31,7 +30,6 @@ class Shown(LiteralInclude):
         return found
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("shown", Shown)
-    return {"version": "1", "parallel_read_safe": True}

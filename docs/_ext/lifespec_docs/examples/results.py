@@ -25,7 +25,7 @@ from lifespec_docs.i18n import comments
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Result", "Results", "keys"]
+__all__ = ["Result", "Results", "keys", "uses_more"]
 
 # what is more than the library that people import: commands, the conformance suite, their data
 MORE = re.compile(r"conformance|command\(|lifespec(?!\.\w| import)")
@@ -83,7 +83,7 @@ def keys(blocks: Sequence[Example], library: str, everything: str) -> list[str]:
     before = library
     found = []
     for block in blocks:
-        code = everything if _uses_more(block) else ""
+        code = everything if uses_more(block) else ""
         if block.kind != "real":
             before = _digest(before + code, block)
             found.append(before)
@@ -92,7 +92,8 @@ def keys(blocks: Sequence[Example], library: str, everything: str) -> list[str]:
     return found
 
 
-def _uses_more(block: Example) -> bool:
+def uses_more(block: Example) -> bool:
+    """Tell whether a block may use commands, cases or rules."""
     sources = [block.source, *(text for _, text in block.named)]
     return block.language not in ("python", "pycon") or any(map(MORE.search, sources))
 

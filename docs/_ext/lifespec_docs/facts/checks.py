@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["EXCEPTIONS", "Found", "excused", "in_docstrings", "in_doctree", "setup"]
 
@@ -159,7 +158,6 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
         logger.warning("%s", found.sentence, location=place)
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the check."""
     app.connect("doctree-read", check)
-    return {"version": "1", "parallel_read_safe": True}

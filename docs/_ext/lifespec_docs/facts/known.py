@@ -65,6 +65,7 @@ SENTENCES = "tests/sentences/sentences.toml"
 LOCK = ".ci/requirements.lock"
 COMMANDS = "tests/bench/bench.py", "tests/every/exhaustive.py", "tests/matrix/loglines.py"
 SOURCES = PROJECT, SENTENCES, *COMMANDS
+CASES = "src/lifespec/conformance/data/cases.toml"
 EXAMPLES = "count examples"  # known when all pages are read
 API = "lifespec", "lifespec.testing"
 TIMEOUTS = re.compile(r"timeout|grace|limit|seconds", re.IGNORECASE)
@@ -227,12 +228,12 @@ def _constant(name: str, value: object, file: str = "") -> Iterator[tuple[str, V
 
 def _counts(root: Path) -> Iterator[tuple[str, Value]]:
     rules = _toml(root / "src/lifespec/conformance/data/rules.toml")
-    cases = _toml(root / "src/lifespec/conformance/data/cases.toml")
+    cases = _toml(root / CASES)
     sentences = [row for text in _toml(root / SENTENCES)["text"] for row in text["sentences"]]
     yield EXAMPLES, Value(("0",))
     counted = {
         "rules": (rules, ""),
-        "cases": (cases, ""),
+        "cases": (cases, CASES),
         "specifications": (validate.SPECS, ""),
         "events": (validate.EVENTS, ""),
         "outcomes": (typing.get_args(server.Outcome), ""),

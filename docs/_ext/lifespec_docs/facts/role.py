@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["FactRole", "setup", "with_literals"]
 
@@ -78,8 +77,7 @@ def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
             fact.children = [nodes.Text(str(count))]
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the role."""
     app.add_role("fact", FactRole())
     app.connect("doctree-resolved", fill)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

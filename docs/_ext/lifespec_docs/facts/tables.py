@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from docutils import nodes
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.spec_tables import Cell
 
@@ -246,8 +245,7 @@ def _statuses() -> Iterator[tuple[str, int, int]]:
         yield SIGNALLED[number.name], status, status
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("outcomes", Outcomes)
     app.add_directive("statuses", Statuses)
-    return {"version": "1", "parallel_read_safe": True}

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = [
     "LANGUAGES",
@@ -267,9 +266,8 @@ class UntranslatableTypes(SphinxTransform):
                     node["translatable"] = False
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the transforms."""
     app.add_transform(TranslatableComments)
     app.add_transform(RefusedComments)
     app.add_transform(UntranslatableTypes)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,6 @@ from sphinx.util import logging
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["TERMS", "Counterparts", "Term", "Terms", "setup"]
 
@@ -99,8 +98,7 @@ class Counterparts(SphinxPostTransform):
                 entry.append(nodes.inline("", word, classes=["counterpart", f"language-{tag}"]))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{terms}`."""
     app.add_directive("terms", Terms)
     app.add_post_transform(Counterparts)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

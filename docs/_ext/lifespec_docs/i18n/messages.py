@@ -7,6 +7,7 @@ translated later. Babel collects them; it does not read what stands in braces of
 
 from __future__ import annotations
 
+import os
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -33,12 +34,14 @@ __all__ = [
     "in_text",
     "marked",
     "messages",
+    "note_cases",
     "package_messages",
     "sentences",
     "words",
 ]
 
 CATALOG = "lifespec"
+CASES = Path(cases.__file__).parent / "data" / "cases.toml"
 
 FOLDER = Path(__file__).parents[1]
 TEMPLATES = FOLDER.parents[1] / "_templates"
@@ -133,6 +136,11 @@ def _of_the_cases() -> Iterator[str]:
     yield from language.KEYS.values()
     for table in (language.VERBS, language.DOINGS, language.PHRASES):
         yield from (row.says for row in table.values())
+
+
+def note_cases(env: BuildEnvironment) -> None:
+    """Let the page be read anew when a case changes, or its Chinese."""
+    env.note_dependency(os.path.relpath(CASES, env.srcdir))
 
 
 @lru_cache(maxsize=4)

@@ -20,7 +20,6 @@ from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["WaitingNotes", "setup"]
 
@@ -53,7 +52,6 @@ class WaitingNotes(SphinxPostTransform):
         }
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the transform."""
     app.add_post_transform(WaitingNotes)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.examples.runner import Example
 
@@ -198,10 +197,9 @@ def data(env: BuildEnvironment, blocks: list[Example]) -> dict[str, Any]:
     }
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the value `live_size`, the megabytes that a first run loads: 0 without a runtime."""
     app.add_config_value("live_size", default=0, rebuild="env", types=[int])
     app.connect("doctree-read", number)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", write_data)
-    return {"version": "1", "parallel_read_safe": False}

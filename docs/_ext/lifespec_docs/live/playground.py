@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["Start", "conduct", "program", "setup"]
 
@@ -328,7 +327,7 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
         Path(app.outdir, DATA).write_text(text, encoding="utf-8")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register what the page needs."""
     app.connect("doctree-read", take_cases)
     app.connect("doctree-read", leave_out, priority=400)  # before Sphinx notes the trees
@@ -336,4 +335,3 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-resolved", finish)
     app.connect("html-page-context", add_context)
     app.connect("build-finished", write_data)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": False}

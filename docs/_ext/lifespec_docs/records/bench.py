@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     Row = dict[str, Any]
     Translate = Callable[[str], str]
@@ -178,9 +177,8 @@ def _cells(texts: Iterable[str]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", nodes.paragraph("", text)) for text in texts))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{measured}`, `{measured-by-python}` and `{measured-when}`."""
     app.add_directive("measured", Measured)
     app.add_directive("measured-by-python", MeasuredByPython)
     app.add_directive("measured-when", MeasuredWhen)
-    return {"version": "1", "parallel_read_safe": True}

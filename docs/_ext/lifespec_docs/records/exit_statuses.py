@@ -18,7 +18,6 @@ from lifespec_docs.rules.spec_tables import NONE, said, table
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.record import Subject
 
@@ -41,7 +40,7 @@ class ExitStatuses(OfRecord):
 
     option_spec: ClassVar = {"startup": directives.flag}
 
-    def run(self) -> list[nodes.Node]:
+    def draw(self) -> list[nodes.Node]:
         """Return the table."""
         columns = STARTUP if "startup" in self.options else STARTUP | SHUTDOWN
         rows = [
@@ -65,7 +64,6 @@ class ExitStatuses(OfRecord):
         return ended[1]
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{exit-statuses}`."""
     app.add_directive("exit-statuses", ExitStatuses)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.asked import Happened, Said
     from lifespec_docs.records.record import Issue
@@ -344,10 +343,9 @@ class Framework(OfFrameworks, Section):
     """The section of a framework: what readers should know, the programs, and what happened."""
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{frameworks}`, `{framework}` and `{one-framework}`."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("frameworks", Frameworks)
     app.add_directive("framework", Framework)
     app.add_directive("one-framework", OneFramework)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

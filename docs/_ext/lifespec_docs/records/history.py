@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.asked import Said
     from lifespec_docs.records.record import Subject, Translate
@@ -229,7 +228,6 @@ def chart(bars: Mapping[str, Sequence[tuple[str, int, int]]], translate: Transla
     return drawing.svg(label, [translate("; ").join(told)])
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{history}`."""
     app.add_directive("history", History)
-    return {"version": "1", "parallel_read_safe": True}

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.asked import Said
     from lifespec_docs.records.record import Issue
@@ -306,9 +305,8 @@ class Host(OfHosts, Section):
     """The section of a host: what readers should know, the programs, and what happened."""
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{hosts}` and `{host}`."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("hosts", Hosts)
     app.add_directive("host", Host)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

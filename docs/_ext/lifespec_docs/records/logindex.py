@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.spec_tables import Cell
 
@@ -145,7 +144,6 @@ def _anchor(text: str) -> str:
     return f"log-{nodes.make_id(text)}"
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{log-index}`."""
     app.add_directive("log-index", LogIndex)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

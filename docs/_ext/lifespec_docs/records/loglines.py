@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.spec_tables import Cell
 
@@ -149,8 +148,7 @@ def named(subject: Run) -> str:
     return f"{subject['name']} {next(iter(subject['versions'].values()))}"
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{loglines}` and `{open-requests}`."""
     app.add_directive("loglines", LogLines)
     app.add_directive("open-requests", OpenRequests)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -8,7 +8,6 @@ from docutils import nodes
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
 __all__ = ["caption_node", "element", "markup_node", "setup", "unseen"]
@@ -62,8 +61,7 @@ def depart_caption(writer: HTML5Translator, _node: caption_node) -> None:
     writer.body.append("</caption>\n")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the nodes."""
     app.add_node(markup_node, html=(visit_markup, depart_markup))
     app.add_node(caption_node, html=(visit_caption, depart_caption))
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

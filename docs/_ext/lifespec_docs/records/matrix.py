@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.record import Subject
 
@@ -171,10 +170,9 @@ def add_script(
         app.add_js_file(SCRIPT, defer="defer")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{matrix}` and `{recorded-when}`."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("matrix", Matrix)
     app.add_directive("recorded-when", RecordedWhen)
     app.connect("html-page-context", add_script)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

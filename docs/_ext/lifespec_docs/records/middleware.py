@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.spec_tables import Cell
 
@@ -230,11 +229,10 @@ def _anchor(subject: Mapping[str, Any]) -> str:
     return nodes.make_id(f"middleware-{subject['name']}")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.setup_extension("lifespec_docs.examples.folded")
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("middlewares", Middlewares)
     app.add_directive("middlewares-passing", Passing)
     app.add_directive("middleware-findings", Findings)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.proposals import Proposal
 
@@ -270,7 +269,7 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     Path(app.outdir, DIFF).write_text(proposals.diff(), encoding="utf-8")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives, and what is known when all pages are read."""
     app.add_directive("proposals", Proposals)
     app.add_directive("without-proposal", Without)
@@ -278,4 +277,3 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.connect("doctree-resolved", fill)
     app.connect("env-check-consistency", check)
     app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True}

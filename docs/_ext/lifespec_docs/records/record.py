@@ -26,7 +26,8 @@ from lifespec.conformance.words import mark as _
 from lifespec_docs.examples.folded import folded_node, summary_node
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.i18n.messages import note_cases, words
+from lifespec_docs.records.drawn import note
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
@@ -252,7 +253,9 @@ class Shows(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return it, below what the reader must know of the record."""
         try:
-            return [*self._older(), *self.draw()]
+            drawn = self.draw()
+            note(self.env, [self.name, self.arguments, self.options, [*self.content]], drawn)
+            return [*self._older(), *drawn]
         except recorded.RecordError as error:
             raise self.error(str(error)) from error
 
@@ -320,7 +323,8 @@ class OfRecord(Shows):
 
     @cached_property
     def record(self) -> Record:
-        """Return the record by its subjects."""
+        """Return the record by its subjects, and the cases that it should have."""
+        note_cases(self.env)
         return Record(self.shown, self.data)
 
     @property
@@ -331,6 +335,7 @@ class OfRecord(Shows):
     @cached_property
     def cases(self) -> dict[str, Case]:
         """Return the cases of the suite by name; a record may have one that is gone."""
+        note_cases(self.env)
         return {case.name: case for case in cases.load()}
 
     @property

@@ -15,7 +15,6 @@ from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.markup import markup_node
     from lifespec_docs.records.record import Subject
@@ -74,8 +73,7 @@ class Scores(OfRecord):
         return element("tr", element("th", link, " ", versions, scope="row"), *cells)
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{scores}`."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("scores", Scores)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.record import Issue, Subject
 
@@ -257,8 +256,7 @@ def _issue(issue: str) -> nodes.reference:
     return nodes.reference("", text, refuri=ISSUES.format(repository, number))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("findings", Findings)
     app.add_directive("subjects", Subjects)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

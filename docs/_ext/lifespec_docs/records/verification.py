@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.spec_tables import Cell
 
@@ -203,8 +202,7 @@ PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
 }
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register a directive for each record."""
     for name in PARTS:
         app.add_directive(name, Recorded)
-    return {"version": "1", "parallel_read_safe": True}

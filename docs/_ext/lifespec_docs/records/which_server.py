@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from docutils import nodes
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.records.record import Subject
     from lifespec_docs.rules.spec_tables import Cell
@@ -120,7 +119,6 @@ class WhichServer(Shows):
         return cell or said(NONE)
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{which-server}`."""
     app.add_directive("which-server", WhichServer)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases, language
 from lifespec.conformance.rules import rules
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.i18n.messages import note_cases, words
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.language import Phrase, Verb
@@ -46,6 +45,7 @@ class CasesDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions; nothing, and a warning, where there are no such cases."""
         role = self.arguments[0]
+        note_cases(self.env)
         chosen = [case for case in cases.load() if case.role == role]
         if not chosen:
             logger.warning("There are no cases of %r.", role, location=self.get_location())
@@ -78,6 +78,7 @@ class CasesByRuleDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions, in the order of the rules."""
+        note_cases(self.env)
         found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
         for case in cases.load():
             for each in case.expect:
@@ -166,9 +167,8 @@ def _definitions(items: Iterable[nodes.definition_list_item]) -> nodes.definitio
     return nodes.definition_list("", *items, classes=["simple", "cases"])
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{cases}`, `{cases-by-rule}` and `{vocabulary}`."""
     app.add_directive("cases", CasesDirective)
     app.add_directive("cases-by-rule", CasesByRuleDirective)
     app.add_directive("vocabulary", VocabularyDirective)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

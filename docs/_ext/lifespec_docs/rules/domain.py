@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -27,13 +27,11 @@ from lifespec_docs.rules import citations, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
     from sphinx.application import Sphinx
     from sphinx.builders import Builder
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
     from lifespec.conformance.rules import Rule
@@ -203,16 +201,6 @@ class RuleDomain(Domain):
         for place in [place for place, (home, _where) in self.places.items() if home == docname]:
             del self.places[place]
 
-    def merge_domaindata(
-        self, docnames: AbstractSet[str], otherdata: dict[str, dict[Any, str]]
-    ) -> None:
-        """Take over the rules of pages that another process read."""
-        theirs = otherdata["rules"].items()
-        self.rules.update({rule_id: home for rule_id, home in theirs if home in docnames})
-        for key, place in otherdata["places"].items():
-            if place[0] in docnames:
-                self.places.setdefault(key, place)  # type: ignore[arg-type]
-
     def resolve_xref(
         self,
         env: BuildEnvironment,  # noqa: ARG002
@@ -319,7 +307,7 @@ def _links(writer: HTML5Translator, node: rule_node) -> Iterator[str]:
             yield f'<a href="{escape(url)}">{escape(text)}</a>'
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register domain, directive, role, node and checks."""
     app.add_config_value("rules_file", "rules.toml", rebuild="env", types=[str])
     app.add_domain(RuleDomain)
@@ -328,4 +316,3 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_node(rule_node, html=(visit_rule, depart_rule))
     app.connect("doctree-read", check_examples)
     app.connect("env-check-consistency", check_pages)
-    return {"version": "1", "env_version": 7, "parallel_read_safe": True}

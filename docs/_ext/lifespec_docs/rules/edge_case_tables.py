@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "setup"]
 
@@ -136,8 +135,7 @@ def _row(cells: Iterable[Sequence[nodes.Node]]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{decisions}`."""
     app.add_directive("decisions", OverviewDirective)
     app.add_post_transform(CaseOverview)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
     from lifespec.conformance.rules import Rule
@@ -183,9 +182,8 @@ def depart_case(writer: HTML5Translator, _node: case_node) -> None:
     writer.body.append("</div>\n")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{decision}`, and what is asked of it."""
     app.add_node(case_node, html=(visit_case, depart_case))
     app.add_directive("decision", CaseDirective)
     app.connect("doctree-read", take_facts)
-    return {"version": "1", "env_version": 1, "parallel_read_safe": True}

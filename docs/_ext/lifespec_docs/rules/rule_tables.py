@@ -14,7 +14,7 @@ from lifespec.conformance import cases
 from lifespec.conformance.rules import level_lines
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams import drawing
-from lifespec_docs.i18n.messages import sentences, words
+from lifespec_docs.i18n.messages import note_cases, sentences, words
 from lifespec_docs.rules.domain import RuleDomain, inlines
 from lifespec_docs.rules.spec_tables import NONE
 from lifespec_docs.rules.validator_messages import message_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.conformance.rules import Rule
 
@@ -52,6 +51,7 @@ class RulesDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
+        note_cases(self.env)
         self.translate = words(self.env)
         domain = cast("RuleDomain", self.env.domains[RuleDomain.name])
         titles = map(self.translate, (_("Rule"), _("Reported as"), _("Usual cause and fix")))
@@ -112,8 +112,7 @@ def _row(cells: Iterable[Iterable[nodes.Element]]) -> nodes.row:
     return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register `{states}` and `{rules}`."""
     app.add_directive("states", StatesDirective)
     app.add_directive("rules", RulesDirective)
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

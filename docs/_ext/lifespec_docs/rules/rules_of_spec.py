@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
     from sphinx.writers.html5 import HTML5Translator
 
     from lifespec.conformance.rules import Rule
@@ -156,9 +155,8 @@ def depart_held(writer: HTML5Translator, _node: held_node) -> None:
     writer.body.append("</div>\n")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives and the node."""
     app.add_directive("holds", Holds)
     app.add_directive("levels", Levels)
     app.add_node(held_node, html=(visit_held, depart_held))
-    return {"version": "1", "env_version": 2, "parallel_read_safe": True}

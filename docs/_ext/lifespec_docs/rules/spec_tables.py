@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec.validate import Spec
 
@@ -255,10 +254,9 @@ def _head(head: str, translate: Translate) -> Cell:
     return said(translate(head)) if " " in head else code(head)
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directives."""
     app.add_directive("keys", Keys)
     app.add_directive("events", Events)
     app.add_directive("compared", Compared)
     app.connect("env-purge-doc", forget)
-    return {"version": "1", "parallel_read_safe": False}

@@ -17,7 +17,6 @@ from lifespec_docs.rules.steps import steps
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
     from lifespec_docs.rules.steps import Step
 
@@ -66,7 +65,6 @@ class Walkthrough(OfSpecs):
         return [nodes.Text(" "), foot] if levels else []
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.add_directive("walkthrough", Walkthrough)
-    return {"version": "1", "parallel_read_safe": True}

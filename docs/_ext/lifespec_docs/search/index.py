@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["FILE", "Index", "doors", "setup"]
 
@@ -101,11 +100,10 @@ def doors(app: Sphinx) -> str:
     return "".join(builder.render_partial(node)["fragment"] for node in lists)
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Follow a build."""
     index = Index()
     app.connect("builder-inited", index.replace_stock)
     app.connect("html-page-context", index.add)
     app.connect("html-collect-pages", index.pages_of_ours)
     app.connect("build-finished", index.write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -18,7 +18,6 @@ from lifespec_docs.records.markup import element
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["Install", "setup"]
 
@@ -57,8 +56,7 @@ class Install(SphinxDirective):
         return [before, nodes.literal_block(line, line, language="sh")]
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the directive."""
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("install", Install)
-    return {"version": "1", "parallel_read_safe": True}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from docutils import nodes
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["compacted", "setup"]
 
@@ -58,8 +57,7 @@ def compact(app: Sphinx, exception: Exception | None) -> None:
         file.write_text(compacted(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Follow a build, after all others."""
     app.connect("html-page-context", drop, priority=900)
     app.connect("build-finished", compact, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["PAGES", "POLICY", "Metadata", "described", "setup"]
 
@@ -133,7 +132,7 @@ def _edit(app: Sphinx, pagename: str) -> str:
     return f"{app.config.site_repository.rstrip('/')}/edit/main/{file}"
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the values `site_repository`, `site_issues`, `site_license`; follow a build."""
     metadata = Metadata()
     app.add_config_value("site_repository", "", rebuild="html", types=[str])
@@ -141,4 +140,3 @@ def setup(app: Sphinx) -> ExtensionMetadata:
     app.add_config_value("site_license", "", rebuild="html", types=[str])
     app.connect("html-page-context", metadata.add, priority=600)
     app.connect("build-finished", metadata.write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
     from sphinx.builders import Builder
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
 
@@ -96,9 +95,8 @@ def add_filter(app: Sphinx) -> None:
         app.builder.templates.environment.filters["translated_chrome"] = translated_chrome
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the configuration `site_base_url` and the templates' context."""
     app.add_config_value("site_base_url", "", rebuild="html", types=[str])
     app.connect("html-page-context", add_context)
     app.connect("builder-inited", add_filter)
-    return {"version": "1", "parallel_read_safe": True}

@@ -9,7 +9,6 @@ from docutils import nodes
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["setup"]
 
@@ -23,7 +22,6 @@ def mark(_app: Sphinx, document: nodes.document, _docname: str) -> None:
             literal["classes"].append("option")
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Follow the resolution of references, after which a page is written."""
     app.connect("doctree-resolved", mark)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

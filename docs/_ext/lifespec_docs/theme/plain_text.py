@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sphinx.application import Sphinx
-    from sphinx.util.typing import ExtensionMetadata
 
 __all__ = ["FILE", "setup"]
 
@@ -87,8 +86,7 @@ def _page(app: Sphinx, writer: Writer, docname: str) -> str:
     return str(writer.output).strip() + "\n"
 
 
-def setup(app: Sphinx) -> ExtensionMetadata:
+def setup(app: Sphinx) -> None:
     """Register the value `specification_pages`, the names of the pages in order."""
     app.add_config_value("specification_pages", [], rebuild="html", types=[list])
     app.connect("build-finished", write)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
