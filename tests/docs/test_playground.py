@@ -216,7 +216,7 @@ def test_the_second_tab_sets_the_server(browser: Browser, page: str) -> None:
     ("folder", "sentence", "log"),
     [
         ("en", "The process ended with status 3.", "Log of uvicorn"),
-        ("zh-cn", "进程以状态 3 退出", "uvicorn 0"),
+        ("zh-cn", "进程以退出码 3 退出", "uvicorn 0"),
     ],
 )
 def test_a_server_behaves_as_a_recorded_one(
