@@ -74,3 +74,19 @@ def test_a_table_without_a_caption_is_an_error(tmp_path: Path) -> None:
     """It names the directive."""
     with sample(tmp_path, "```{scores} servers\n```") as built:
         assert any("scores" in line and "content" in line.lower() for line in built.warnings)
+
+
+def test_a_short_list_says_what_is_wrong(tmp_path: Path) -> None:
+    """One line for each server, below how many of them are as they should be."""
+    with sample(tmp_path, "```{scores} servers\n:short:\n```") as built:
+        page = built.page()
+        best = page.select_one("p.best")
+        assert best
+        assert best.get_text() == "1 of 3 measured servers follow every MUST and every SHOULD:"
+        lines = [each.get_text(" ") for each in page.select("ul.best li")]
+        assert lines == [
+            "good ✓ follows all that was observed",
+            "bad ✗ 1 FAIL △ 1 WARN",
+            "none · starts no lifespan",
+        ]
+        assert len(page.select("ul.best a")) == 3
