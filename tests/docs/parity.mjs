@@ -18,13 +18,7 @@ const settings = {
 // As worker.js does: Python that begins, and Python that goes on from what is kept of its memory.
 const begun = await loadPyodide({...settings, _makeSnapshot: true});
 await unpack(begun);
-begun.runPython(`
-  import sys
-  sys.path[:0] = ["${manifest.path}", "${manifest.path}/site-packages"]
-  from lifespec_docs.live import bridge
-  bridge.warm()
-  del bridge
-`);
+begun.runPython(manifest.begin);
 const resumed = await loadPyodide({...settings, _loadSnapshot: begun.makeMemorySnapshot()});
 await unpack(resumed);
 

@@ -1,5 +1,6 @@
 """The folder of the site that a browser loads Python from."""
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -38,7 +39,7 @@ def test_a_runtime_is_there_when_its_installation_is_complete(project: Path) -> 
     """An interrupted one counts for nothing."""
     found = assets.runtime(project)
     assert found == project / "build" / "live" / "node_modules" / "pyodide"
-    assert assets.megabytes(found) == 12
+    assert assets.megabytes(found) == 19
     (project / "build" / "live" / "complete").unlink()
     assert assets.runtime(project) is None
 
@@ -59,7 +60,8 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
 
     assert about["runtime"] == f"{folder}/"
     wasm, stdlib = f"{folder}/pyodide.asm.wasm", f"{folder}/python_stdlib.zip"
-    assert about["needed"] == [file(wasm), file(stdlib), file(sources)]
+    memory = [file(str(about["memory"]))] if "memory" in about else []
+    assert about["needed"] == [file(wasm), file(stdlib), file(sources), *memory]
     beside, native, terminal = about["packages"]
     assert beside == file(packages) | {"modules": beside["modules"]}
     assert native == file(fetched) | {"modules": ["fastapi", "pydantic"]}
@@ -71,7 +73,7 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     ]
     assert {path.name for path in live.iterdir()} == {
         *(folder, "manifest.json", sources, packages, fetched, prints),
-        *(*assets.SCRIPTS, assets.EDITOR),
+        *(*assets.SCRIPTS, assets.EDITOR, *(str(each["name"]) for each in memory)),
     }
 
 
@@ -109,6 +111,29 @@ def test_the_same_sources_make_the_same_files(project: Path, tmp_path: Path) -> 
     for live in (first, second):
         assets.assemble(project, live)
     assert manifest(first) == manifest(second)
+
+
+@pytest.mark.needs("node")
+def test_the_memory_is_made_once_for_the_same_sources(project: Path, tmp_path: Path) -> None:
+    """It is packed, and what another build has left of other sources is removed."""
+    live, kept = tmp_path / "live", project / "build" / "live"
+    (kept / "other.memory").touch()
+    assets.assemble(project, live)
+    (made,) = kept.glob("*.memory")
+    assert manifest(live)["memory"] == made.name == f"{Path(manifest(live)['sources']).stem}.memory"
+    assert gzip.decompress((live / made.name).read_bytes()) == bytes(10)
+    made.write_bytes(b"kept")
+    assets.assemble(project, live)
+    assert (live / made.name).read_bytes() == b"kept"
+
+
+def test_without_node_a_browser_starts_python_itself(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The manifest names no memory."""
+    monkeypatch.setenv("PATH", "")
+    assets.assemble(project, tmp_path / "live")
+    assert "memory" not in manifest(tmp_path / "live")
 
 
 def test_a_runtime_without_wheels_has_no_fastapi(project: Path, tmp_path: Path) -> None:

@@ -137,3 +137,23 @@ def test_a_traceback_has_the_frames_of_the_program_alone() -> None:
         files = {line.split(",")[0] for line in output.splitlines() if "File" in line}
         assert len(files) == 1
         assert "ValueError: no" in output
+
+
+SERVED = """
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            assert (await receive())["type"] == "http.request"
+            await send({"type": "http.response.start", "status": 200})
+            await send({"type": "http.response.body", "body": b"hello"})
+        else:
+            raise TypeError(scope["type"])
+"""
+
+
+def test_an_application_is_served_after_its_program() -> None:
+    """Also one that a reader has edited, but not where no application is left."""
+    served = row(SERVED, "GET / → 200 hello") | {"run_by": "lifespan"}
+    assert asked(served)["same"]
+    changed = asked(served, _0=dedent(SERVED).replace("hello", "good day"))
+    assert changed["output"] == "GET / → 200 good day\n"
+    assert asked(served, _0="print('no application')")["output"] == "no application\n"

@@ -24,3 +24,7 @@ def test_the_colours_of_a_build_are_compact(tmp_path: Path) -> None:
         file.write_text("/* kept */")
         compact(built.app, ValueError())
         assert file.read_text() == "/* kept */"
+        code = built.page().select_one("pre")
+        assert code
+        assert [each["class"] for each in code.select("span[class]")] == [["mi"]]
+        assert code.get_text() == "print(1)\n"

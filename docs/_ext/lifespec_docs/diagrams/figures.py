@@ -7,10 +7,9 @@ two show what stands around it.
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
@@ -38,21 +37,21 @@ CAPTIONS = {"protocol": PROTOCOL, "workers": WORKERS}  # below the picture, and 
 
 def protocol(translate: Translate) -> str:
     """Draw the whole of the protocol: a call, two questions, two answers, and requests between."""
-    drawing = Drawing(WIDTH, 372)
+    drawing = Drawing(WIDTH, 318)
     for x, name in ((LEFT, _("server")), (RIGHT, _("application"))):
         _box(drawing, (x - 56, 3), (112, 30), translate(name))
-        drawing.line(f"M{x} 33V372", FAINT)
-    _arrow(drawing, 68, translate("call"), SMALL)
-    _arrow(drawing, 106, "lifespan.startup")
-    _arrow(drawing, 144, "lifespan.startup.complete", back=True)
-    _box(drawing, (LEFT - 14, 164), (RIGHT - LEFT + 28, 72), "", DASHED)
-    drawing.text((LEFT + RIGHT) / 2, 187, translate("requests"), SMALL + BOLD)
-    drawing.text((LEFT + RIGHT) / 2, 206, translate("each with a copy of the state"), SMALL)
-    drawing.line(f"M{LEFT} 221H{RIGHT - 3}M{RIGHT - 3} 221{HEADS['right']}")
-    _arrow(drawing, 274, "lifespan.shutdown")
-    _arrow(drawing, 312, "lifespan.shutdown.complete", back=True)
-    _arrow(drawing, 350, translate("return"), SMALL + DASHED, back=True)
-    drawing.line(f"M{RIGHT - 3} 68h6V350h-6z")
+        drawing.line(f"M{x} 33V318", FAINT)
+    _arrow(drawing, 62, translate("call"), SMALL)
+    _arrow(drawing, 94, "lifespan.startup")
+    _arrow(drawing, 126, "lifespan.startup.complete", back=True)
+    _box(drawing, (LEFT - 14, 140), (RIGHT - LEFT + 28, 62), "", DASHED)
+    drawing.text((LEFT + RIGHT) / 2, 159, translate("requests"), SMALL + BOLD)
+    drawing.text((LEFT + RIGHT) / 2, 176, translate("each with a copy of the state"), SMALL)
+    drawing.line(f"M{LEFT} 190H{RIGHT - 3}M{RIGHT - 3} 190{HEADS['right']}")
+    _arrow(drawing, 236, "lifespan.shutdown")
+    _arrow(drawing, 268, "lifespan.shutdown.complete", back=True)
+    _arrow(drawing, 300, translate("return"), SMALL + DASHED, back=True)
+    drawing.line(f"M{RIGHT - 3} 62h6V300h-6z")
     return drawing.svg(translate("The protocol"), [translate(PROTOCOL)])
 
 
@@ -110,10 +109,9 @@ PICTURES: dict[str, Callable[[Translate], str]] = {"protocol": protocol, "worker
 
 
 class Picture(SphinxDirective):
-    """One picture, by its name in PICTURES; with `beside` the text flows around it."""
+    """One picture, by its name in PICTURES."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"beside": directives.flag}
 
     def run(self) -> list[nodes.Node]:
         """Return the drawing and its caption."""
@@ -122,9 +120,8 @@ class Picture(SphinxDirective):
             known = " and ".join(PICTURES)
             raise self.error(f"There is no picture {name!r}: there are {known}.")
         translate = words(self.env)
-        classes = "states beside" if "beside" in self.options else "states"
         caption = f"<figcaption>{escape(translate(CAPTIONS[name]))}</figcaption>"
-        html = f'<figure class="{classes}">{PICTURES[name](translate)}{caption}</figure>'
+        html = f'<figure class="states">{PICTURES[name](translate)}{caption}</figure>'
         return [nodes.raw("", html, format="html", classes=["no-search"])]
 
 

@@ -11,6 +11,7 @@ attributes above it says more:
     {.file-shop}                    real blocks after it find it as shop.py (shop.toml, …)
     {.real .pytest}                 run by pytest; the output is errors and summary, without times
     {.real .uvicorn}                `app` is started by uvicorn and stopped; the output is its log
+    {.lifespan}                     `app` is served by `Lifespan`; the output has one request, too
 
 A block in another language, however it is spelled, says {.not-run}; other shell commands and
 settings need not, which are not run.
@@ -71,7 +72,7 @@ SUFFIXES = {"python": "py", "perl": "pl"}  # of other languages: the language
 NEVER_RUN = ("json", "sh", "toml", "yaml")
 SAY_SO = {"drawn", "not-run", "output", "shown"}  # classes of blocks that are not run
 PRINTING = ("python", "perl", "sh")
-JOINED = ("python", "virtual")
+JOINED = ("python", "virtual", "python")
 
 
 @dataclass
@@ -168,9 +169,9 @@ def is_command(node: nodes.Element) -> bool:
 def programs(page_blocks: list[runner.Example]) -> list[runner.Example]:
     """Return the blocks that are joined as the one file a page offers.
 
-    A real block is a program by itself.
+    A real block is a program by itself, and so is an application.
     """
-    return [block for block in page_blocks if (block.language, block.kind) == JOINED]
+    return [block for block in page_blocks if (block.language, block.kind, block.run_by) == JOINED]
 
 
 def _beside(node: nodes.Node, step: int) -> nodes.Node | None:
@@ -229,7 +230,8 @@ def _runner(node: nodes.Element) -> str:
         return "sh"
     if is_check(node):
         return str(node["libraries"])
-    return next((each for each in ("pytest", "uvicorn") if each in node["classes"]), "python")
+    ways = "pytest", "uvicorn", "lifespan"
+    return next((each for each in ways if each in node["classes"]), "python")
 
 
 def _named_before(found: Sequence[nodes.Element]) -> Iterator[tuple[tuple[str, str], ...]]:

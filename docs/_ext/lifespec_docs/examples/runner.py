@@ -26,6 +26,7 @@ from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
 from lifespec_docs.examples.prelude import CheckFailed, explained, prove
 from lifespec_docs.examples.sandbox import Namespace, beside, patience
+from lifespec_docs.examples.serving import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +45,7 @@ __all__ = [
     "lengths",
     "results",
     "run",
+    "serve_app",
     "spoken_since",
 ]
 
@@ -97,6 +99,7 @@ class Example:
     names the programs without which a block is not run, `requests` how many an application in
     Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
     A real block is `run_by` python, pytest, uvicorn or sh; a check by "asyncio", "trio" or both.
+    The `app` of a virtual one by "lifespan" is served after it.
     """
 
     page: str
@@ -254,11 +257,18 @@ def _raised_by(block: Example, code: CodeType, namespace: Namespace) -> BaseExce
             namespace.session().run(_statement(code, namespace.names))
         else:
             exec(code, namespace.names)  # noqa: S102  a page's own program
+            serve_app(block, namespace)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         return error
     return None
+
+
+def serve_app(block: Example, namespace: Namespace) -> None:
+    """Serve the application of a block that asks for it, unless a reader has edited it away."""
+    if block.run_by == "lifespan" and "app" in namespace.names:
+        asyncio.run(serve(namespace.names["app"]))
 
 
 async def _statement(code: CodeType, names: dict[str, Any]) -> None:

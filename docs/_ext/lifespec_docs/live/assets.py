@@ -1,10 +1,13 @@
 """The folder `live` of the site: Pyodide as `make live` installed it, our sources, and scripts.
 
 Names hold a version or a digest, so that a browser may keep the files; `manifest.json` lists them.
+One is Python's memory when our modules have been imported, packed: to start Python and to import
+them takes a browser longer than to load that. Without node there is none.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -14,7 +17,7 @@ import sys
 import zipfile
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lifespec_docs.examples.sandbox import WIDTH
 
@@ -33,6 +36,7 @@ SCRIPTS = (
 EDITOR = "editor.js"  # as `make live` has bundled it
 IMPORTED = "pyodide.mjs", "pyodide.asm.mjs"
 NEEDED = "pyodide.asm.wasm", "python_stdlib.zip"
+MEMORY = 6_800_000  # bytes, about: pages say how much they load before it is made
 # What examples import beside us, with all that those import.
 PACKAGES = (
     *("starlette", "asgi-lifespan", "httpx"),
@@ -46,6 +50,13 @@ FETCHED = (
 NEED_FETCHED = ["fastapi", "pydantic"]  # the modules
 PRINTS = ("rich",)  # a report, which the playground shows
 UNPACKED = "/lifespec"
+BEGIN = f"""
+import sys
+sys.path[:0] = ["{UNPACKED}", "{UNPACKED}/site-packages"]
+from lifespec_docs.live import bridge
+bridge.warm()
+del bridge
+"""
 YEAR = (1980, 1, 1, 0, 0, 0)  # the same sources make the same file
 USED = (
     "import sys; from lifespec_docs.live import bridge; bridge.warm();"
@@ -62,7 +73,8 @@ def runtime(root: Path) -> Path | None:
 
 def megabytes(folder: Path) -> int:
     """Return how much a page loads of Pyodide, in whole megabytes."""
-    return round(sum((folder / name).stat().st_size for name in (*IMPORTED, *NEEDED)) / 1e6)
+    files = sum((folder / name).stat().st_size for name in (*IMPORTED, *NEEDED))
+    return round((files + MEMORY) / 1e6)
 
 
 def assemble(root: Path, into: Path) -> None:
@@ -85,7 +97,7 @@ def assemble(root: Path, into: Path) -> None:
     fetched = _packed(into, "fetched", _fetched(root / "build" / "live" / "wheels"))
     modules = [name.replace("-", "_") for name in PACKAGES]
     needed = [*(f"{folder}/{name}" for name in NEEDED), sources]
-    manifest = {
+    manifest: dict[str, Any] = {
         "runtime": f"{folder}/",
         "needed": [_file(into, name) for name in needed],
         "sources": sources,
@@ -95,10 +107,35 @@ def assemble(root: Path, into: Path) -> None:
             _file(into, prints) | {"modules": [*PRINTS]},
         ],
         "path": UNPACKED,
+        "begin": BEGIN,
         "lock": {"info": lock["info"], "packages": {}},
         "environment": {"COLUMNS": WIDTH, "PYTHONUTF8": "1"},
     }
+    _write(into, manifest)
+    if memory := _memory(root, into, sources):
+        manifest["needed"].append(_file(into, memory))
+        _write(into, manifest | {"memory": memory})
+
+
+def _write(into: Path, manifest: dict[str, Any]) -> None:
     (into / "manifest.json").write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+
+def _memory(root: Path, into: Path, sources: str) -> str:
+    """Write Python's memory, which is kept for the next build of these sources; return its name."""
+    name = f"{PurePosixPath(sources).stem}.memory"
+    kept = root / "build" / "live" / name
+    if not kept.exists():
+        if not (node := shutil.which("node")):
+            return ""
+        for old in kept.parent.glob("*.memory"):
+            old.unlink()
+        raw = kept.with_suffix(".raw")
+        subprocess.run([node, HERE / "memory.mjs", into, raw], check=True)
+        kept.write_bytes(gzip.compress(raw.read_bytes(), mtime=0))
+        raw.unlink()
+    shutil.copy2(kept, into)
+    return name
 
 
 def _file(into: Path, name: str) -> dict[str, object]:

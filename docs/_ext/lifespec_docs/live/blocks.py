@@ -21,6 +21,7 @@ from lifespec_docs.examples.runner import (
     Run,
     lengths,
     run,
+    serve_app,
     spoken_since,
 )
 
@@ -146,6 +147,7 @@ def tried(block: Example, namespace: Namespace) -> tuple[Run, str]:
         try:
             code = compile(block.source, block.page, "exec", dont_inherit=True)
             exec(code, namespace.names)  # noqa: S102  a reader's own program
+            serve_app(block, namespace)
         except BaseException as error:
             raised = type(error).__name__
             print(told(error, block.page), end="")  # noqa: T201

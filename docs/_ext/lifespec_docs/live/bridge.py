@@ -23,6 +23,7 @@ CALLS = {  # what a page may call: the module of the function of that name
     "play": "lifespec_docs.live.play",
     "run_blocks": "lifespec_docs.live.blocks",
 }
+PROGRAM = "async def app(scope, receive, send):\n    await receive()\n"  # with which all is warm
 
 
 def call(name: str, request: str, notify: Callable[[str], object] = str) -> str:
@@ -44,9 +45,10 @@ def prepare(modules: str) -> None:
 
 
 def warm() -> None:
-    """Import what most calls need, so that the first of them is quick."""
+    """Import what most calls need, and play a program, so that the first of them is quick."""
     for module in CALLS.values():
         import_module(module)
+    call("play", json.dumps({"program": PROGRAM, "server": {}, "words": {}}))
 
 
 def _no_input(_prompt: object = "") -> str:

@@ -64,9 +64,11 @@ async function started(kept) {
     lockFileContents: JSON.stringify(manifest.lock),
     env: manifest.environment,
   };
-  const sources = await (await files.get(here(manifest.sources))).arrayBuffer();
-  const made = (await resumed(loadPyodide, settings, sources, kept))
-    ?? (await begun(loadPyodide, settings, sources, kept));
+  const resuming = await resumed(loadPyodide, settings, files);
+  const made = resuming ?? (await loadPyodide(settings));
+  listener({phase: "start"});
+  unpack(made, await (await files.get(here(manifest.sources))).arrayBuffer());
+  if (!resuming) made.runPython(manifest.begin);
   python = made;
   forget(kept);
   close();
@@ -84,39 +86,17 @@ function close() {
   Reflect.deleteProperty(WorkerNavigator.prototype, "storage");
 }
 
-// Python as an earlier page left it in the cache: its memory, when our modules had been imported.
-async function resumed(loadPyodide, settings, sources, kept) {
-  const memory = await kept?.match(snapshot());
-  if (!memory) return null;
+// Python as the build of the site left it: its memory, when our modules had been imported.
+async function resumed(loadPyodide, settings, files) {
+  if (!manifest.memory) return null;
   try {
-    const made = await loadPyodide({...settings, _loadSnapshot: await memory.arrayBuffer()});
-    listener({phase: "start"});
-    unpack(made, sources);
-    return made;
+    const packed = await files.get(here(manifest.memory));
+    const memory = new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return await loadPyodide({...settings, _loadSnapshot: memory});
   } catch (error) {
     console.warn(error);
-    await kept.delete(snapshot());
     return null;
   }
-}
-
-async function begun(loadPyodide, settings, sources, kept) {
-  const made = await loadPyodide({...settings, _makeSnapshot: Boolean(kept)});
-  listener({phase: "start"});
-  unpack(made, sources);
-  made.runPython(`
-    import sys
-    sys.path[:0] = ["${manifest.path}", "${manifest.path}/site-packages"]
-    from lifespec_docs.live import bridge
-    bridge.warm()
-    del bridge
-  `);
-  if (kept) keep(kept, snapshot(), new Response(made.makeMemorySnapshot()));
-  return made;
-}
-
-function snapshot() {
-  return here(`${manifest.runtime}${manifest.sources}.memory`);
 }
 
 async function addPackages(used) {
@@ -177,6 +157,6 @@ function keep(kept, address, response) {
 // The files of an earlier site are not needed any more.
 async function forget(kept) {
   const files = [...manifest.needed, ...manifest.packages];
-  const known = new Set([...files.map(({name}) => here(name)), snapshot()]);
+  const known = new Set(files.map(({name}) => here(name)));
   for (const {url} of (await kept?.keys()) ?? []) if (!known.has(url)) kept.delete(url);
 }

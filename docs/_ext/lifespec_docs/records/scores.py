@@ -1,4 +1,7 @@
-"""The score of each server: `{scores}` with the name of a record has a line for each of them."""
+"""The score of each server: `{scores}` with the name of a record has a line for each of them.
+
+With `short` it is a list, which says what is wrong and counts the servers with which nothing is.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
 
 from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element
 from lifespec_docs.records.record import LATER, SIGNS, OfRecord, verdict_class, word_of
 from lifespec_docs.rules.domain import RuleDomain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sphinx.application import Sphinx
 
     from lifespec_docs.records.markup import markup_node
@@ -22,13 +29,17 @@ if TYPE_CHECKING:
 __all__ = ["Scores", "setup"]
 
 COUNTED = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO, Verdict.SKIP)
+WRONG = (Verdict.FAIL, Verdict.WARN)
+BEST = _("{good} of {all} measured servers follow every MUST and every SHOULD:")
+GOOD = _("follows all that was observed")
+NONE = _("starts no lifespan")
 
 
 class Scores(OfRecord):
     """How many rules have which verdict; the content is the caption."""
 
     has_content = True
-    option_spec: ClassVar = {}
+    option_spec: ClassVar = {"short": directives.flag}
 
     @cached_property
     def counted(self) -> list[str]:
@@ -37,7 +48,9 @@ class Scores(OfRecord):
         return [*COUNTED, *([LATER] if later else [])]
 
     def draw(self) -> list[nodes.Node]:
-        """Return the table."""
+        """Return the table, or the list."""
+        if "short" in self.options:
+            return [*self._short()]
         self.assert_has_content()
         inlines, messages = self.parse_inline("\n".join(self.content))
         caption = caption_node(self.content[0], "", *inlines)
@@ -57,11 +70,41 @@ class Scores(OfRecord):
         )  # fmt: skip
         return [table, *messages]
 
-    def _row(self, subject: Subject) -> markup_node:
+    def _short(self) -> Iterator[nodes.Node]:
+        """Yield how many servers are as they should be, and a line for each way to run one."""
+        servers: dict[str, bool] = {}
+        items = []
+        for each in self.record.subjects:
+            counts = self.record.counts(each)
+            wrong = [verdict for verdict in WRONG if counts[verdict]]
+            good = each.has_lifespan and not wrong
+            name = each.name.partition(",")[0]
+            servers[name] = servers.get(name, True) and good
+            told = [
+                element(
+                    "span",
+                    f"{SIGNS[verdict]} {counts[verdict]} ",
+                    word_of(verdict, self.translate),
+                    classes=[verdict_class(verdict)],
+                )
+                for verdict in wrong
+            ]
+            if not told:
+                sign = Verdict.PASS if good else Verdict.SKIP
+                words = f"{SIGNS[sign]} {self.translate(GOOD if good else NONE)}"
+                told = [element("span", words, classes=[verdict_class(sign)])]
+            items.append(element("li", self._link(each), *told))
+        best = self.translate(BEST).format(good=sum(servers.values()), all=len(servers))
+        yield element("p", best, classes=["best"])
+        yield element("ul", *items, classes=["best", "no-search"])
+
+    def _link(self, subject: Subject) -> nodes.Node:
         place = {"refdomain": RuleDomain.name, "reftype": "subject", "reftarget": subject.name}
-        link = pending_xref(
+        return pending_xref(
             "", nodes.inline("", subject.name), refdoc=self.env.docname, refwarn=True, **place
         )
+
+    def _row(self, subject: Subject) -> markup_node:
         versions = element("span", subject.release, classes=["versions"])
         counts = self.record.counts(subject)
         cells = (
@@ -70,7 +113,7 @@ class Scores(OfRecord):
             )
             for each in self.counted
         )
-        return element("tr", element("th", link, " ", versions, scope="row"), *cells)
+        return element("tr", element("th", self._link(subject), " ", versions, scope="row"), *cells)
 
 
 def setup(app: Sphinx) -> None:

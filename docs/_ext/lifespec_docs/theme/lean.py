@@ -1,7 +1,8 @@
 """Drops what Sphinx and the theme would load on every page, and no page uses.
 
 That is Sphinx's own search and its keys, styles for extensions that are not here, and colours of
-code that are those of plain text.
+code that are those of plain text. Elements that only such a colour, or a fact, would have are left
+out, too: a third of the largest page.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
 
 from lifespec_docs.theme.highlighting import Dark, Light
 
@@ -30,6 +33,14 @@ PLAIN = re.compile(
     rf"^.*\.highlight \.\w+ {{ color: (?:{Light.plain}|{Dark.plain});? }}\n?",
     re.MULTILINE | re.IGNORECASE,
 )
+_PLAIN = {
+    short
+    for token, short in STANDARD_TYPES.items()
+    if Light.style_for_token(token)["color"] == Light.plain.removeprefix("#")
+}
+BARE = re.compile(
+    rf'<span class="(?:{"|".join(sorted(filter(None, _PLAIN)))}|fact)">([^<]*)</span>'
+)
 
 
 def drop(
@@ -39,6 +50,7 @@ def drop(
     """Leave them out of a page."""
     for name in ("script_files", "css_files"):
         context[name] = [each for each in context[name] if not _unused(each)]
+    context["body"] = BARE.sub(r"\1", context.get("body", ""))
 
 
 def _unused(asset: object) -> bool:
