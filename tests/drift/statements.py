@@ -12,6 +12,7 @@ under it, so that both pages say the same.  No page is built: the build's own fu
 How a false statement is refused is kept apart, because it is not worth the same:
 
 known    the build says what is wrong: a name, a typed fact, a link, the other language
+turned   it is not what was approved, and `make approve` says which word one language alone changed
 shown    it is not what was approved, and `make approve` shows a check or other evidence beside it
 read     it is not what was approved, and nothing is shown beside it
 unseen   it is not refused
@@ -59,7 +60,7 @@ CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
 OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SUBJECTS = "lifespec", "others", "rules"
-HOW = "known", "shown", "read", "unseen"  # a false statement is refused
+HOW = "known", "turned", "shown", "read", "unseen"  # a false statement is refused
 Change = Callable[[str], Iterator[str]]
 
 
@@ -356,11 +357,10 @@ def _targets() -> dict[str, set[str]]:
 def in_chinese(english: str, statement: Statement) -> str:
     """Return how a statement is refused that is false in Chinese alone, one of HOW."""
     pair = lint.Pair("", 1, english, statement.new)
-    told = [
-        *lint.sentences(pair, frozenset({"attrs_inline"})),
-        *turned(Texts(english, statement.old), Texts(english, statement.new)),
-    ]
-    return "known" if told else _changed(1, statement)
+    if [*lint.sentences(pair, frozenset({"attrs_inline"}))]:
+        return "known"
+    alone = [*turned(Texts(english, statement.old), Texts(english, statement.new))]
+    return "turned" if alone else _changed(1, statement)
 
 
 def measured() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 What is approved is the statement, its Chinese and its evidence.  The evidence is the check below
 the statement, or below the list that it stands in; what stands between it and the next statement:
-a program with its output, a drawn table, a file that is shown; or else the program above it; the
+a program with its output, a drawn table, a file that is shown; or else the one above it; the
 rules that it links to, what was measured of others that it draws, and the help of the commands
 that it names.  The text of a case of `edge-cases` shares the program below the case, and the items
 of a list what stands below the list, or else above it.  Definitions in a row are one list, and
@@ -71,6 +71,7 @@ NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
 MARKS = re.compile(r"^(?:\{\.[^}]*\}|\([\w-]+\)=)\s+")  # classes and label of a paragraph
 COMMAND = re.compile(r"`(make \w+|lifespec (?:check \w+|\w+))(?![\w-])")
+ANNOUNCED = re.compile(r"\bcommands?\b|:\Z")
 HELP = re.compile(r"^([a-z]+):.*?## (.*)$", re.MULTILINE)
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
 FILE = re.compile(r"\{(?:shown|literalinclude)\} (\S+)")
@@ -132,7 +133,8 @@ def read(
     for place, checks in _stated(found):
         block = found[place] if place >= 0 else Block("text", checks[0].line, "")
         beside = [*checks, *_beside(found, place, checked=bool(checks))]
-        drawn = _named(_with_list(found, block), rules) + _measured(block.text) + _run(block.text)
+        drawn = _named(_with_list(found, block), rules) + _measured(block.text)
+        drawn += _run(block.text, *(each.text for each in beside if each.about == "sh"))
         messages = _messages(block.text)
         said |= {*messages}
         proof = Proof(
@@ -192,7 +194,7 @@ def _stated(found: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
 
 
 def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Block]:
-    """Return what stands between a statement and the next, or else the program above it."""
+    """Return what stands between a statement and the next, or else what is shown above it."""
     if found[place].kind == "title":
         return []
     first = place
@@ -210,7 +212,7 @@ def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Bl
             return shown
     outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:first]))]
     above = found[:first][-len(outputs) - 1 :]
-    return above if above and above[0].kind == "example" else []
+    return above if above and above[0].kind in {"example", "drawn"} else []
 
 
 def _below(found: Sequence[Block], place: int) -> Sequence[Block]:
@@ -239,18 +241,23 @@ def _with_list(found: Sequence[Block], own: Block) -> str:
 
 
 def _above(found: Sequence[Block], place: int) -> list[int]:
-    """Return the places of what a check proves: what is directly above it, or the list above it."""
+    """Return the places of what a check proves: what is directly above it, or the list above it.
+
+    A sentence with a colon that introduces the list, or a table, is a part of it.
+    """
     above = place - 1
     while above >= 0 and found[above].kind == "check":
         above -= 1
     if above < 0 or found[above].kind not in {"text", "table"}:
         return [-1]
-    items = found[above].items
-    if not items or items == found[place].items:
-        return [above]
-    return [
-        each for each, block in enumerate(found) if block.items == items and block.kind in STATES
-    ]
+    items, proved = found[above].items, [above]
+    if items and items != found[place].items:
+        of_list = (each for each, block in enumerate(found) if block.items == items)
+        proved = [each for each in of_list if found[each].kind in STATES]
+    first = found[proved[0] - 1] if proved[0] else found[above]
+    listed = len(proved) > 1 or found[above].kind == "table"
+    introduced = listed and first.kind == "text" and first.text.endswith(":")
+    return [proved[0] - 1] * introduced + proved
 
 
 def _named(statement: str, rules: Mapping[str, Rule]) -> str:
@@ -269,9 +276,10 @@ def _measured(statement: str) -> str:
     )
 
 
-def _run(statement: str) -> str:
-    """Return what the commands that a statement names say of themselves."""
-    named = dict.fromkeys(COMMAND.findall(statement))
+def _run(statement: str, *below: str) -> str:
+    """Return what the commands that a statement names, or announces, say of themselves."""
+    lines = "\n".join(below).splitlines() if ANNOUNCED.search(statement) else []
+    named = dict.fromkeys(COMMAND.findall("\n".join([statement, *(f"`{each}`" for each in lines)])))
     return "".join(f"{each}: {_helps()[each]}\n" for each in named if each in _helps())
 
 

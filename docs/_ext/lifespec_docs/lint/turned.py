@@ -38,7 +38,8 @@ ASPECTS = {
     ),
     "denial": (ENGLISH_DENIALS, CHINESE_DENIALS),
     "duty": _words(
-        "must|should|may|can|requires?|recommends?", "必须|不得|应该?|可以|要求|建议|需要"
+        "must|should|may|can|requires?|recommends?",
+        "必须|不得|(?<![响对相反适供效回])应该?(?![用答变急付邀声])|可以|要求|建议|需要",
     ),
     "party": _words(
         "(?:servers?|applications?|middlewares?|clients?|adapters?|requests?|frameworks?)",
