@@ -271,8 +271,8 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
     except kind as error:
         caught.error = error
     _holds(caught.error is not None, f"{kind.__name__} is raised")
-    said = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", str(caught.error))
-    _holds(said, f"{text!r} in {str(caught.error)!r}")
+    words = rf"(?<!\w){re.escape(text)}(?!\w)" if text else ""
+    _holds(re.search(words, str(caught.error)), f"{text!r} in {str(caught.error)!r}")
 
 
 def _holds(condition: object, text: str, *values: object) -> None:

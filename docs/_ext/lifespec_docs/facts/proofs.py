@@ -63,6 +63,7 @@ README = "README.md"
 API = "docs/api.rst"  # the page of docstrings
 STATES = {"text", "table", "title"}
 CASE = ":::{decision}"  # all of its text is shown by the program below it
+FIGURE = "{picture}"  # an ornament for what stands below it
 SILENT = {"code", "box"}  # beside a statement, but no evidence for it
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 REPORT = "src/lifespec/conformance/data/report.zh.po"
@@ -212,7 +213,8 @@ def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Bl
             return shown
     outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:first]))]
     above = found[:first][-len(outputs) - 1 :]
-    return above if above and above[0].kind in {"example", "drawn"} else []
+    seen = above and above[0].kind in {"example", "drawn"}
+    return above if seen and not above[0].about.startswith(FIGURE) else []
 
 
 def _below(found: Sequence[Block], place: int) -> Sequence[Block]:
