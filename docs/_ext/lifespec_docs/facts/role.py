@@ -70,6 +70,11 @@ def with_literals(text: str) -> list[nodes.Node]:
     ]
 
 
+def gather(*_: object) -> None:
+    """Know the facts before autodoc reads the API, because it changes what can be inspected."""
+    facts()
+
+
 def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
     """Put in what is known only when all pages are read: how many examples there are."""
     count = sum(map(len, blocks(app.env).values()))
@@ -81,5 +86,6 @@ def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
 def setup(app: Sphinx) -> ExtensionMetadata:
     """Register the role."""
     app.add_role("fact", FactRole())
+    app.connect("env-before-read-docs", gather)
     app.connect("doctree-resolved", fill)
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}
