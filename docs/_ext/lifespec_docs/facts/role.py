@@ -71,7 +71,7 @@ def with_literals(text: str) -> list[nodes.Node]:
 
 
 def gather(*_: object) -> None:
-    """Know the facts before autodoc reads the API, because it changes what can be inspected."""
+    """Know the facts before `autodoc_preserve_defaults` replaces the defaults of the API."""
     facts()
 
 
