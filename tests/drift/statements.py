@@ -3,7 +3,8 @@
     python tests/drift/statements.py [--show]
 
 Each sentence of a page or of the README is made false in the ways of KINDS, a title in any of them,
-and two items of a list change places; of each kind as many as AT_MOST are taken, by a fixed seed.
+and two steps of a numbered list change places; of each kind as many as AT_MOST are taken, by a
+fixed seed.
 A statement is changed in Chinese alone, or both languages say the same false thing, so that nothing
 differs between them.  English alone is not measured: `make translate` takes the old Chinese from
 under it, so that both pages say the same.  No page is built: the build's own functions are called.
@@ -11,6 +12,7 @@ under it, so that both pages say the same.  No page is built: the build's own fu
 How a false statement is refused is kept apart, because it is not worth the same:
 
 known    the build says what is wrong: a name, a typed fact, a link, the other language
+turned   it is not what was approved, and `make approve` says which word one language alone changed
 shown    it is not what was approved, and `make approve` shows a check or other evidence beside it
 read     it is not what was approved, and nothing is shown beside it
 unseen   it is not refused
@@ -44,6 +46,7 @@ from lifespec_docs.facts.proofs import Proof, page_of, proofs
 from lifespec_docs.facts.recorded import made_with
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.lint import translations as lint
+from lifespec_docs.lint.turned import Texts, turned
 
 __all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
 
@@ -57,7 +60,7 @@ CODE = re.compile(r"\{[\w:-]+\}`[^`]*`|`[^`]*`|\[[^\]]*\]\([^)]*\)|<[^>]*>")
 OUTCOMES = ("complete", "failed", "unsupported", "crashed", "returned", "timed_out", "cancelled")
 COUNTS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 SUBJECTS = "lifespec", "others", "rules"
-HOW = "known", "shown", "read", "unseen"  # a false statement is refused
+HOW = "known", "turned", "shown", "read", "unseen"  # a false statement is refused
 Change = Callable[[str], Iterator[str]]
 
 
@@ -130,6 +133,7 @@ def outdated(match: re.Match[str]) -> str:
     return re.sub(r"\d+$", more, words_)
 
 
+STEP = re.compile(r"\s*\d+\. ")  # items of other lists have no order
 NUMBER = r"(?<![\w.#`/:-])\d+(?![\w.:/-]*[\w`]|\.\d)"
 KINDS: dict[str, Change] = {
     "default": both(
@@ -177,12 +181,39 @@ KINDS: dict[str, Change] = {
     "role": swapped(
         two_ways(("server", "application"), ("servers", "applications"), ("Server", "Application"))
     ),
+    "word": swapped(
+        two_ways(
+            ("sends", "receives"),
+            ("raises", "returns"),
+            ("same", "other"),
+            ("new", "old"),
+            ("with", "without"),
+            ("keeps", "loses"),
+            ("accepts", "refuses"),
+            ("longer", "shorter"),
+            ("reads", "writes"),
+            ("works", "fails"),
+            ("waits", "goes on"),
+            ("open", "closed"),
+        )
+    ),
     "outcome": replaced(
         rf"(?<=`)(?:{'|'.join(OUTCOMES)})(?=`)",
         lambda match: OUTCOMES[(OUTCOMES.index(match[0]) + 1) % len(OUTCOMES)],
     ),
     "status": replaced(r"(?<=status )\d+(?=\b)", more),
 }
+ANTONYMS = two_ways(
+    ("发送", "接收"),
+    ("抛出", "返回"),
+    ("相同", "另一"),
+    ("保留", "删除"),
+    ("读取", "写入"),
+    ("允许", "拒绝"),
+    ("等待", "跳过"),
+    ("创建", "使用"),
+    ("记录", "忽略"),
+)
 CHINESE: dict[str, Change] = {
     "order": replaced("之前|之后", lambda match: {"之前": "之后", "之后": "之前"}[match[0]]),
     "negation": replaced(
@@ -192,6 +223,7 @@ CHINESE: dict[str, Change] = {
     "invented name": KINDS["invented name"],
     "number": replaced(NUMBER.replace(r"\w", r"A-Za-z0-9_"), more),
     "level": replaced("必须|不得|可以", lambda match: "应" if match[0] == "必须" else "必须"),
+    "word": replaced("|".join(ANTONYMS), lambda match: ANTONYMS[match[0]]),
     "role": replaced("服务器|应用程序", lambda m: {"服务器": "应用程序"}.get(m[0], "服务器")),
     "outcome": KINDS["outcome"],
 }
@@ -201,6 +233,7 @@ def drawn() -> list[Statement]:
     """Return the false statements of the English pages and the README: of each kind a sample."""
     found: dict[str, list[Statement]] = {kind: [] for kind in (*KINDS, "title", "items")}
     for page in (*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"):
+        lines = page.read_text("utf-8").splitlines()
         stated = [
             each
             for each in blocks(page.read_text("utf-8"))
@@ -211,7 +244,7 @@ def drawn() -> list[Statement]:
                 of = "title" if block.kind == "title" else kind
                 found[of] += _of_block(of, change, page.name, block)
         for one, two in itertools.pairwise(stated):
-            if one.items and one.items == two.items:
+            if STEP.match(lines[one.line - 1]) and one.items == two.items:
                 found["items"] += [Statement("items", page.name, one.line, "", one.text, two.text)]
     return _sample(found)
 
@@ -260,7 +293,7 @@ def noticed(statement: Statement, own: set[str]) -> str:
     )
     if statement.kind == "items":  # what both say is true: only a check of both can know the order
         one, two = (_approved()[0].get((statement.file, each)) for each in statement[-2:])
-        same = one and two and one.runs and one.evidence == two.evidence
+        same = one and two and one.held and one.evidence == two.evidence
         return "shown" if same else "read" if one and two else "unseen"
     return "known" if after - before else _changed(0, statement)
 
@@ -324,8 +357,10 @@ def _targets() -> dict[str, set[str]]:
 def in_chinese(english: str, statement: Statement) -> str:
     """Return how a statement is refused that is false in Chinese alone, one of HOW."""
     pair = lint.Pair("", 1, english, statement.new)
-    told = list(lint.sentences(pair, frozenset({"attrs_inline"})))
-    return "known" if told else _changed(1, statement)
+    if [*lint.sentences(pair, frozenset({"attrs_inline"}))]:
+        return "known"
+    alone = [*turned(Texts(english, statement.old), Texts(english, statement.new))]
+    return "turned" if alone else _changed(1, statement)
 
 
 def measured() -> dict[str, Any]:

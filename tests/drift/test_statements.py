@@ -24,6 +24,7 @@ __all__: list[str] = []
         ("number", "{fact}`python oldest`", "3.12"),
         ("level", "It must.", "It should."),
         ("role", "The server waits.", "The application waits."),
+        ("word", "It raises.", "It returns."),
         ("outcome", "`crashed`", "`returned`"),
         ("status", "exit status 1", "exit status 2"),
     ],
@@ -50,8 +51,11 @@ def test_what_the_build_knows() -> None:
 
 
 def test_what_is_shown_and_what_is_only_read() -> None:
-    """A statement with a check is shown with it; a title and the order of a list have little."""
-    every = statements.measured()["both"]
+    """A statement is shown with its evidence; the order of steps has little."""
+    found = statements.measured()
+    every, chinese = found["both"], found["chinese"]
     assert every["all"]["shown"] > every["all"]["read"] > every["all"]["unseen"] == 0
-    assert every["title"]["read"] > every["title"]["shown"]
+    assert every["title"]["shown"] > every["title"]["read"] > 0
     assert every["items"]["read"] > every["items"]["shown"] > 0
+    assert chinese["order"]["turned"] == chinese["order"]["tried"]
+    assert chinese["word"]["shown"] > chinese["word"]["turned"]

@@ -76,6 +76,11 @@ def test_what_holds_on_both_libraries(names: Namespace, source: str) -> None:
             10,
             "on asyncio: not true: 'a' in 'b'",
         ),
+        (
+            "with expect(OSError, 'a b'):\n    raise OSError('a bc')",
+            10,
+            "on asyncio: not true: 'a b' in 'a bc'",
+        ),
         ("raise ExceptionGroup('', [OSError('no')])", 10, "on asyncio: OSError: no"),
         ("1 / 0", 10, "on asyncio: ZeroDivisionError: division by zero"),
         ("assert 1\nfor _ in []:\n    assert 1", 10, "this never ran: assert 1"),

@@ -89,7 +89,7 @@ def root(tmp_path: Path) -> Path:
 def test_a_statement_has_both_languages_and_its_evidence(root: Path) -> None:
     found = [each for each in proofs.proofs(root) if each.file == "docs/a.md"]
     assert [(each.line, each.label, each.chinese.strip(), each.evidence) for each in found] == [
-        (1, "A", "A 页", ""),
+        (1, "A", "A 页", "{check}\nassert 1\n"),
         (6, "It `waits`. It goes on.", "等。", "{check}\nassert 1\n"),
         (12, "One of `two`.", "二。", "{check} asyncio\nassert 2\n"),
         (20, "| a | `b` | |---|---| | c | d |", "甲\n`b`\n丙\n丁", "{check}\nassert 3\n"),
@@ -311,7 +311,7 @@ def test_a_label_ends_with_a_word() -> None:
         ),
         ("```{loglines} raises\n```\n", "{loglines} raises\n", True),
         ("```{rule} sent\n```\n", "sent\n", True),
-        ("```sh\nmake docs\n```\n", "make docs\n", False),
+        ("```sh\nls docs\n```\n", "ls docs\n", False),
         (":::{decision} a\n:rules: b\n\nSo.\n:::\n", ":::{decision} a\n:rules: b\n", False),
     ],
 )
@@ -322,6 +322,31 @@ def test_a_statement_is_bound_to_what_is_drawn_below_it(
     (tmp_path / "docs/a.toml").write_text("hello")
     first = next(iter(proofs.read("a", f"It is:\n\n{beside}", "", {}, tmp_path)))
     assert (first.evidence, first.held) == (evidence, held)
+
+
+def test_a_statement_is_bound_to_what_is_drawn_above_it(root: Path) -> None:
+    """Unless something stands below it."""
+    drawn, *said = of_b(root, "# B\n\nIt is.\n\n```{loglines} a\n```\n\nSo it is.\n\nNo.\n")
+    assert [drawn.evidence, *(each.evidence for each in said)] == ["{loglines} a\n"] * 2 + [""]
+
+
+def test_the_items_of_a_list_share_what_stands_beside_the_list(root: Path) -> None:
+    """What is below goes before what is above, and what an item has of its own before both."""
+    above, below = (f"```python\nprint({number})\n```\n" for number in (1, 2))
+    items = "\n- One.\n- Two.\n\n  ```python\n  print(3)\n  ```\n- Three.\n\n"
+    found = [each.evidence for each in of_b(root, f"# B\n\n{above}{items}")]
+    assert found == ["print(1)\n", "print(3)\n", "print(1)\n"]
+    found = [each.evidence for each in of_b(root, f"# B\n\n{above}{items}{below}\nSo.\n")]
+    assert found == ["print(2)\n", "print(3)\n", "print(2)\n", "print(2)\n"]
+
+
+def test_a_title_shows_the_first_evidence_of_its_section(root: Path) -> None:
+    """It is no part of what is approved: a changed check does not ask about the title too."""
+    (root / "docs" / "b.md").write_text("# B\n\nSo.\n\nIs it.\n\n```{loglines} a\n```\n\n## C\n")
+    first, *_, last = (each for each in proofs.proofs(root) if each.file == "docs/b.md")
+    assert (first.evidence, first.held) == ("{loglines} a\n", True)
+    assert (last.evidence, last.held) == ("", False)
+    assert first.hash == first._replace(evidence="").hash
 
 
 def test_the_text_of_a_case_shares_the_program_below_it(root: Path) -> None:
@@ -372,6 +397,9 @@ def test_a_statement_is_bound_to_the_help_of_its_commands(root: Path) -> None:
     docs, check = proof.evidence.splitlines()
     assert docs.startswith("make docs: run every example")
     assert check.startswith("lifespec check app: Check an application")
+    for said, announced in ("These commands:", True), ("It ends", False):
+        (proof,) = of_b(root, f"# B\n\n{said}\n\n```sh\nmake docs\n```\n")
+        assert ("make docs: run every" in proof.evidence) is proof.held is announced
 
 
 def test_a_check_below_a_list_proves_each_item(root: Path) -> None:
@@ -383,6 +411,20 @@ def test_a_check_below_a_list_proves_each_item(root: Path) -> None:
         ("Two `b`.", "{check}\n1\n-----\n{check}\n2\n"),
         ("Three.", "{check}\n2\n"),
     ]
+
+
+def test_a_check_proves_the_sentence_that_introduces_a_list_or_a_table(root: Path) -> None:
+    check = "```{check}\n1\n```\n"
+    for listed, colon, held in (
+        ("- One.\n- Two.\n", ":", [True, True, True]),
+        ("- One.\n- Two.\n", ".", [False, True, True]),
+        ("| a |\n|---|\n| b |\n", ":", [True, True]),
+        ("So.\n", ":", [False, True]),
+    ):
+        found = of_b(root, f"# B\n\nThese{colon}\n\n{listed}\n{check}")
+        assert [each.runs for each in found] == held
+    first = next(proofs.read("a", f"| a |\n|---|\n| b |\n\n{check}", "", {}))
+    assert (first.kind, first.runs) == ("table", True)
 
 
 def test_the_readme_has_one_language(root: Path) -> None:

@@ -117,6 +117,18 @@ def test_changed_chinese(root: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert lines == ["  line 4", "  = It waits.", "  - 它等待。", "  + 它不等待。"]
 
 
+def test_what_one_language_alone_changed_is_named(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where both changed, and where there is nothing to compare with, it is not."""
+    edit(root, PO, ("它等待。", "它不等待。"))
+    review.main(["--approve", "--page", "a", "--yes"], root)
+    said = capsys.readouterr().out.splitlines()
+    assert [line for line in said if line.startswith("!!!")] == [
+        "!!! the Chinese alone changed a word of denial: – → 不"
+    ]
+
+
 def test_pages_that_come_go_and_move(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A page that was only renamed has no changed sentence."""
     git(root, "mv", "docs/a.md", "docs/z.md")

@@ -9,7 +9,7 @@ All of it is the same on asyncio and on trio, where time is virtual:
     await outcome_of(app, **options)        its outcome after start and stop, whatever they raise
     await log_of(app, **options)            the log records of that: "ERROR The application …"
     await events_of(app, **options)         the events of that: "lifespan.startup", …
-    with expect(StartupFailed, "text"):     the body raises that, with the text in its message
+    with expect(StartupFailed, "text"):     the body raises that, with these words in its message
     await sleep(seconds), seconds()         wait; the time since the check began
     aside(function, *arguments)             its result, from a thread where no event loop runs
     library, Cancelled                      "asyncio" or "trio", and what its cancellation raises
@@ -271,7 +271,8 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
     except kind as error:
         caught.error = error
     _holds(caught.error is not None, f"{kind.__name__} is raised")
-    _holds(text in str(caught.error), f"{text!r} in {str(caught.error)!r}")
+    words = rf"(?<!\w){re.escape(text)}(?!\w)" if text else ""
+    _holds(re.search(words, str(caught.error)), f"{text!r} in {str(caught.error)!r}")
 
 
 def _holds(condition: object, text: str, *values: object) -> None:

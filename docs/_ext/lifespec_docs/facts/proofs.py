@@ -2,16 +2,18 @@
 
 What is approved is the statement, its Chinese and its evidence.  The evidence is the check below
 the statement, or below the list that it stands in; what stands between it and the next statement:
-a program with its output, a drawn table, a file that is shown; or else the program above it; the
+a program with its output, a drawn table, a file that is shown; or else the one above it; the
 rules that it links to, what was measured of others that it draws, and the help of the commands
-that it names.  The text of a case of `edge-cases` shares the program below the case.  Definitions
-in a row are one list, and share its check and its links.  A statement without evidence is held by
-those who read it, and `make unproved` lists it.
+that it names.  The text of a case of `edge-cases` shares the program below the case, and the items
+of a list what stands below the list, or else above it.  Definitions in a row are one list, and
+share its check and its links.  Beside a title the evidence of its first statement is shown.  A
+statement without evidence is held by those who read it, and `make unproved` lists it.
 
-`docs/proofs.json` has a hash of all three for each statement, in the order of the page, so that
-two steps cannot change places, and no statement its section.  Words of a catalog that stand in no
-statement, such as a figure's, have a hash of both languages.  If something changes, somebody has to
-look at all of it: `make approve` shows it as it was and as it is, and asks.
+`docs/proofs.json` has a hash of all three for each statement, and of a title in both languages, in
+the order of the page, so that two steps cannot change places, and no statement its section.  Words
+of a catalog that stand in no statement, such as a figure's, have a hash of both languages.  If
+something changes, somebody has to look at all of it: `make approve` shows it as it was and as it
+is, and asks.
 """
 
 from __future__ import annotations
@@ -61,6 +63,7 @@ README = "README.md"
 API = "docs/api.rst"  # the page of docstrings
 STATES = {"text", "table", "title"}
 CASE = ":::{decision}"  # all of its text is shown by the program below it
+FIGURE = "{picture}"  # an ornament for what stands below it
 SILENT = {"code", "box"}  # beside a statement, but no evidence for it
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 REPORT = "src/lifespec/conformance/data/report.zh.po"
@@ -69,6 +72,7 @@ NAMED = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)>?`")
 MEASURED = re.compile(r"\{fact\}`((?:seen|version) [^`]*)`")
 MARKS = re.compile(r"^(?:\{\.[^}]*\}|\([\w-]+\)=)\s+")  # classes and label of a paragraph
 COMMAND = re.compile(r"`(make \w+|lifespec (?:check \w+|\w+))(?![\w-])")
+ANNOUNCED = re.compile(r"\bcommands?\b|:\Z")
 HELP = re.compile(r"^([a-z]+):.*?## (.*)$", re.MULTILINE)
 ROLE = re.compile(r"\{\w+\}`[^`]*`")
 FILE = re.compile(r"\{(?:shown|literalinclude)\} (\S+)")
@@ -104,7 +108,8 @@ class Proof(NamedTuple):
     @property
     def hash(self) -> str:
         """What is approved."""
-        whole = json.dumps([self.kind, self.statement, self.chinese, self.evidence])
+        evidence = "" if self.kind == "title" else self.evidence
+        whole = json.dumps([self.kind, self.statement, self.chinese, evidence])
         return hashlib.sha256(whole.encode()).hexdigest()[:12]
 
 
@@ -124,15 +129,16 @@ def read(
     A check below no statement has an empty one.
     """
     chinese = _chinese(catalog)
-    said = set[str]()
+    said, stated = set[str](), list[Proof]()
     found = list(entries(text)) if file == API else blocks(text)
     for place, checks in _stated(found):
         block = found[place] if place >= 0 else Block("text", checks[0].line, "")
         beside = [*checks, *_beside(found, place, checked=bool(checks))]
-        drawn = _named(_with_list(found, block), rules) + _measured(block.text) + _run(block.text)
+        drawn = _named(_with_list(found, block), rules) + _measured(block.text)
+        drawn += _run(block.text, *(each.text for each in beside if each.about == "sh"))
         messages = _messages(block.text)
         said |= {*messages}
-        yield Proof(
+        proof = Proof(
             file,
             beside[0].line if checks else block.line,
             block.kind,
@@ -143,7 +149,17 @@ def read(
             bool(drawn) or any(each.kind not in SILENT for each in beside),
             tuple(each for each in messages if chinese and each not in chinese),
         )
+        stated.append(proof)
+    for place, proof in enumerate(stated):
+        yield _titled(stated, place) if proof.kind == "title" else proof
     yield from words(catalog_of(file), catalog, said)
+
+
+def _titled(stated: Sequence[Proof], place: int) -> Proof:
+    """Return a title with the evidence of the first statement of its section that has one."""
+    section = takewhile(lambda each: each.kind != "title", stated[place + 1 :])
+    first = next((each for each in section if each.held), stated[place])
+    return stated[place]._replace(evidence=first.evidence, held=first.held)
 
 
 def words(file: str, catalog: str, said: Collection[str] = ()) -> list[Proof]:
@@ -179,18 +195,32 @@ def _stated(found: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
 
 
 def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Block]:
-    """Return what stands between a statement and the next, or else the program above it."""
+    """Return what stands between a statement and the next, or else what is shown above it."""
     if found[place].kind == "title":
         return []
+    first = place
     if place and found[place - 1].about.startswith(CASE):  # what happens, then what comes of it
         place += len([*takewhile(lambda each: each.kind == "text", found[place + 1 :])])
-    below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
-    shown = [each for each in below if each.kind != "check"]
+    shown = _below(found, place)
     if shown or checked:
         return shown
-    outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:place]))]
-    above = found[:place][-len(outputs) - 1 :]
-    return above if above and above[0].kind == "example" else []
+    if items := found[place].items:
+        while place + 1 < len(found) and found[place + 1].items == items:
+            place += 1
+        while first and found[first - 1].items == items:
+            first -= 1
+        if shown := _below(found, place):
+            return shown
+    outputs = [*takewhile(lambda each: each.kind == "output", reversed(found[:first]))]
+    above = found[:first][-len(outputs) - 1 :]
+    seen = above and above[0].kind in {"example", "drawn"}
+    return above if seen and not above[0].about.startswith(FIGURE) else []
+
+
+def _below(found: Sequence[Block], place: int) -> Sequence[Block]:
+    """Return what stands between a statement and the next, but its checks."""
+    below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
+    return [each for each in below if each.kind != "check"]
 
 
 def _shown(block: Block, root: Path) -> str:
@@ -213,18 +243,23 @@ def _with_list(found: Sequence[Block], own: Block) -> str:
 
 
 def _above(found: Sequence[Block], place: int) -> list[int]:
-    """Return the places of what a check proves: what is directly above it, or the list above it."""
+    """Return the places of what a check proves: what is directly above it, or the list above it.
+
+    A sentence with a colon that introduces the list, or a table, is a part of it.
+    """
     above = place - 1
     while above >= 0 and found[above].kind == "check":
         above -= 1
     if above < 0 or found[above].kind not in {"text", "table"}:
         return [-1]
-    items = found[above].items
-    if not items or items == found[place].items:
-        return [above]
-    return [
-        each for each, block in enumerate(found) if block.items == items and block.kind in STATES
-    ]
+    items, proved = found[above].items, [above]
+    if items and items != found[place].items:
+        of_list = (each for each, block in enumerate(found) if block.items == items)
+        proved = [each for each in of_list if found[each].kind in STATES]
+    first = found[proved[0] - 1] if proved[0] else found[above]
+    listed = len(proved) > 1 or found[above].kind == "table"
+    introduced = listed and first.kind == "text" and first.text.endswith(":")
+    return [proved[0] - 1] * introduced + proved
 
 
 def _named(statement: str, rules: Mapping[str, Rule]) -> str:
@@ -243,9 +278,10 @@ def _measured(statement: str) -> str:
     )
 
 
-def _run(statement: str) -> str:
-    """Return what the commands that a statement names say of themselves."""
-    named = dict.fromkeys(COMMAND.findall(statement))
+def _run(statement: str, *below: str) -> str:
+    """Return what the commands that a statement names, or announces, say of themselves."""
+    lines = "\n".join(below).splitlines() if ANNOUNCED.search(statement) else []
+    named = dict.fromkeys(COMMAND.findall("\n".join([statement, *(f"`{each}`" for each in lines)])))
     return "".join(f"{each}: {_helps()[each]}\n" for each in named if each in _helps())
 
 

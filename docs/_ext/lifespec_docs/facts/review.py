@@ -33,6 +33,7 @@ from lifespec.conformance.explain import wrapped
 from lifespec_docs.facts import approval, proofs
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
+from lifespec_docs.lint.turned import Texts, turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -231,8 +232,15 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
                 code = name == "evidence" and len(line) < LONGEST
                 lines = [line] if code else wrapped(line, WIDTH - len(sign))
                 yield from (f"{sign}{each}" for each in lines if each)
+    if old and now:
+        for what in turned(_texts(old), _texts(now)):
+            yield f"!!! {what}"
     if now and not now.held:
         yield "--- it has no evidence: your reading alone holds it"
+
+
+def _texts(proof: Proof) -> Texts:
+    return Texts(proof.statement, proof.chinese)
 
 
 def _before(root: Path, waiting: Waiting) -> Proof | None:
@@ -241,7 +249,7 @@ def _before(root: Path, waiting: Waiting) -> Proof | None:
     for key in ("hash", "statement", "evidence"):
         wanted = old if key == "hash" else now and getattr(now, key)
         for each in found:
-            if wanted and getattr(each, key) == wanted:
+            if wanted and getattr(each, key) == wanted and (not now or each.kind == now.kind):
                 return each
     return None
 

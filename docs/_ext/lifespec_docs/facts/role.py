@@ -69,6 +69,11 @@ def with_literals(text: str) -> list[nodes.Node]:
     ]
 
 
+def gather(*_: object) -> None:
+    """Know the facts before `autodoc_preserve_defaults` replaces the defaults of the API."""
+    facts()
+
+
 def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
     """Put in what is known only when all pages are read: how many examples there are."""
     count = sum(map(len, blocks(app.env).values()))
@@ -80,4 +85,5 @@ def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
 def setup(app: Sphinx) -> None:
     """Register the role."""
     app.add_role("fact", FactRole())
+    app.connect("env-before-read-docs", gather)
     app.connect("doctree-resolved", fill)

@@ -86,19 +86,13 @@ def _by_examples(found: Record, translate: Translate) -> nodes.table:
 
 def _statements(found: Record, translate: Translate) -> nodes.table:
     """Show how many false statements of each kind were refused in which way."""
+    ways = [way for way in WAYS if found["all"][way]]
     rows = [
-        [said(translate(title)), *_numbers(found[kind], "tried", "known", "shown", "read")]
+        [said(translate(title)), *_numbers(found[kind], *ways)]
         for kind, title in STATEMENTS.items()
         if kind in found
     ]
-    titles = [
-        _("Kind"),
-        _("Tried"),
-        _("The build names the mistake"),
-        _("Evidence is shown beside it"),
-        _("Only the change is shown"),
-    ]
-    return _table(titles, rows, translate)
+    return _table([_("Kind"), *map(WAYS.__getitem__, ways)], rows, translate)
 
 
 def _ours(found: Record, translate: Translate) -> nodes.table:
@@ -171,6 +165,13 @@ def _when(found: Record, translate: Translate) -> nodes.paragraph:
 
 
 TOOLS = ("mutmut", "Pyodide")
+WAYS = {  # a false statement is refused
+    "tried": _("Tried"),
+    "known": _("The build names the mistake"),
+    "turned": _("The word is named that one language alone changed"),
+    "shown": _("Evidence is shown beside it"),
+    "read": _("Only the change is shown"),
+}
 STATEMENTS = {
     "all": _("All"),
     "lifespec": _("About lifespec or the protocol"),
@@ -184,10 +185,11 @@ STATEMENTS = {
     "number": _("A number"),
     "level": _("A level"),
     "role": _("Server and application"),
+    "word": _("Another verb or adjective"),
     "outcome": _("An outcome"),
     "status": _("An exit status"),
     "title": _("A title"),
-    "items": _("Two items of a list change places"),
+    "items": _("Two steps of a list change places"),
 }
 PARTS: dict[str, dict[str, Callable[[Record, Translate], nodes.Element]]] = {
     "mutation": {"code": _by_tests, "when": _when},

@@ -1,0 +1,94 @@
+"""Says where a change has turned one language and not the other: *after* for *before* in one.
+
+Nothing here counts the words of a text, so that both languages are written freely: it compares how
+each of them *changed* since it was approved.  `make approve` shows what is found; nothing is
+refused for it, because a better sentence may also say the same with other words.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
+
+from lifespec_docs.lint.rules import CHINESE_DENIALS, ENGLISH_DENIALS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Texts", "turned"]
+
+
+class Texts(NamedTuple):
+    """A statement in both languages."""
+
+    english: str
+    chinese: str
+
+
+def _words(english: str, chinese: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return re.compile(rf"\b(?:{english})\b", re.IGNORECASE), re.compile(chinese)
+
+
+# what a word can turn, and the words of both languages that do
+ASPECTS = {
+    "order": _words(
+        "before|after|first|last|then|until|later|earlier|previous|next",
+        "[之以]?[前后]|[先首末再才]|直到|上一|下一",
+    ),
+    "denial": (ENGLISH_DENIALS, CHINESE_DENIALS),
+    "duty": _words(
+        "must|should|may|can|requires?|recommends?",
+        "必须|不得|(?<![响对相反适供效回])应该?(?![用答变急付邀声])|可以|要求|建议|需要",
+    ),
+    "party": _words(
+        "(?:servers?|applications?|middlewares?|clients?|adapters?|requests?|frameworks?)",
+        "服务器|应用程序|中间件|客户端|适配器|请求|框架",
+    ),
+    "step": _words(
+        "start(?:s|ed|up)?|stop(?:s|ped)?|shuts?(?: ?down)?|open(?:s|ed)?|close[sd]?|end(?:s|ed)?",
+        "启动|关闭|打开|开始|结束|停止",
+    ),
+    "number": _words(
+        "one|two|three|four|five|six|seven|eight|nine|ten|once|twice|both|half|all|every|each|only",
+        "[零一两二三四五六七八九十半]|所有|全部|每|只有?|仅|都",
+    ),
+    "measure": _words(
+        "more|less|most|least|longer|shorter|errors?|warnings?|fail(?:s|ed|ure)?|succeeds?",
+        "[更多少大小长短]|至[多少]|错误|警告|失败|成功",
+    ),
+}
+
+
+def turned(old: Texts, new: Texts) -> Iterator[str]:
+    """Yield a sentence for each aspect in which one language alone changed, with its words."""
+    if old.chinese and new.chinese:
+        for what, patterns in ASPECTS.items():
+            changes = [
+                _difference(pattern, before, after)
+                for pattern, before, after in zip(patterns, old, new, strict=True)
+            ]
+            for language, here, there in (
+                ("English", changes[0], changes[1]),
+                ("Chinese", changes[1], changes[0]),
+            ):
+                if here and not there:
+                    yield f"the {language} alone changed a word of {what}: {here}"
+
+
+def _difference(pattern: re.Pattern[str], old: str, new: str) -> str:
+    """Return what became of the words that a pattern finds."""
+    before, after = (
+        [
+            found[0].lower()
+            for found in pattern.finditer(text)
+            if found.lastgroup or not pattern.groups
+        ]
+        for text in (old, new)
+    )
+    parts = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return ", ".join(
+        f"{' '.join(before[i:j]) or '–'} → {' '.join(after[k:end]) or '–'}"
+        for kind, i, j, k, end in parts
+        if kind != "equal"
+    )
