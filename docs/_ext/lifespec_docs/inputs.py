@@ -115,9 +115,13 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _words_of_cases(root: Path) -> tuple[str, str]:
     """Return the entries of the cases' sentences in the catalog of reports, and the others."""
-    says = set(SAYS.findall((root / CASES).read_text(encoding="utf-8")))
+    data, report = (
+        "".join(each.read_text(encoding="utf-8") for each in _files(root / name))
+        for name in (CASES, REPORT)
+    )
+    says = set(SAYS.findall(data))
     parts: tuple[list[str], list[str]] = [], []
-    for entry in (root / REPORT).read_text(encoding="utf-8").split("\n\n"):
+    for entry in report.split("\n\n"):
         parts[says.isdisjoint(MESSAGE.findall(entry))].append(entry)
     of_cases, others = map(json.dumps, parts)
     return of_cases, others

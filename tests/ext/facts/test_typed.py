@@ -62,7 +62,6 @@ def test_both_ends_of_a_range() -> None:
         "By default nothing happens. Then wait 7 seconds.",
         "By default it waits 7654 seconds.",
         "Two rules and 3 servers.",
-        "These 2 examples differ.",
         "Since uvicorn 0.1.0 it has it.",
         "hypercorn, trio 0.1.0: 3 PASS",
         "nonesuch 0.1.0 did not have it.",

@@ -132,3 +132,13 @@ def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> N
         sample(tmp_path, {"index": PAGE}, rules=RULES + "["),
     ):
         pass
+
+
+def test_the_places_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:
+    """Those of other pages stay."""
+    with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
+        domain = built.app.env.domains["lifespec"]
+        domain.places["servers", "startup-sent"] = ("index", "servers-startup-sent")
+        domain.places["case", "plain"] = ("other", "case-plain")
+        domain.clear_doc("index")
+        assert domain.places == {("case", "plain"): ("other", "case-plain")}

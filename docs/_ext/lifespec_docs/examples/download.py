@@ -36,9 +36,4 @@ def _part(block: Example, head: set[str]) -> str:
         start = body[-1].lineno - 1
         caught = indent("\n".join(lines[start:]), "    ")
         lines[start:] = ["try:", caught, "except Exception:", "    traceback.print_exc()"]
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            head.add(ast.unparse(node))
-            for number in range(node.lineno - 1, node.end_lineno or node.lineno):
-                lines[number] = ""
     return "\n".join(lines).strip("\n")

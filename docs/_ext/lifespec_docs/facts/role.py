@@ -15,9 +15,8 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from lifespec_docs.examples.directive import blocks
 from lifespec_docs.facts import recorded
-from lifespec_docs.facts.known import EXAMPLES, ROOT, canonical, facts, nearest, shown
+from lifespec_docs.facts.known import ROOT, canonical, facts, nearest, shown
 from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
@@ -74,16 +73,7 @@ def gather(*_: object) -> None:
     facts()
 
 
-def fill(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
-    """Put in what is known only when all pages are read: how many examples there are."""
-    count = sum(map(len, blocks(app.env).values()))
-    for fact in doctree.findall(nodes.inline):
-        if fact.get("fact") == EXAMPLES:
-            fact.children = [nodes.Text(str(count))]
-
-
 def setup(app: Sphinx) -> None:
     """Register the role."""
     app.add_role("fact", FactRole())
     app.connect("env-before-read-docs", gather)
-    app.connect("doctree-resolved", fill)

@@ -26,7 +26,7 @@ AMOUNT = rf"(?P<n>\d+(?:\.\d+)?|{'|'.join(SPELLED[1:])})"
 SENTENCES = re.compile(r"(?<=[.;:])\s+")
 SECONDS = re.compile(rf"\b{AMOUNT}(?:\s|-)?(?:seconds?\b|s\b)", re.IGNORECASE)
 COUNTED = re.compile(
-    rf"\b{AMOUNT} (?P<noun>rules|cases|specifications|servers|events|outcomes|phases|examples)\b",
+    rf"\b{AMOUNT} (?P<noun>rules|cases|specifications|servers|events|outcomes|phases)\b",
     re.IGNORECASE,
 )
 # What prose calls an argument, and the timeout of the fixture.
@@ -118,10 +118,7 @@ def _counted(sentence: str) -> Iterator[Typed]:
     for match in COUNTED.finditer(sentence):
         fact = f"count {match['noun'].lower()}"
         amount = _number(match["n"])
-        if fact == "count examples":
-            if amount >= MANY:
-                yield Typed(match[0], (fact,), true=False)
-        elif amount == float(_said(fact)) or (amount >= MANY and fact in _MANY):
+        if amount == float(_said(fact)) or (amount >= MANY and fact in _MANY):
             yield Typed(match[0], (fact,), amount == float(_said(fact)))
 
 

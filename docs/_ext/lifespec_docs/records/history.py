@@ -158,10 +158,9 @@ def _verdicts(
     releases: Sequence[Mapping[str, Any]], cell: tuple[str, bool], newest: str
 ) -> Iterator[tuple[str, str]]:
     """Yield release and verdict of a cell, which is the newest where nothing differs."""
-    for row in releases:
-        if "versions" in row:
-            differs = {(each["row"], each["silent"]): each["verdict"] for each in row["differs"]}
-            yield _release(row["versions"], row["year"]), differs.get(cell, newest)
+    for row in (each for each in releases if "versions" in each):
+        differs = {(each["row"], each["silent"]): each["verdict"] for each in row["differs"]}
+        yield _release(row["versions"], row["year"]), differs.get(cell, newest)
 
 
 def _sentences(releases: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, list[tuple[str, Any]]]]:

@@ -138,11 +138,7 @@ class Middlewares(OfMiddleware):
         return [table(titles, rows, "no-search")]
 
     def _named(self, subject: Mapping[str, Any]) -> Cell:
-        name: nodes.Node = nodes.Text(subject["name"])
-        if subject["findings"]:
-            name = nodes.reference(
-                "", subject["name"], internal=True, refuri=f"#{_anchor(subject)}"
-            )
+        name = nodes.reference("", subject["name"], internal=True, refuri=f"#{_anchor(subject)}")
         release = nodes.Text(f" {version(subject)} ")
         return [nodes.inline("", "", name, release, element("code", subject["code"]), classes=FACT)]
 
@@ -218,10 +214,9 @@ class Findings(OfMiddleware):
         line += [sign_and_word(finding["verdict"], self.translate), nodes.Text(" ")]
         line += [self.link("rule", finding["rule"]), nodes.Text(" · ")]
         line += [self.link("case", finding["case"]), nodes.Text(" → ")]
-        if text := translated(finding["actual"], self.translate):
-            line += nodes.inline("", text, classes=FACT)
-        else:
-            line += nodes.inline("", finding["actual"], classes=[*FACT, "language-en"])
+        text = translated(finding["actual"], self.translate)
+        classes = FACT if text else [*FACT, "language-en"]
+        line += nodes.inline("", text or finding["actual"], classes=classes)
         return line
 
 

@@ -234,15 +234,13 @@ class Subjects(Findings):
 
     def _program(self, note: Note) -> nodes.paragraph:
         """Return the line with the program, and when it was run."""
-        parts: list[nodes.Node] = []
-        if program := note.get("program"):
-            place = {"refdomain": "std", "reftype": "ref", "reftarget": f"workaround-{program}"}
-            shown = nodes.literal("", f"{program}.py")
-            parts.append(
-                pending_xref(
-                    "", shown, refdoc=self.env.docname, refwarn=True, refexplicit=True, **place
-                )
-            )
+        program = note["program"]
+        place = {"refdomain": "std", "reftype": "ref", "reftarget": f"workaround-{program}"}
+        shown = nodes.literal("", f"{program}.py")
+        link = pending_xref(
+            "", shown, refdoc=self.env.docname, refwarn=True, refexplicit=True, **place
+        )
+        parts: list[nodes.Node] = [link]
         if options := note.get("options"):
             parts.append(nodes.literal("", options))
         parts.append(nodes.Text(self.translate("run on %s") % note["tried"]))

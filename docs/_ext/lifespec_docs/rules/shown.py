@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from docutils import nodes
@@ -28,9 +29,8 @@ def examples(doctree: nodes.document) -> dict[str, nodes.Element]:
 def _linked_above(example: nodes.Element) -> Iterator[str]:
     """Yield the rules to which the paragraphs above an example link, which may carry checks."""
     before = example.parent.children[: example.parent.index(example)]
-    for paragraph in reversed([node for node in before if not is_folded(node)]):
-        if not isinstance(paragraph, nodes.paragraph):
-            break
+    unfolded = (node for node in reversed(before) if not is_folded(node))
+    for paragraph in takewhile(lambda node: isinstance(node, nodes.paragraph), unfolded):
         for link in paragraph.findall(pending_xref):
             if link["reftype"] == "rule":
                 yield link["reftarget"]

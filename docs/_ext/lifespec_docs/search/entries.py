@@ -113,9 +113,9 @@ def _named(node: nodes.Element) -> Iterator[tuple[str, str]]:
     for part in node.children if isinstance(node, addnodes.desc) else ():
         if isinstance(part, addnodes.desc_signature) and part["ids"]:
             yield part["ids"][0], part["ids"][0]
-    for part in node.children if isinstance(node, nodes.definition_list_item) else ():
-        if isinstance(part, nodes.term) and part["ids"]:
-            yield part["ids"][0], _spaced(part.astext())
+    terms = node.children if isinstance(node, nodes.definition_list_item) else ()
+    for part in (each for each in terms if isinstance(each, nodes.term) and each["ids"]):
+        yield part["ids"][0], _spaced(part.astext())
 
 
 def _lines(cell: nodes.Node) -> list[str]:
