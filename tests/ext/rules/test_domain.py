@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sphinx.errors import SphinxError
 
 from lifespec_docs.rules import domain
 from sample_site import RULES, SampleSite
@@ -171,12 +170,3 @@ def test_a_doctree_with_a_rule_can_be_pickled(tmp_path: Path) -> None:
             "startup-sent",
             "answered-once",
         ]
-
-
-def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> None:
-    """The sentence names the file."""
-    with (
-        pytest.raises(SphinxError, match=r"rules\.toml"),
-        sample(tmp_path, {"index": PAGE}, rules=RULES + "["),
-    ):
-        pass
