@@ -110,17 +110,21 @@ approve: .venv/complete  ## show each rule and each statement that waits, in bot
 unproved: .venv/complete  ## list the statements that have no evidence: no check, program, drawn table, record or rule
 	@$(RUN) docs/review.py --unproved
 
-matrix: .venv/complete build/matrix/complete  ## check the current servers, record what they do; ten minutes
-	@for record in servers adapted drivers amgi pagi; do \
-		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json || exit; done
+matrix: known-run build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
+	@for record in $$(cat build/only-run); do \
+		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
 
-frameworks: .venv/complete build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
+# before anything is installed
+known-%: .venv/complete
+	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/only.py $* "$(ONLY)" >build/only-$*
+
+frameworks: known-frameworks build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
 
-middleware: .venv/complete build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
+middleware: known-middleware build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
-hosts: .venv/complete build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
+hosts: known-hosts build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
 history: .venv/complete build/history/uv/complete  ## record how the releases of earlier years differ; ten minutes; SUBJECT="uvicorn"

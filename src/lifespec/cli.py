@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lifespec.conformance.output import OutputFailed, writing
-from lifespec.conformance.texts import Unchecked, plain
+from lifespec.conformance.texts import plain
+from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,11 +47,14 @@ class Parser(argparse.ArgumentParser):
     fill: Callable[[Parser], object] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Add the arguments, and parse."""
+        """Add the arguments, and parse; what is left over is an error of this command."""
         while fill := self.fill:  # which may leave another for the end
             self.fill = None
             fill(self)
-        return super().parse_known_args(args, namespace)
+        found, more = super().parse_known_args(args, namespace)
+        if more:
+            self.error(f"unrecognized arguments: {' '.join(more)}")
+        return found, more
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with the message of argparse and a pointer to --help."""

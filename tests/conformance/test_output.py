@@ -14,7 +14,7 @@ from lifespec.conformance.output import (
     refuse_the_same,
     writing,
 )
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 
 __all__: list[str] = []
 

@@ -3,9 +3,10 @@
 import pytest
 
 from lifespec.conformance import cases
+from lifespec.conformance import rules as rulebook
+from lifespec.conformance.data_files import DataError
 from lifespec.conformance.rules import (
     LEVELS,
-    RuleError,
     Source,
     heading,
     known_rule,
@@ -17,7 +18,7 @@ from lifespec.conformance.rules import (
     rules,
     sources,
 )
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 from lifespec.conformance.words import translator
 from lifespec.validate import SPECS
 
@@ -88,10 +89,10 @@ def test_how_its_sources_are_worded() -> None:
 
 
 def test_names_of_specifications() -> None:
-    """A family is named once, with its versions; all five are one word."""
+    """A family is named once, with its versions; all are one word."""
     assert names(["pagi 0.3"], str) == "PAGI 0.3"
     assert names(FIVE[:3], str) == "lifespan 1.0 and 2.0 (ASGI), AMGI 1.0"
-    assert names(FIVE, str) == "all five specifications"
+    assert names(FIVE, str) == "all specifications"
     assert names(FIVE[:3], translator("zh")) == "生命周期 1.0 和 2.0（ASGI）、AMGI 1.0"
 
 
@@ -119,14 +120,32 @@ def test_specifications_are_named_by_key_or_family(value: str, keys: tuple[str, 
         ('"startup"\npage', '"start"\npage', "a has a stage other than loop, "),
         ('"server"', '"proxy"', "a has a role other than server, "),
         ('"pagi", level', '"pagi 2", level', "a names the specification 'pagi 2', where there is"),
+        ('"must", section', '"musts", section', "a has a level other than must, "),
         ("It should, as", "It can, as", "a needs the word “should” in the sentence “It can"),
         ("It does.", "It must.", "a needs no word of a level in the sentence “It must"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(old: str, new: str, said: str) -> None:
-    with pytest.raises(RuleError) as found:
+    with pytest.raises(DataError) as found:
         read(ROW.replace(old, new), "rules.toml")
     assert said in str(found.value)
+
+
+def test_each_fault_of_a_file_is_told() -> None:
+    """One line each, in the order of the file."""
+    two = ROW.replace('"startup"', '"start"', 1).replace('"server"', '"proxy"')
+    with pytest.raises(DataError) as found:
+        read(two + two.replace("[a]", "[b]").replace("a.", "b."), "rules.toml")
+    places = [line.partition(" has a")[0] for line in str(found.value).splitlines()]
+    assert places == ["rules.toml:2: a"] * 2 + ["rules.toml:21: b"] * 2
+
+
+def test_a_specification_without_rules_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report on it would say that it keeps every rule."""
+    specs = {**SPECS, "gsgi 1.0": SPECS["asgi 2.0"]}
+    monkeypatch.setattr(rulebook, "SPECS", specs)
+    with pytest.raises(DataError, match=r"^rules\.toml:1: no rule has a source in gsgi 1\.0: "):
+        rulebook.rules.__wrapped__()
 
 
 @pytest.mark.parametrize(
@@ -151,12 +170,15 @@ def test_the_rules_of_the_package() -> None:
     expected = {each.rule for case in cases.load() for each in case.expect}
     for rule_id, rule in rules().items():
         assert known_rule(rule_id) == rule.rule_id
-        assert {*rule.implies} <= {*rules()}
+        assert {*rule.implies} <= {*rules()}, f"{rule_id} implies a rule that there is not"
         assert {*rule.levels} <= {*LEVELS}
-        assert bool(rule.unseen) is (rule_id not in expected)
-        assert rule.hint or rule.observable == "no" or rule_id == "crash-may-continue"
+        advice = "either a case of cases.toml expects it, or its key `unseen` says why none can"
+        assert bool(rule.unseen) is (rule_id not in expected), f"{rule_id}: {advice}"
+        hinted = rule.hint or rule.observable == "no" or rule_id == "crash-may-continue"
+        assert hinted, f"{rule_id} needs a hint in rules.toml: the usual cause, and the fix"
         said = *rule.boxes.values(), *(text for _role, _head, text in rule.hints)
-        assert all(chinese(sentence) != sentence for sentence in said)
+        english = [sentence for sentence in said if chinese(sentence) == sentence]
+        assert not english, f"run `make translate`, and translate in rules.zh.po: {english}"
 
 
 @pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lifespec.conformance import settings
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 
 __all__: list[str] = []
 

@@ -3,7 +3,8 @@
 import pytest
 
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import LONGEST, named, near, plain, said, shown, unknown
+from lifespec.conformance.texts import LONGEST, named, plain, said, shown
+from lifespec.conformance.unchecked import near, unknown
 
 __all__: list[str] = []
 

@@ -280,13 +280,34 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
 
 @pytest.mark.parametrize("options", [(), ("--fresh",)])
 def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
-    """A file of rules that does not parse is one fault of one file."""
-    (project / "src" / "lifespec" / "conformance" / "data" / "rules.toml").write_text("[a\n")
-    (project / "docs" / "index.md").write_text(f"{INDEX}\n:::{{rule}} a\n:::\n")
+    """Two languages end by the same sentence."""
+    with (project / "docs" / "conf.py").open("a") as configuration:
+        configuration.write("\nextensions.append('lifespec_docs.absent')\n")
     done = build(project, *options)
     assert done.returncode == 1
-    assert done.stderr.startswith("src/lifespec/conformance/data/rules.toml:1: ")
+    assert "Could not import extension lifespec_docs.absent" in done.stderr
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
+
+
+@pytest.mark.parametrize("command", ["build.py", "catalogs.py", "review.py --rule a"])
+def test_each_fault_of_the_rules_and_cases_is_told_and_no_traceback(
+    project: Path, command: str
+) -> None:
+    """A contributor sees all of them at once, with file and line."""
+    data = project / "src" / "lifespec" / "conformance" / "data"
+    (data / "cases.toml").write_text("[a]\nsays = 'A.'\n\n[b]\nsays = 'B.'\n")
+    program, *options = command.split()
+    done = subprocess.run(
+        [sys.executable, project / "docs" / program, *options],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert re.findall("^.*cases.toml:.*missing.$", done.stdout + done.stderr, re.MULTILINE) == [
+        f"src/lifespec/conformance/data/cases.toml:{line}: {name}: the key {key!r} is missing."
+        for line, name in ((1, "a"), (4, "b"))
+        for key in ("role", "script", "expect")
+    ]
+    assert "Traceback" not in done.stderr
 
 
 def test_a_terminal_is_told_how_far_it_is(

@@ -19,6 +19,7 @@ from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from lifespec.conformance import cases
+from lifespec.conformance.data_files import DataError
 from lifespec.validate import EVENTS
 from lifespec_docs import translate
 from lifespec_docs.examples import runner
@@ -248,7 +249,7 @@ def test_a_case_is_added_as_contributing_describes(
 ) -> None:
     """Its sentence is a message of report.zh.po; where it is missing there is told."""
     says = "The application is called once more."
-    with pytest.raises(cases.CaseError, match=r"^cases\.toml: \[once-more\]: 'sing' is no verb"):
+    with pytest.raises(DataError, match=r"^cases\.toml:2: once-more: 'sing' is no verb"):
         cases.read(NEW_CASE.replace('"call"', '"sing"'), "cases.toml")
     more = (*cases.load(), *cases.read(NEW_CASE, "cases.toml"))
     monkeypatch.setattr(cases, "load", lambda: more)

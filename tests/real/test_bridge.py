@@ -20,7 +20,7 @@ from lifespec import (
     validator,
 )
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 from lifespec_docs.examples.perl_apps import lacking
 
 __all__: list[str] = []

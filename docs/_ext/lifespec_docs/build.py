@@ -84,7 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with _alone(KEPT), tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        if given.release and (waiting := translate.waiting(ROOT)):
+        if unreadable := approval.unreadable():
+            steps = iter(unreadable)
+        elif given.release and (waiting := translate.waiting(ROOT)):
             steps = iter([str(fault) for fault in waiting])
         elif given.fresh:
             steps = _fresh(Path(work), into)

@@ -152,6 +152,8 @@ def _write(path: Path, text: str) -> None:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Renew or check; return the exit status."""
     given = _parser().parse_args(arguments)
+    if unreadable := approval.unreadable():
+        return _say(*unreadable, wrong=True)
     try:
         if given.release:
             return _say(*map(str, waiting(root)), wrong=True)

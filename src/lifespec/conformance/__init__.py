@@ -11,7 +11,7 @@ from lifespec.lazy import attach
 if TYPE_CHECKING:
     from lifespec.conformance.api import check_app, check_middleware, check_server
     from lifespec.conformance.report.model import Finding, Report, Verdict
-    from lifespec.conformance.texts import Unchecked
+    from lifespec.conformance.unchecked import Unchecked
 
 __all__ = [
     "Finding",
@@ -29,6 +29,6 @@ __getattr__, __dir__ = attach(
     {
         "api": ("check_app", "check_middleware", "check_server"),
         "report.model": ("Finding", "Report", "Verdict"),
-        "texts": ("Unchecked",),
+        "unchecked": ("Unchecked",),
     },
 )

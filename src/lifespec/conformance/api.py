@@ -13,7 +13,8 @@ from lifespec.conformance.server import brokers
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import OfPerl, Subject
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.transports import transport
+from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -98,7 +99,8 @@ def server_job(
         raise Unchecked(f"there is no broker {broker!r}: give {known}")
     if broker:
         return brokers.job(command, broker, spec, workers, timeout)
-    if spec.startswith("amgi "):
-        raise Unchecked(f"by AMGI messages come from a broker: give --broker {known}")
-    begins = OfPerl if spec.startswith("pagi ") else Subject
+    if transport(spec).request == "message":
+        family = spec.partition(" ")[0].upper()
+        raise Unchecked(f"by {family} messages come from a broker: give --broker {known}")
+    begins = OfPerl if transport(spec).language == "perl" else Subject
     return server_check.ServerCheck(tuple(command), spec, workers, timeout, begins=begins)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import json
 import re
-import tomllib
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lifespec.conformance.data_files import DataError, packaged, tables
 from lifespec.conformance.language import (
     DOINGS,
     KEYS,
@@ -26,7 +26,7 @@ from lifespec.conformance.language import (
     Verb,
 )
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import Unchecked, packaged
+from lifespec.conformance.unchecked import Unchecked
 from lifespec.validate import SPECS, lifespan_scope
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Action",
     "Case",
-    "CaseError",
     "Expectation",
     "Unchecked",
     "action",
@@ -46,10 +45,6 @@ __all__ = [
 
 _IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
 _NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-class CaseError(ValueError):
-    """A file of cases breaks its format: `str()` names file and case, and what is allowed."""
 
 
 _OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
@@ -119,12 +114,12 @@ def load() -> tuple[Case, ...]:
 
 
 def read(text: str, file: str) -> tuple[Case, ...]:
-    """Return the cases of a file in its order; raise CaseError where it breaks the format."""
-    try:
-        rows = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise CaseError(f"{file}: {error}") from None
-    return tuple(_Reader(file, name).case(row) for name, row in rows.items())
+    """Return the cases of a file in its order; raise DataError, which has a line for each fault."""
+    faults: list[str] = []
+    found = [_Reader(where, name, faults).case(row) for where, name, row in tables(text, file)]
+    if faults:
+        raise DataError("\n".join(faults))
+    return tuple(filter(None, found))
 
 
 def action(line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
@@ -182,18 +177,25 @@ _FORMS: Mapping[str, Callable[[str, str], Action]] = {
 
 
 class _Reader(NamedTuple):
-    """Reads one case, and refuses what is not in the format."""
+    """Reads one case, and notes what is not in the format."""
 
-    file: str
+    where: str
     name: str
+    faults: list[str]
 
-    def case(self, row: Any) -> Case:
-        self.known("key", row if isinstance(row, dict) else [f"{self.name} = …"], KEYS)
+    def case(self, row: Any) -> Case | None:
+        before = len(self.faults)
+        if not isinstance(row, dict):
+            row = {f"{self.name} = …": row}
+        self.known("key", row, KEYS)
         for key in ("role", "says", "script", "expect"):
             if key not in row:
                 self.refuse(f"the key {key!r} is missing")
+        if "role" in row:
+            self.known("role", [row["role"]], ROLES)
+        if len(self.faults) > before:  # the rest follows from these
+            return None
         role = row["role"]
-        self.known("role", [role], ROLES)
         specs = row.get("specs", tuple(SPECS))
         self.known("spec", specs, SPECS)
         silent = row.get("silent", {})
@@ -205,15 +207,15 @@ class _Reader(NamedTuple):
             self.name,
             role,
             row["says"],
-            tuple(self.action(line, role) for line in row["script"]),
+            tuple(self.actions(row["script"], role)),
             tuple(self.expected(row["expect"], role)),
             tuple(specs),
             silent,
             bool(row.get("slow")),
             tuple(row.get("needs", ())),
             tuple(row["script"]),
-            tuple(self.action(line, "application") for line in self.own(row, "server")),
-            tuple(self.action(line, role, DOINGS) for line in self.own(row, "meanwhile")),
+            tuple(self.actions(self.own(row, "server"), "application")),
+            tuple(self.actions(self.own(row, "meanwhile"), role, DOINGS)),
             row.get("workers", 1),
         )
 
@@ -226,32 +228,37 @@ class _Reader(NamedTuple):
             self.refuse(f"the key {key!r} is for the role {role!r}")
         return ()
 
-    def action(self, line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
-        try:
-            return action(line, role, verbs)
-        except ValueError as error:
-            self.refuse(str(error))
+    def actions(
+        self, lines: Sequence[str], role: Role, verbs: Mapping[str, Verb] = VERBS
+    ) -> Iterator[Action]:
+        for line in lines:
+            try:
+                yield action(line, role, verbs)
+            except ValueError as error:
+                self.refuse(str(error))
 
     def expected(self, rows: Mapping[str, str | list[str]], role: Role) -> Iterator[Expectation]:
         self.known("rule", rows, rules())
         for rule_id, phrases in rows.items():
             for text in [phrases] if isinstance(phrases, str) else phrases:
-                yield self.phrase(rule_id, text, role)
+                yield from self.phrase(rule_id, text, role)
 
-    def phrase(self, rule_id: str, text: str, role: Role) -> Expectation:
+    def phrase(self, rule_id: str, text: str, role: Role) -> Iterator[Expectation]:
         phrases = {name: row for name, row in PHRASES.items() if role in row.roles}
         found = re.fullmatch(r'(?P<name>[a-z -]+?)(?: (?P<argument>".*"))?', text)
         name, argument = (found["name"], found["argument"]) if found else (text, None)
         self.known("phrase", [name], phrases)
+        if name not in phrases:
+            return
         if (argument is not None) != phrases[name].argument:
             wanted = "a text in quotes" if phrases[name].argument else "nothing"
             self.refuse(f"the phrase {name!r} is followed by {wanted}")
-        return Expectation(rule_id, name, json.loads(argument or '""'))
+        yield Expectation(rule_id, name, json.loads(argument or '""'))
 
     def known(self, what: str, given: Any, allowed: Any) -> None:
         for each in given:
             if each not in allowed:
                 self.refuse(f"there is no {what} {each!r}; there are {', '.join(allowed)}")
 
-    def refuse(self, sentence: str) -> NoReturn:
-        raise CaseError(f"{self.file}: [{self.name}]: {sentence}")
+    def refuse(self, sentence: str) -> None:
+        self.faults.append(f"{self.where}: {self.name}: {sentence}.")

@@ -27,8 +27,8 @@ from lifespec.conformance.app.pipe import in_perl
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, refuse_the_same, writing
 from lifespec.conformance.report.model import Verdict
-from lifespec.conformance.rules import known_rule, known_spec
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.rules import NEWEST, known_rule, known_spec
+from lifespec.conformance.unchecked import Unchecked
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def _add_options(
         metavar="SPEC",
         type=known_spec,
         default=default,
-        help=f"the specification: {', '.join(SPECS)}; or asgi, amgi, pagi for the newest version"
+        help=f"the specification: {', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest version"
         f" (default: {default or 'the newest that it supports'})",
     )
     parser.add_argument(

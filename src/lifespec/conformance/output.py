@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

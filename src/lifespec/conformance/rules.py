@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec.conformance.texts import Unchecked, packaged, unknown
+from lifespec.conformance.data_files import DataError, packaged, tables
+from lifespec.conformance.unchecked import Unchecked, unknown
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 
@@ -27,9 +27,9 @@ __all__ = [
     "BEHAVIOUR",
     "LEVELS",
     "MAIN",
+    "NEWEST",
     "STAGES",
     "Rule",
-    "RuleError",
     "Source",
     "heading",
     "known_rule",
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 MAIN = "asgi 2.0"  # the specification in whose words a rule is written
+NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family
 BEHAVIOUR = _("lifespec's behaviour")  # what a box without a level is
 LEVELS = {  # the strongest first, with the word that a Chinese sentence has
     _("must"): "必须",
@@ -72,10 +73,6 @@ _LEVEL = re.compile(
     r"`[^`]*`|应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]"
     r"|(?P<level>\b(?:must not|must|should not|should|may)\b|必须|不得|不应|应|可以)"
 )
-
-
-class RuleError(ValueError):
-    """A file of rules breaks its format: `str()` is a sentence with file and line."""
 
 
 class Source(NamedTuple):
@@ -158,8 +155,16 @@ class Rule:
 
 @functools.cache
 def rules() -> Mapping[str, Rule]:
-    """Return the rules of the package by ID, in the order of the file."""
-    return read(packaged("rules.toml"), "rules.toml")
+    """Return the rules of the package by ID, in the order of the file.
+
+    Raises DataError as `read` does, and for a specification without rules, as reports would say
+    that everything keeps them.
+    """
+    found = read(packaged("rules.toml"), "rules.toml")
+    ruled = {spec for rule in found.values() for spec in rule.specs if rule.level(spec)}
+    if found and (bare := [spec for spec in SPECS if spec not in ruled]):
+        raise DataError(f"rules.toml:1: no rule has a source in {' or '.join(bare)}: add some.")
+    return found
 
 
 def known_rule(rule_id: str) -> str:
@@ -170,31 +175,26 @@ def known_rule(rule_id: str) -> str:
 
 
 def known_spec(name: str) -> str:
-    """Return the key of SPECS that a name means: itself, or the newest of asgi, amgi or pagi."""
-    newest = {each.split(" ")[0]: each for each in SPECS}
-    if name not in {*SPECS, *newest}:
-        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *newest])}")
-    return newest.get(name, name)
+    """Return the key of SPECS that a name means: itself, or the newest of a family."""
+    if name not in {*SPECS, *NEWEST}:
+        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *NEWEST])}")
+    return NEWEST.get(name, name)
 
 
 def read(text: str, file: str) -> Mapping[str, Rule]:
-    """Return the rules of a file by ID; raise RuleError, with file and line, if it has a fault."""
-    try:
-        rows = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"at line (\d+)", str(error))
-        where = f"{file}:{line[1] if line else text.count(chr(10)) + 1}"
-        raise RuleError(f"{where}: {error}.") from error
+    """Return the rules of a file by ID; raise DataError, which has a line for each fault."""
     found: dict[str, Rule] = {}
-    for rule_id, row in rows.items():
-        header = re.search(rf"^\[{re.escape(rule_id)}\]", text, re.MULTILINE)
-        line_number = text.count("\n", 0, header.start()) + 1 if header else 1
+    faults: list[str] = []
+    for where, rule_id, row in tables(text, file):
         try:
-            found[rule_id] = _rule(rule_id, row, line_number)
+            rule = found[rule_id] = _rule(rule_id, row, int(where.rpartition(":")[2]))
+            faults += (f"{where}: {rule_id} {fault}." for fault in _faults(rule))
         except (AttributeError, KeyError, TypeError) as error:
-            raise RuleError(f"{file}:{line_number}: {rule_id} lacks {error}.") from error
+            faults.append(f"{where}: {rule_id} lacks {error}.")
         except ValueError as error:
-            raise RuleError(f"{file}:{line_number}: {rule_id} {error}.") from error
+            faults.append(f"{where}: {rule_id} {error}.")
+    if faults:
+        raise DataError("\n".join(faults))
     return MappingProxyType(found)
 
 
@@ -209,11 +209,7 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     if "ours" in row:
         unspecified = _specs(row["ours"]["specs"])
         boxes[unspecified] = row["ours"]["says"]
-    if row["stage"] not in STAGES:
-        raise ValueError(f"has a stage other than {', '.join(filter(None, STAGES))}")
-    if row["role"] not in ROLES:
-        raise ValueError(f"has a role other than {', '.join(ROLES)}")
-    rule = Rule(
+    return Rule(
         rule_id,
         row["role"],
         row["observable"],
@@ -228,13 +224,23 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
         row.get("hint-middleware", ""),
         line,
     )
-    for group, sentence in boxes.items():
+
+
+def _faults(rule: Rule) -> Iterator[str]:
+    """Yield what is wrong with a rule that has all of its keys."""
+    if rule.stage not in STAGES:
+        yield f"has a stage other than {', '.join(filter(None, STAGES))}"
+    if rule.role not in ROLES:
+        yield f"has a role other than {', '.join(ROLES)}"
+    if {source.level for source in rule.sources} - {*LEVELS}:
+        yield f"has a level other than {', '.join(LEVELS)}"
+        return
+    for group, sentence in rule.boxes.items():
         level = rule.level(group[0]) if group else rule.levels[0]
         found = stated_levels(sentence)
         if (level not in found) if level else found:
             wanted = f"the word “{level}”" if level else "no word of a level"
-            raise ValueError(f"needs {wanted} in the sentence “{sentence}”")
-    return rule
+            yield f"needs {wanted} in the sentence “{sentence}”"
 
 
 def _specs(value: str) -> tuple[str, ...]:
@@ -282,7 +288,7 @@ def names(
     `link` gets a key and its version, and returns what is shown of it.
     """
     if {*specs} == {*SPECS}:
-        return translate(_("all five specifications"))
+        return translate(_("all specifications"))
     families: dict[str, list[str]] = {}
     for spec in specs:
         family, _space, version = spec.partition(" ")

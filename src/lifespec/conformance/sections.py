@@ -6,8 +6,8 @@ import functools
 import tomllib
 from typing import TYPE_CHECKING
 
+from lifespec.conformance.data_files import packaged
 from lifespec.conformance.rules import MAIN
-from lifespec.conformance.texts import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

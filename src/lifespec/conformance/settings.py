@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import explain
 from lifespec.conformance.rules import known_rule, known_spec
-from lifespec.conformance.texts import Unchecked, near
+from lifespec.conformance.unchecked import Unchecked, near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

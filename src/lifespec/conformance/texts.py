@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from importlib import resources
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 __all__ = [
-    "Unchecked",
     "cut",
     "named",
-    "near",
-    "packaged",
     "plain",
     "printable",
     "said",
     "shown",
-    "unknown",
 ]
 
 LONGEST, END = 500, 150  # characters of a sentence, and of its end, which says what to do
 MOST = 2000  # characters of a text of others in a report
-
-
-class Unchecked(Exception):
-    """A subject could not be checked; `str()` says what was given, and what to do."""
-
-
-def packaged(name: str) -> str:
-    """Return a file of the package's data; raise Unchecked if this installation lacks it."""
-    file = resources.files("lifespec.conformance").joinpath("data", name)
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError:
-        raise Unchecked(f"this installation has no {file}: install lifespec again") from None
 
 
 def printable(character: str) -> str:
@@ -78,18 +54,3 @@ def shown(value: object) -> str:
         return cut(repr(value))
     except Exception as error:
         return f"<{type(value).__name__}, whose repr() raises {type(error).__name__}>"
-
-
-def near(name: str, known: Iterable[str]) -> list[str]:
-    """Return what a name may have meant, three at most: those alike, those that it is part of."""
-    name, names = name.lower().replace("_", "-"), [*known]
-    alike = get_close_matches(name, names, n=3, cutoff=0.6)
-    return list(dict.fromkeys([*alike, *(each for each in names if name in each)]))[:3]
-
-
-def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
-    """Return what is raised for a name that there is not; the command `lists` names all."""
-    *others, last = near(name, known) or [""]
-    meant = f"{', '.join(others)} or {last}" if others else last
-    question = f": did you mean {meant}?" if meant else ";"
-    return Unchecked(f"there is no {what} {name!r}{question} `{lists}` lists all")

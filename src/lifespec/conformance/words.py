@@ -7,7 +7,7 @@ import re
 from ast import literal_eval
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.texts import packaged
+from lifespec.conformance.data_files import packaged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

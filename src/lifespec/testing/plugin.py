@@ -122,10 +122,10 @@ def _table(config: pytest.Config) -> dict[str, Any]:
     file = config.rootpath / "pyproject.toml"
     if not file.is_file() or b"lifespec" not in file.read_bytes():
         return {}
-    texts = import_module("lifespec.conformance.texts")
+    unchecked = import_module("lifespec.conformance.unchecked")
     try:
         table: dict[str, Any] = import_module("lifespec.conformance.settings").read(file)
-    except texts.Unchecked as error:
+    except unchecked.Unchecked as error:
         if config.option.lifespec_app:
             raise pytest.UsageError(str(error)) from None
         _warn(config, f"{error}; the table is ignored")

@@ -28,7 +28,7 @@ def test_the_specifications_that_do_not_state_a_rule() -> None:
     )
     assert unspecified(some, str) == "Not specified by lifespan 1.0 (ASGI), PAGI 0.3"
     none = rule('specs = "all"')
-    assert unspecified(none, str) == "Not specified by any of the five specifications"
+    assert unspecified(none, str) == "Not specified by any specification"
 
 
 def test_each_section_that_a_rule_cites_has_an_address() -> None:

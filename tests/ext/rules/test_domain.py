@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sphinx.errors import SphinxError
 
 from sample_site import RULES, SampleSite
 
@@ -123,15 +122,6 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
         (built.docs / "index.md").write_text("# A\n" + shown("startup-sent"))
         built.app.build()
         assert built.warnings == [MISSING]
-
-
-def test_a_file_of_rules_that_does_not_parse_ends_the_build(tmp_path: Path) -> None:
-    """The sentence names the file."""
-    with (
-        pytest.raises(SphinxError, match=r"rules\.toml"),
-        sample(tmp_path, {"index": PAGE}, rules=RULES + "["),
-    ):
-        pass
 
 
 def test_the_places_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from bs4 import Tag
 
+from lifespec.conformance.data_files import packaged
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import packaged
 from lifespec.validate import SPECS
 from lifespec_docs.rules.steps import steps
 from sample_site import SampleSite

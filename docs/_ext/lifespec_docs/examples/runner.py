@@ -21,7 +21,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from lifespec.conformance.app.pipe import PipeError
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.unchecked import Unchecked
 from lifespec.limits import LimitPassed, limited
 from lifespec_docs.examples.perl_apps import lacking, served
 from lifespec_docs.examples.prelude import CheckFailed, explained, prove

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import polib
 
+from lifespec.conformance import cases
+from lifespec.conformance import rules as rulebook
+from lifespec.conformance.data_files import DataError
 from lifespec.conformance.explain import wrapped
-from lifespec.conformance.rules import RuleError, read
 from lifespec_docs.facts.blocks import blocks
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.rules import Rule
 
-__all__ = ["APPROVED", "approve", "faults", "indented", "rules", "told", "waiting"]
+__all__ = ["APPROVED", "approve", "faults", "indented", "rules", "told", "unreadable", "waiting"]
 
 APPROVED = "docs/approved.json"
 DATA = "src/lifespec/conformance/data"
@@ -70,7 +72,17 @@ def _toml(path: Path) -> dict[str, Any]:
 def rules(root: Path) -> Mapping[str, Rule]:
     """Return the rules of rules.toml, or none if there is no such file."""
     path = root / DATA / "rules.toml"
-    return read(path.read_text("utf-8"), f"{DATA}/rules.toml") if path.exists() else {}
+    return rulebook.read(path.read_text("utf-8"), path.name) if path.exists() else {}
+
+
+def unreadable() -> list[str]:
+    """Return the faults of the package's rules and cases, which all else reads, a line each."""
+    try:
+        rulebook.rules()
+        cases.load()
+    except DataError as error:
+        return [f"{DATA}/{line}" for line in str(error).splitlines()]
+    return []
 
 
 def _now(root: Path) -> dict[str, str]:
@@ -110,11 +122,8 @@ def waiting(root: Path) -> list[str]:
 
 def faults(root: Path) -> Iterator[str]:
     """Yield a line for each rule that waits for an approval."""
-    try:
-        known, names = rules(root), waiting(root)
-    except RuleError:  # the build of the pages says where
-        return
-    for rule_id in names:
+    known = rules(root)
+    for rule_id in waiting(root):
         yield (
             f"{DATA}/rules.toml:{known[rule_id].line}: the rule {rule_id!r} is not approved as it "
             f"stands here and in {CHINESE}: `make review RULE={rule_id}` shows it with its source."
@@ -146,7 +155,7 @@ def told(root: Path, rule_id: str, sources: Path | None = None) -> Iterator[str]
     if cited and not sources:
         yield "    (no specifications at hand: SOURCES=FOLDER shows these sentences)"
     for group, sentence in rule.boxes.items():
-        yield f"--- {', '.join(group)}".rstrip()
+        yield f"--- {', '.join(group) or 'sentence'}"
         yield from indented(sentence)
         yield from indented(chinese.get(sentence) or "(not translated)")
     for role, _head, hint in rule.hints:
@@ -157,7 +166,8 @@ def told(root: Path, rule_id: str, sources: Path | None = None) -> Iterator[str]
     for line in _cases(root, rule_id) or [rule.unseen or "none"]:
         yield from indented(line)
     yield "--- example"
-    yield from (f"    {line}".rstrip()[:WIDTH] for line in _example(root, rule).splitlines())
+    example = _example(root, rule) or f"none: link to {{rule}}`{rule_id}` in the paragraph above it"
+    yield from (f"    {line}".rstrip()[:WIDTH] for line in example.splitlines())
 
 
 def indented(text: str, sign: str = "    ") -> Iterator[str]:

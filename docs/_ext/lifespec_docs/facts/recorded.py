@@ -21,6 +21,7 @@ import json
 import re
 import signal
 import sys
+import textwrap
 import tomllib
 from collections import Counter
 from contextlib import suppress
@@ -250,7 +251,7 @@ def _cases(root: Path, role: str, spec: str) -> object:
     rulebook = import_module("lifespec.conformance.rules")
     try:
         rules = rulebook.read((root / RULES).read_text("utf-8"), RULES)
-    except rulebook.RuleError as error:  # the build of the pages says where
+    except rulebook.DataError as error:  # the build of the pages says where
         return str(error)
     found = []
     for name, case in _meaning(root / CASES).items():
@@ -430,7 +431,7 @@ CONSISTENT: dict[str, Callable[[dict[str, Any]], Iterator[str]]] = {
 
 
 def older(root: Path) -> dict[str, str]:
-    """Return by name a line for each record that is older than what it speaks of."""
+    """Return by name a sentence for each record that is older than what it speaks of."""
     return {
         name: f"{FOLDER}/{name}.json was measured before the last change of {', '.join(parts)}: "
         f"`make {made.command}` measures anew."
@@ -462,5 +463,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     if given.commands:
         sys.stdout.writelines(f"{each}\n" for each in commands(RECORDS if given.all else found))
         return 0
-    sys.stdout.writelines(f"{line}\n" for line in found.values())
+    for told in found.values():
+        lines = textwrap.wrap(told, 80, subsequent_indent="    ", break_on_hyphens=False)
+        sys.stdout.write("\n".join(lines) + "\n")
     return int(given.release and bool(found.keys() - given.but))

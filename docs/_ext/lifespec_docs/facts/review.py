@@ -152,9 +152,10 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--yes", action="store_true", help="approve without a question")
     parser.add_argument("--sources", type=Path, help="a folder with the specifications")
     given = parser.parse_args(arguments)
-    if given.unproved:
-        _say(*_unproved(root))
-        return 0
+    wrong = approval.unreadable()
+    if wrong or given.unproved:
+        _say(*(wrong or _unproved(root)))
+        return int(bool(wrong))
     known = approval.rules(root)
     rules = [*given.rule, *(given.approve or ())]
     for rule in (rule for rule in rules if rule not in known):

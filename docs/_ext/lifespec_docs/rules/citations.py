@@ -48,7 +48,7 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         elif set(rule.specs) - set(rule.unspecified) != set(SPECS):
             yield translate("Source: %s") % line
         else:
-            yield translate("In all five specifications: %s") % line
+            yield translate("In all specifications: %s") % line
     absent = [spec for spec in SPECS if spec not in rule.specs]
     if absent:
         yield translate("Not in %s") % names(absent, translate)
@@ -57,7 +57,7 @@ def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
 def unspecified(rule: Rule, translate: Translate) -> str:
     """Say which specifications do not state a rule."""
     if set(rule.unspecified) == set(SPECS):
-        return translate("Not specified by any of the five specifications")
+        return translate("Not specified by any specification")
     return translate("Not specified by %s") % names(rule.unspecified, translate)
 
 

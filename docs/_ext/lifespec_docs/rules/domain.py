@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.domains import Domain, ObjType
-from sphinx.errors import SphinxError
 from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -164,10 +163,7 @@ class RuleDomain(Domain):
         """The rules of rules.toml by ID."""
         path = Path(self.env.srcdir, self.env.config.rules_file)
         if not hasattr(self, "_book"):
-            try:
-                self._book = rules.read(path.read_text(encoding="utf-8"), str(path.resolve()))
-            except rules.RuleError as error:
-                raise SphinxError(str(error)) from error
+            self._book = rules.read(path.read_text(encoding="utf-8"), str(path.resolve()))
         return self._book
 
     @property

@@ -28,7 +28,7 @@ from lifespec.conformance.findings import STOPPED, Outcome, expected, finding, w
 from lifespec.conformance.report import summary
 from lifespec.conformance.report.model import Course, Finding, Report
 from lifespec.conformance.report.notices import Notice
-from lifespec.conformance.texts import unknown
+from lifespec.conformance.unchecked import unknown
 from lifespec.testing.diagram import sequence
 from lifespec.testing.trace import Conversation, Entry
 

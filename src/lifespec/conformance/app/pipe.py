@@ -35,8 +35,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
-from lifespec.conformance import texts
-from lifespec.conformance.texts import Unchecked
+from lifespec.conformance.texts import said
+from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -304,7 +304,7 @@ class _Call:
 
     def _refusal(self, error: Exception) -> str:
         """Return an exception as text, and remember which it was."""
-        text = texts.said(error)
+        text = said(error)
         self._refusals[text] = error
         return text
 

@@ -16,6 +16,7 @@ from lifespec.conformance.app import waiting
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, AppObservation, Call
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.texts import said
+from lifespec.conformance.transports import transport
 from lifespec.testing import clock, places, tasks
 from lifespec.testing.trace import Conversation
 
@@ -250,7 +251,7 @@ class _Player:
         call, note = self.call, self.call.note
         if call.state != "running":
             return False
-        scope = _REQUESTS[self.spec.split(" ")[0]](self.spec)
+        scope = _REQUESTS[transport(self.spec).request](self.spec)
         if call.seen.state is not None:
             scope["state"] = call.seen.state.copy()
         note("called", scope["type"])
@@ -313,11 +314,11 @@ def _http(spec: str) -> dict[str, Any]:
 
 
 def _message(spec: str) -> dict[str, Any]:
-    versions = dict(validate.SPECS[spec].versions)
-    return {"type": "message", "amgi": versions, "address": "lifespec", "headers": []}
+    versions = {validate.SPECS[spec].envelope: dict(validate.SPECS[spec].versions)}
+    return {"type": "message", **versions, "address": "lifespec", "headers": []}
 
 
-_REQUESTS = {"asgi": _http, "pagi": _http, "amgi": _message}
+_REQUESTS = {"http": _http, "message": _message}
 _DEEDS: Mapping[str, Deed] = {
     "call": _Player.begin,
     "offer": _Player.offer,

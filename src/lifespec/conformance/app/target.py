@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from lifespec import limits
-from lifespec.conformance.texts import Unchecked, said, shown
+from lifespec.conformance.texts import said, shown
+from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

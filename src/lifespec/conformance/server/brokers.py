@@ -16,6 +16,7 @@ from lifespec.conformance.server.check import ServerCheck
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import ENDING
+from lifespec.conformance.transports import Transport, transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,7 +133,7 @@ def job(
     command: Sequence[str], broker: str, spec: str, workers: str = "", limit: float = PATIENCE
 ) -> ServerCheck:
     """Return what checks a server of messages; raise Unchecked where that cannot be."""
-    if spec != "amgi 2.0":
+    if transport(spec) != Transport("message"):
         raise Unchecked(f"messages come from a broker by amgi 2.0, not by {spec}: give --spec amgi")
     if not any("{topic}" in word for word in command):
         raise Unchecked("the command has no {topic}, on which the broker's messages come")

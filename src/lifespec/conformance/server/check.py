@@ -28,7 +28,7 @@ from lifespec.conformance.server.observation import (
 )
 from lifespec.conformance.server.process import Subject
 from lifespec.conformance.server.run import START, CaseRun
-from lifespec.conformance.texts import unknown
+from lifespec.conformance.unchecked import unknown
 from lifespec.testing.diagram import sequence
 from lifespec.testing.trace import Entry
 

@@ -12,7 +12,8 @@ from lifespec.conformance.server.client_host import HOSTED
 from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import Subject
-from lifespec.conformance.texts import unknown
+from lifespec.conformance.transports import transport
+from lifespec.conformance.unchecked import unknown
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -82,14 +83,14 @@ def job(
     named = spec or known[-1]
     if named not in known:
         raise Unchecked(f"{name} is a driver of {protocol}, not of {named}")
-    if named == "amgi 1.0":
-        raise Unchecked("the suite has no messages of amgi 1.0: name amgi 2.0")
+    if not transport(named).sent:
+        raise Unchecked(f"the suite has no messages of {named}: name {known[-1]}")
     return ServerCheck(
         (python, "-m", client_host.__name__, name, "{app}", "{port}"),
         named,
         limit=limit,
         title=name,
-        begins=Subject if protocol == "asgi" else Delivered,
+        begins=Delivered if transport(named).request == "message" else Subject,
         beside={**_BESIDE, **_OF_EACH.get(name, {})},
         client=True,
     )

@@ -12,7 +12,7 @@ from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
-from lifespec.conformance.texts import unknown
+from lifespec.conformance.unchecked import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
