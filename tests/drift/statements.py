@@ -44,9 +44,9 @@ from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.proofs import Proof, page_of, proofs
 from lifespec_docs.facts.recorded import made_with
+from lifespec_docs.facts.turned import Texts, turned
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.lint import translations as lint
-from lifespec_docs.lint.turned import Texts, turned
 
 __all__ = ["KINDS", "Statement", "drawn", "main", "measured", "noticed"]
 

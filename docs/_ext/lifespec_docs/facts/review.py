@@ -33,7 +33,7 @@ from lifespec.conformance.explain import wrapped
 from lifespec_docs.facts import approval, proofs
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
-from lifespec_docs.lint.turned import Texts, turned
+from lifespec_docs.facts.turned import Texts, turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

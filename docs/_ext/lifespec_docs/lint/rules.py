@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from lifespec_docs.facts.turned import CHINESE_DENIALS, ENGLISH_DENIALS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,15 +33,6 @@ ENGLISH_WORDS = re.compile(
 CHINESE_WORDS = re.compile(
     "应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]|(?P<must>必须)|(?P<must_not>不得)"
     "|(?P<should_not>不应[当该]?)|(?P<should>应[当该]?)|(?P<may>可以)"
-)
-# Of what looks like a denial and is none, the pattern has no group.
-ENGLISH_DENIALS = re.compile(
-    r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
-    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
-    re.IGNORECASE,
-)
-CHINESE_DENIALS = re.compile(
-    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
 )
 # “A before B” may be “A 之后再 B”: of the words that fit both orders, none is found.
 ENGLISH_ORDER, CHINESE_ORDER = (

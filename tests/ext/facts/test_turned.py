@@ -2,7 +2,7 @@
 
 import pytest
 
-from lifespec_docs.lint.turned import Texts, turned
+from lifespec_docs.facts.turned import Texts, turned
 
 __all__: list[str] = []
 

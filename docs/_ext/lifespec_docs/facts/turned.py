@@ -11,12 +11,20 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec_docs.lint.rules import CHINESE_DENIALS, ENGLISH_DENIALS
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Texts", "turned"]
+__all__ = ["CHINESE_DENIALS", "ENGLISH_DENIALS", "Texts", "turned"]
+
+# Of what looks like a denial and is none, the pattern has no group.
+ENGLISH_DENIALS = re.compile(
+    r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
+    re.IGNORECASE,
+)
+CHINESE_DENIALS = re.compile(
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
+)
 
 
 class Texts(NamedTuple):
