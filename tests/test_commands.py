@@ -27,6 +27,7 @@ OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}
 APART = {  # what a lock is there for, or has for a framework
     "matrix-pytest-amgi": {"amgi-common", "amgi-types"},
     "frameworks": {"docutils", "soupsieve"},
+    "hosts": {"opentelemetry-api"},
 }
 GROUPS = PYPROJECT["dependency-groups"]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")

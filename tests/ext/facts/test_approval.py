@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lifespec.conformance.data_files import DataError
+from lifespec_docs import translate
 from lifespec_docs.facts import approval, proofs, review
 
 __all__: list[str] = []
@@ -245,3 +247,17 @@ def test_a_rule_that_there_is_not(root: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().err == "There is no rule 'snet': did you mean sent or kept?\n"
     assert review.main(["--rule", "xxxxxxxx"], root) == 2
     assert capsys.readouterr().err == "There is no rule 'xxxxxxxx'\n"
+
+
+def test_data_of_the_package_that_is_wrong_is_told_by_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each fault on a line of its own, before anything is read or translated."""
+
+    def wrong() -> None:
+        raise DataError("rules.toml:1: one\nrules.toml:2: two")
+
+    monkeypatch.setattr(approval.rulebook, "rules", wrong)
+    assert translate.main([]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"{approval.DATA}/rules.toml:{line}" for line in ("1: one", "2: two")]

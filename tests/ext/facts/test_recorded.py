@@ -98,6 +98,11 @@ def test_a_level_makes_the_records_of_its_specifications_old(tmp_path: Path) -> 
     assert changed(recorded.CASES, 'says = "', 'says = "Now: ') == set()
     both = '{ specs = "asgi 2.0, pagi", level = "must", section = "Lifespan State" }'
     assert changed(recorded.RULES, both, both.replace("must", "may")) == {"servers", "pagi"}
+    assert changed(recorded.RULES, both, both.replace("must", "mist")) == {
+        "servers",
+        "amgi",
+        "pagi",
+    }
 
 
 CONTRADICTIONS: dict[str, dict[str, Any]] = {

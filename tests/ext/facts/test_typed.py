@@ -25,7 +25,6 @@ DATE = facts()["date servers"].words[0]
         (f"All {RULES} rules hold.", f"{RULES} rules", "count rules", True),
         ("All 999 rules hold.", "999 rules", "count rules", False),
         ("The five specifications agree.", "five specifications", "count specifications", True),
-        ("There are 300 examples.", "300 examples", "count examples", False),
         (STRICT, STRICT, "default Lifespan.strict", False),
         (RAISES, RAISES, "default validator.raises", True),
         (MESSAGE, MESSAGE, "message lifespan.startup.failed", True),

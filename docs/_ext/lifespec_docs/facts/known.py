@@ -48,6 +48,7 @@ __all__ = [
     "TIMEOUTS",
     "Value",
     "canonical",
+    "defaults",
     "facts",
     "known",
     "main",
@@ -93,7 +94,7 @@ def facts() -> dict[str, Value]:
 def known(root: Path) -> dict[str, Value]:
     """Return every fact of a project by the words of its role."""
     sources: tuple[Iterator[tuple[str, Value]], ...] = (
-        _defaults(),
+        iter(defaults()),
         _options(),
         _transitions(),
         _messages(),
@@ -133,10 +134,13 @@ def _plain(value: object, *, seconds: bool = False, file: str = "") -> Value:
     return Value((text,), code=True, file=file)
 
 
-def _defaults() -> Iterator[tuple[str, Value]]:
-    for module in map(import_module, API):
-        for name in module.__all__:
-            yield from _arguments(name, getattr(module, name))
+@lru_cache(maxsize=1)
+def defaults() -> tuple[tuple[str, Value], ...]:
+    """Return the defaults of the API, as they are before a page that documents it is read."""
+    members = (
+        (name, getattr(each, name)) for each in map(import_module, API) for name in each.__all__
+    )
+    return tuple(pair for name, what in members for pair in _arguments(name, what))
 
 
 def _arguments(name: str, what: Any) -> Iterator[tuple[str, Value]]:

@@ -16,7 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from lifespec_docs.facts import recorded
-from lifespec_docs.facts.known import ROOT, canonical, facts, nearest, shown
+from lifespec_docs.facts.known import ROOT, canonical, defaults, facts, nearest, shown
 from lifespec_docs.i18n.messages import words
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def with_literals(text: str) -> list[nodes.Node]:
 
 
 def gather(*_: object) -> None:
-    """Know the facts before `autodoc_preserve_defaults` replaces the defaults of the API."""
-    facts()
+    """Know the defaults of the API before `autodoc_preserve_defaults` replaces them."""
+    defaults()
 
 
 def setup(app: Sphinx) -> None:

@@ -110,12 +110,12 @@ def _entry(node: nodes.Element) -> Entry | None:
 
 def _named(node: nodes.Element) -> Iterator[tuple[str, str]]:
     """Yield anchor and name of a Python object or of a term of the glossary."""
-    for part in node.children if isinstance(node, addnodes.desc) else ():
-        if isinstance(part, addnodes.desc_signature) and part["ids"]:
-            yield part["ids"][0], part["ids"][0]
-    terms = node.children if isinstance(node, nodes.definition_list_item) else ()
-    for part in (each for each in terms if isinstance(each, nodes.term) and each["ids"]):
-        yield part["ids"][0], _spaced(part.astext())
+    lists = isinstance(node, addnodes.desc | nodes.definition_list_item)
+    yield from (
+        (part["ids"][0], _spaced(part.astext()) if isinstance(part, nodes.term) else part["ids"][0])
+        for part in (node.children if lists else ())
+        if isinstance(part, addnodes.desc_signature | nodes.term) and part["ids"]
+    )
 
 
 def _lines(cell: nodes.Node) -> list[str]:
