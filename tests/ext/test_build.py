@@ -108,8 +108,8 @@ def test_a_site_is_built_and_told(project: Path) -> None:
     ran = re.findall(r"  (English|Chinese):  1 page, 1 read; 1 example, (\d) run\n", done.stdout)
     assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
     assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
-    assert said[-2] == "  changed:  docs/drawn.json"
-    assert said[-3].endswith(" in all, 0 waiting for a translation")
+    assert said[-3:-1] == [f"  changed:  docs/{name}.json" for name in ("examples", "drawn")]
+    assert said[-4].endswith(" in all, 0 waiting for a translation")
     assert said[-1].endswith("Open site/index.html")
     assert (project / "site" / "zh-cn" / "index.html").exists()
 

@@ -259,5 +259,5 @@ def test_data_of_the_package_that_is_wrong_is_told_by_line(
 
     monkeypatch.setattr(approval.rulebook, "rules", wrong)
     assert translate.main([]) == 1
-    told = capsys.readouterr().err.splitlines()
+    told = capsys.readouterr().out.splitlines()
     assert told == [f"{approval.DATA}/rules.toml:{line}" for line in ("1: one", "2: two")]
