@@ -84,10 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     into.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with _alone(KEPT), tempfile.TemporaryDirectory(prefix=".site-", dir=into.parent) as work:
-        if unreadable := approval.unreadable():
-            steps = iter(unreadable)
-        elif given.release and (waiting := translate.waiting(ROOT)):
-            steps = iter([str(fault) for fault in waiting])
+        faults = approval.unreadable() or (translate.waiting(ROOT) if given.release else [])
+        if faults:
+            steps = iter([str(each) for each in faults])
         elif given.fresh:
             steps = _fresh(Path(work), into)
         else:
