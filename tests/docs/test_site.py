@@ -198,7 +198,7 @@ def test_a_program_can_be_copied(browser: Browser, address: str, site: Path, ser
         document.querySelector(".highlight-python .copybtn").click();
     """)
     copied = browser.until("globalThis.taken")
-    assert copied.startswith("import asyncio\n")
+    assert copied.startswith("from contextlib import asynccontextmanager\n")
     assert copied.endswith("asyncio.run(main())")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
 
