@@ -199,7 +199,7 @@ def test_a_program_can_be_copied(browser: Browser, address: str, site: Path, ser
     """)
     copied = browser.until("globalThis.taken")
     assert copied.startswith("from contextlib import asynccontextmanager\n")
-    assert copied.endswith("asyncio.run(main())")
+    assert copied.endswith("    return request.state.pool")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
 
 
