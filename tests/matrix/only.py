@@ -6,10 +6,11 @@ MODULE is one of this folder, which has RECORDS or SUBJECTS.
 Exit status: 0 there is such a row, or no name was given; 2 there is none, and what was meant.
 """
 
-import difflib
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+
+from lifespec.conformance.unchecked import near
 
 __all__ = ["main"]
 
@@ -23,9 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in filter(None, names):
         if name not in known:
             lower = {each.lower(): each for each in known}
-            near = [each for each in lower if name.lower() in each]
-            near += difflib.get_close_matches(name.lower(), lower, cutoff=0.5)
-            meant = " or ".join(lower[each] for each in dict.fromkeys(near[:3]))
+            meant = " or ".join(lower[each] for each in near(name, lower))
             question = f"did you mean {meant}?" if meant else f"there are {', '.join(known)}."
             sys.stderr.write(f"{home.__file__} has no row {name!r}: {question}\n")
             return 2

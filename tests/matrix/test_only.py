@@ -24,9 +24,9 @@ def said(*arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize("module", ["frameworks", "middleware", "hosts", "run"])
 def test_an_unknown_name_is_refused(module: str) -> None:
     """There are the names that may have been meant."""
-    status, sentence = said(module, "starlete")
+    status, sentence = said(module, "starlett")
     assert status == 2
-    assert f"{module}.py has no row 'starlete': did you mean " in sentence
+    assert f"{module}.py has no row 'starlett': did you mean " in sentence
     assert "tarlette" in sentence
 
 
