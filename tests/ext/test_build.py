@@ -351,13 +351,13 @@ def test_warnings_become_faults_with_file_and_line() -> None:
     """Sphinx's own words around them are left out."""
     text = (
         f"{ROOT}/docs/startup.md:41: WARNING: No such thing. [a.b]\n"
-        f"{ROOT}/docs/state.md: WARNING: No title.\n"
+        f"{ROOT}/docs/state.md: WARNING: Not true: a == 1\n    2\n    1\n"
         "WARNING: No file at all.\n"
         "something else\n"
     )
     assert list(faults(text, ROOT)) == [
         "docs/startup.md:41: No such thing.",
-        "docs/state.md: No title.",
+        "docs/state.md: Not true: a == 1\n    2\n    1",
         "No file at all.",
     ]
 

@@ -21,7 +21,8 @@ __all__ = ["LANGUAGES", "Build", "faults", "numbered", "read_json"]
 
 LANGUAGES = {"en": ("en", "English"), "zh_CN": ("zh-cn", "Chinese")}
 WARNING = re.compile(
-    r"^(?:(?P<file>.+?):(?:(?P<line>\d+):)? )?(?:WARNING|ERROR|CRITICAL): (?P<text>.*)$",
+    r"^(?:(?P<file>.+?):(?:(?P<line>\d+):)? )?"
+    r"(?:WARNING|ERROR|CRITICAL): (?P<text>.*(?:\n    .*)*)$",
     re.MULTILINE,
 )
 CRASH = "\nVersions\n========\n"  # how Sphinx begins to tell of its own end
@@ -114,7 +115,10 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def faults(warnings: str, root: Path) -> Iterator[str]:
-    """Yield each warning of Sphinx as `file:line: sentence`, files named from `root`."""
+    """Yield each warning of Sphinx as `file:line: sentence`, and what is indented below it.
+
+    Files are named from `root`.
+    """
     for found in WARNING.finditer(warnings):
         where = [found["file"] and os.path.relpath(found["file"], root), found["line"]]
         place = "".join(f"{part}:" for part in where if part)
