@@ -1,6 +1,7 @@
 """The Run buttons of the built site, clicked in a browser."""
 
 import json
+import time
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -306,6 +307,23 @@ def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: st
         keys = "caches.open('lifespec-live').then((kept) => kept.keys())"
         browser.until(f"{keys}.then((found) => found.length >= {len(needed)})")
         browser.requests.clear()
+
+
+def test_python_starts_when_somebody_points_at_the_button(browser: Browser, address: str) -> None:
+    """Where an earlier page has loaded it: a first visit loads nothing unasked."""
+    manifest = urljoin(f"{address}/", "live/manifest.json")
+    browser.open(f"{address}/en/index.html")
+    browser.run("caches.delete('lifespec-live')")
+    for kept in (False, True):
+        browser.open(f"{address}/en/startup.html")
+        browser.requests.clear()
+        browser.run(of(0, "run.focus()"))
+        assert browser.run("caches.has('lifespec-live')") is kept
+        end = time.monotonic() + LOADING
+        while kept and manifest not in browser.requests and time.monotonic() < end:
+            browser.run("new Promise((done) => setTimeout(done, 50))")
+        assert (manifest in browser.requests) is kept
+        assert ran(browser)[0] == "The output is the same as on this page."
 
 
 def test_python_begins_anew_if_its_memory_is_spoiled(browser: Browser, site: Path) -> None:

@@ -40,6 +40,13 @@ export function call(name, args, {limit = 10_000, onProgress = () => {}} = {}) {
   });
 }
 
+/** Start Python for a call that may follow and the packages that a text names, if an earlier page has loaded Python. */
+export async function expect(text) {
+  if (!("caches" in globalThis) || !(await caches.has("lifespec-live"))) return;
+  current ??= started();
+  current.worker.postMessage({expected: text});
+}
+
 function ask(pending) {
   current ??= started();
   watch(pending);

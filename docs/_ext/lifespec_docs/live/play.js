@@ -3,7 +3,7 @@
 // or an address that ends with &run.
 
 import {packed, unpacked} from "./address.js";
-import {available, call, LimitPassed, Unloaded} from "./client.js";
+import {available, call, expect, LimitPassed, Unloaded} from "./client.js";
 import {button, element, fill, Status} from "./controls.js";
 import {markdown} from "./markdown.js";
 
@@ -533,7 +533,8 @@ function options() {
 
 if (available && typeof CompressionStream === "function") {
   const [{Editor}, begin] = await Promise.all([import("./editor.js"), addressed()]);
-  new Playground(Editor, begin);
+  const {editor} = new Playground(Editor, begin);
+  expect(editor.text);
 } else {
   place.textContent = labels.unavailable;
 }

@@ -2,7 +2,7 @@
 // stands in the attribute `data-live` of the script's element.
 
 import {packed} from "./address.js";
-import {available, call, LimitPassed, Unloaded} from "./client.js";
+import {available, call, expect, LimitPassed, Unloaded} from "./client.js";
 import {button, element, fill, Status} from "./controls.js";
 
 const LIMIT = 10_000; // milliseconds
@@ -22,6 +22,7 @@ class Example {
     this.status = new Status(words, "live-status");
     this.runButton = button(words.run, "", () => this.run());
     this.runButton.title = fill(words.about, page.size);
+    for (const event of ["pointerenter", "focus"]) this.runButton.addEventListener(event, () => this.expect(), {once: true});
     this.editButton = button(words.edit, "", () => this.edit());
     this.resetButton = button(words.reset, "", () => this.reset());
     this.resetButton.hidden = true;
@@ -29,6 +30,12 @@ class Example {
       this.runButton, this.editButton, this.resetButton, ...this.opener(), this.status.bar, this.status.line);
     this.result = element("div", {className: "live-result"});
     (this.below.at(-1) ?? block).after(buttons, this.result);
+  }
+
+  // Who points at the button is likely to press it.
+  expect() {
+    const before = examples.filter(({number}) => number <= this.number);
+    expect(before.map(({block, editor}) => editor?.value ?? block.textContent).join("\n"));
   }
 
   async run() {

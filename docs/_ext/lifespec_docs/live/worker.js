@@ -1,6 +1,6 @@
 // Runs Python for a page.  It is sent {id, call, args} and answers {id, result} or {id, error};
 // before that {id, progress} says how far the download is, and when the call begins, and {id, said}
-// what the program has told so far.
+// what the program has told so far.  {expected} names what the next call will need.
 
 const here = (name) => new URL(name, import.meta.url).href;
 const fetched = fetch.bind(self);
@@ -8,30 +8,51 @@ const opened = "caches" in self ? caches.open.bind(caches) : null; // only in a 
 const {subtle} = crypto;
 let bridge = null; // a promise, so that calls which come while Python starts wait for it
 let manifest = null;
-const added = new Set(); // the packages that are here, by the name of their file
+const added = new Map(); // promises of the packages, by the name of their file
 let python = null;
 const progress = {loaded: 0, total: 0};
 let listener = () => {};
 
-self.addEventListener("message", async ({data: {id, call, args}}) => {
+self.addEventListener("message", ({data}) => ("expected" in data ? expect(data.expected) : answer(data)));
+
+async function answer({id, call, args}) {
   const tell = (told) => postMessage({id, progress: told});
   try {
     listener = tell;
-    bridge ??= startedAtLast();
-    const {call: answer, prepare} = await bridge;
     const request = JSON.stringify(args);
-    const used = manifest.packages.flatMap(({modules}) => modules).filter((name) => request.includes(name));
-    await addPackages(used);
-    prepare(JSON.stringify(used));
+    const ready = await prepared(request);
     tell({phase: "run"});
     const said = (text) => postMessage({id, said: text});
-    postMessage({id, result: JSON.parse(answer(call, request, said))});
+    postMessage({id, result: JSON.parse(ready.call(call, request, said))});
   } catch (error) {
-    if (!python) bridge = null; // what could not be loaded is tried again at the next call
     const unloaded = error instanceof TypeError && !python; // as `fetch` fails
     postMessage({id, unloaded, error: String(error?.message ?? error)});
   }
-});
+}
+
+// What fails here is told by the call.
+async function expect(text) {
+  try {
+    await prepared(text);
+  } catch (error) {
+    console.warn(error);
+  }
+}
+
+// Start Python if it has not been, and import the packages that a text names.
+async function prepared(text) {
+  bridge ??= startedAtLast();
+  try {
+    const found = await bridge;
+    const used = manifest.packages.flatMap(({modules}) => modules).filter((name) => text.includes(name));
+    await addPackages(used);
+    found.prepare(JSON.stringify(used));
+    return found;
+  } catch (error) {
+    if (!python) bridge = null; // what could not be loaded is tried again at the next call
+    throw error;
+  }
+}
 
 // What is kept may be spoiled: what does not start is loaded anew, once.
 async function startedAtLast() {
@@ -101,12 +122,21 @@ async function resumed(loadPyodide, settings, files) {
 
 async function addPackages(used) {
   for (const file of manifest.packages) {
-    if (added.has(file.name) || !file.modules.some((name) => used.includes(name))) continue;
-    const answer = await load(file, await cache());
-    unpack(python, await answer.arrayBuffer(), "/site-packages"); // what is not the author's own
-    python.pyimport("importlib").invalidate_caches();
-    added.add(file.name);
+    if (!file.modules.some((name) => used.includes(name))) continue;
+    if (!added.has(file.name)) added.set(file.name, addPackage(file));
+    try {
+      await added.get(file.name);
+    } catch (error) {
+      added.delete(file.name);
+      throw error;
+    }
   }
+}
+
+async function addPackage(file) {
+  const answer = await load(file, await cache());
+  unpack(python, await answer.arrayBuffer(), "/site-packages"); // what is not the author's own
+  python.pyimport("importlib").invalidate_caches();
 }
 
 function unpack(made, zip, folder = "") {

@@ -30,7 +30,7 @@ __all__ = ["Scores", "setup"]
 
 COUNTED = (Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO, Verdict.SKIP)
 WRONG = (Verdict.FAIL, Verdict.WARN)
-BEST = _("Every MUST and every SHOULD is followed by {good} of {all} measured servers:")
+BEST = _("Servers that follow every MUST and SHOULD that was observed: {good} of {all}.")
 GOOD = _("follows all that was observed")
 NONE = _("starts no lifespan")
 
