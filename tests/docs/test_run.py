@@ -317,7 +317,7 @@ def test_python_starts_when_somebody_points_at_the_button(browser: Browser, addr
     for kept in (False, True):
         browser.open(f"{address}/en/startup.html")
         browser.requests.clear()
-        browser.run(of(0, "run.focus()"))
+        browser.run(of(0, "run.dispatchEvent(new Event('pointerenter'))"))
         assert browser.run("caches.has('lifespec-live')") is kept
         end = time.monotonic() + LOADING
         while kept and manifest not in browser.requests and time.monotonic() < end:
