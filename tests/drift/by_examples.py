@@ -97,6 +97,15 @@ def idle(of_pages: mutated.Pages) -> dict[str, str]:
     return {at: text for at, text in mutated.checks(of_pages).items() if at not in failed}
 
 
+def unchanged(of_pages: mutated.Pages) -> str:
+    """Return what an example says where no file is changed, for it would notice every mutant."""
+    tasks = [Task(name, {"file": name}, mutated.source(name)) for name in mutated.NAMES[:WORKERS]]
+    places = [mutated.place(FOLDER, number) for number in range(WORKERS)]
+    rows = side_by_side(tasks, places, partial(mutated.tried, pages=of_pages))
+    found = (row.get("noticed", ("pages", "they did not end")) for _, row in rows)
+    return next((": ".join(each) for each in found if any(each)), "")
+
+
 def tried(tasks: Sequence[Task], journal: Journal, of_pages: mutated.Pages) -> list[Row]:
     """Try what was not tried yet; say now and then how far it is."""
     waiting = [task for task in tasks if task.key not in journal.rows]
@@ -147,7 +156,7 @@ def machine() -> str:
     return f"{os.cpu_count()} × {names[0] if names else platform.machine()}"
 
 
-def main() -> None:
+def main() -> int:
     """Try the sample, and write the record."""
     # Where it runs in the background an interruption is ignored, and so it is by the examples.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -160,13 +169,17 @@ def main() -> None:
     journal = Journal(FOLDER / f"code-{state}.jsonl")
     print(f"drift: {len(chosen)} of {len(tasks)} mutants", flush=True)
     of_pages = pages()
+    if said := unchanged(of_pages):
+        print(f"The pages fail where nothing is changed: {said}")
+        return 1
     rows = tried(chosen, journal, of_pages)
     record = counted(tasks, rows, journal.seconds) | {"made_with": digests}
     RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
     print(f"drift: {len(rows)} tried, {sum(map(missed, rows))} not noticed", flush=True)
     for place, text in idle(of_pages).items():
         print(f"{place}: no part of the files to copy makes this check fail:\n{text}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -81,6 +81,16 @@ def test_a_mutant_is_noticed_by_a_check(tmp_path: Path) -> None:
     assert "What stands above is not so" in found[1]
 
 
+def test_what_fails_without_a_change_is_said_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would have noticed every mutant."""
+    monkeypatch.setattr(by_examples, "FOLDER", tmp_path)
+    assert by_examples.unchanged({"a": [block(USE, "double_to_single_callable")]}) == ""
+    said = by_examples.unchanged({"a": [block("open('/nowhere')")]})
+    assert said.startswith("docs/a.md:3: The example raised FileNotFoundError")
+
+
 def test_a_mutant_that_hangs_is_noticed_where_a_limit_says_so(tmp_path: Path) -> None:
     """The virtual clock's, by its name; the end of patience is no guard."""
     text = mutated.source("application")

@@ -17,6 +17,7 @@ All of it is the same on asyncio and on trio, where time is virtual:
     command("lifespec …", shop=module())    the exit status and the output of a command, run beside
                                             the file shop.py; in a block `{check} asyncio`
     module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
+    docs                                    the folder of the pages: docs / "programs/serve.py"
     logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
     seen("case", "rule", "verdict")         the servers with this verdict, as servers.json has them
     measured("case", "rule")                the verdicts of all servers that have lifespan
@@ -89,6 +90,7 @@ class _Prelude:
             "aside": aside,
             "asynccontextmanager": asynccontextmanager,
             "command": command,
+            "docs": MATRIX.parent,
             "expect": expect,
             "failed": Failed,
             "library": self.library,
