@@ -174,12 +174,12 @@ def _is_being_cancelled() -> bool:
 
 
 def _said(event: object) -> tuple[str, str]:
-    """Return type and message of an event; of what is no event, a short repr."""
+    """Return type and message of an event; of what is no event, or no text, a short repr."""
     kind = event.get("type") if isinstance(event, Mapping) else None
     if not isinstance(event, Mapping) or not isinstance(kind, str):
         return reprlib.repr(event), ""
     message = event.get("message", "") if kind.endswith(".failed") else ""
-    return kind, message if isinstance(message, str) else repr(message)
+    return kind, message if isinstance(message, str) else reprlib.repr(message)
 
 
 def text(entries: Sequence[Entry]) -> str:
