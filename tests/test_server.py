@@ -9,6 +9,7 @@ import functools
 import logging
 import pickle
 import re
+import signal
 import types
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +17,7 @@ from typing import Any, TypedDict
 
 import pytest
 
-from either import both
+from either import OnAsyncio, OnTrio, both
 from lifespec.server import (
     Lifespan,
     ProtocolError,
@@ -192,6 +193,38 @@ async def test_cancelled_as_it_starts(on: Any) -> None:
     assert heard == [{"type": "lifespan.shutdown"}]
     assert (lifespan.outcome, on.now()) == ("failed", 1)
     assert error.__notes__ == ["The application failed to shut down: late"]
+
+
+@pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
+@pytest.mark.parametrize(
+    ("before", "after", "body", "outcome"),
+    [
+        (["receive"], [60], 0, "cancelled"),
+        (["receive", STARTED], ["receive", 5, STOPPED], 60, "complete"),
+        (["receive", STARTED, "receive"], [60], 0, "cancelled"),
+    ],
+)
+def test_interrupted(
+    on: Any, before: list[Any], after: list[Any], body: float, outcome: str
+) -> None:
+    """Ctrl-C never strikes in the application: it ends startup, the body or shutdown."""
+    seen = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await on.says(*before)(scope, receive, send)
+        signal.raise_signal(signal.SIGINT)
+        seen.append("goes on")
+        await on.says(*after)(scope, receive, send)
+
+    lifespan = on.Lifespan(app)
+
+    async def serve() -> None:
+        async with lifespan:
+            await on.sleep(body)
+
+    with pytest.raises(KeyboardInterrupt):
+        on.run(serve)
+    assert (seen, lifespan.phase, lifespan.outcome) == (["goes on"], "ended", outcome)
 
 
 # ---- while it is served ---------------------------------------------------------------------

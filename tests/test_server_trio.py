@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -128,35 +127,6 @@ async def test_wait_ended_is_cancelled() -> None:
         for _ in range(3):
             await cancelled(lifespan.wait_ended, 1)
     assert lifespan.outcome == "complete"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "body", "outcome"),
-    [
-        (["receive"], [60], 0, "cancelled"),
-        (["receive", STARTED], ["receive", 5, STOPPED], 60, "complete"),
-        (["receive", STARTED, "receive"], [60], 0, "cancelled"),
-    ],
-)
-def test_interrupted(before: list[Any], after: list[Any], body: float, outcome: str) -> None:
-    """Ctrl-C never strikes in the application: it ends startup, the body or shutdown."""
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says(*before)(scope, receive, send)
-        signal.raise_signal(signal.SIGINT)
-        seen.append("goes on")
-        await says(*after)(scope, receive, send)
-
-    lifespan = Lifespan(app)
-
-    async def serve() -> None:
-        async with lifespan:
-            await trio.sleep(body)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(serve)
-    assert (seen, lifespan.phase, lifespan.outcome) == (["goes on"], "ended", outcome)
 
 
 def test_end_of_the_run() -> None:
