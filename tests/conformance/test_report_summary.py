@@ -111,8 +111,15 @@ def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
     assert "events-known" in head or (course.supports and not course.starts)
 
 
-def test_a_page_has_its_address_if_the_site_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://docs.example/lifespec")
-    site = "https://docs.example/lifespec"
-    assert i18n.ENGLISH.page("state.html", "State") == f"{site}/en/state.html"
-    assert i18n.wording("zh").page("state.html", "State") == f"{site}/zh-cn/state.html"
+@pytest.mark.parametrize(
+    ("verdict", "facts", "sentence"),
+    [
+        (Verdict.INFO, {}, "It keeps every MUST and SHOULD of lifespan 2.0 (ASGI)."),
+        (Verdict.WARN, {"supported": False}, "The application does not support lifespan."),
+        (Verdict.PASS, {"obstacle": "No."}, "It could not be checked: No."),
+        (Verdict.SKIP, {}, "It could not be checked: It left."),
+    ],
+)
+def test_what_it_comes_to(verdict: Verdict, facts: dict[str, Any], sentence: str) -> None:
+    """The first sentence says what the exit status says."""
+    assert summary.of_rules(report("events-known", verdict=verdict, **facts), ENGLISH) == sentence

@@ -80,12 +80,6 @@ def test_a_file_that_is_others_to_judge(content: bytes, tmp_path: Path) -> None:
     assert settings.read(tmp_path / "pyproject.toml") == {}
 
 
-def test_no_table_at_all(tmp_path: Path) -> None:
-    """Then nothing is set."""
-    assert settings.read(tmp_path / "pyproject.toml") == {}
-    assert settings.find(Path("/nowhere")) == {}
-
-
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
