@@ -93,6 +93,8 @@ def test_what_is_refused(messages: list[Any], startup: str, refused: int) -> Non
     assert (seen.startup, len(seen.refused)) == (startup, refused)
     assert len(seen.sent) == len(messages)
     assert all(sentence.endswith(".") for sentence in seen.refused)
+    if messages[0].get("message") == 42:
+        assert (seen.message, seen.refused) == (42, ["`message` is no string but 42."])
 
 
 def test_an_answer_after_the_deadline_is_late() -> None:
@@ -117,13 +119,6 @@ def test_an_answer_after_the_deadline_is_late() -> None:
     for app in (answers, ends):
         seen = asyncio.run(main(app, STARTUP))
         assert (seen.startup, seen.sent) == ("", [])
-
-
-def test_a_message() -> None:
-    """The message of the last failure is kept as it is."""
-    seen = served(sending({"type": "lifespan.startup.failed", "message": 42}), STARTUP)
-    assert seen.message == 42
-    assert seen.refused == ["`message` is no string but 42."]
 
 
 def test_a_refusal_that_ends_the_application() -> None:
@@ -170,23 +165,6 @@ def test_a_cancelled_call() -> None:
     """The cancellation is told from one of the application's own."""
     seen = served(live, STARTUP, cancel=True)
     assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "", "cancelled")
-
-
-async def idle(scope: Any, receive: Any, send: Any) -> None:
-    """Wait for an event, and for another."""
-    await receive()
-    await receive()
-
-
-async def busy(scope: Any, receive: Any, send: Any) -> None:
-    """Be at work when an event has been received."""
-    await receive()
-    await asyncio.sleep(100)
-
-
-async def deaf(scope: Any, receive: Any, send: Any) -> None:
-    """Be at work, and receive nothing."""
-    await asyncio.sleep(100)
 
 
 def test_sends_after_the_end() -> None:

@@ -22,9 +22,8 @@ import pytest
 from lifespec.conformance.app import player, waiting
 from lifespec.conformance.app.fake_server import IDLE, AppObservation
 from lifespec.conformance.app.player import play
-from lifespec.conformance.cases import Case, action, scope_of
+from lifespec.conformance.cases import Case, action
 from lifespec.testing.trace import text
-from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
@@ -77,20 +76,6 @@ def test_two_loops() -> None:
     assert first.shutdown == second.shutdown == "complete"
     assert loops[0] is not loops[1]
     assert all(loop.is_closed() for loop in loops)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_scopes(spec: str) -> None:
-    """A call has the text's own scope; keys are put there, or into the envelope, or taken away."""
-    envelope = SPECS[spec].envelope
-    scope = scope_of(spec, {"state": False, "type": "x", "hello": "world"})
-    assert "state" not in scope
-    assert (scope["type"], scope["hello"]) == ("x", "world")
-    scope = scope_of(spec, {"spec_version": False, "version": False, "is_worker": 1})
-    if envelope:
-        assert scope[envelope] == {"is_worker": 1}
-    else:
-        assert scope == {"type": "lifespan"}
 
 
 def test_who_is_silent() -> None:

@@ -112,7 +112,7 @@ async def answers_too_early(receive, send):
 @raw
 async def says_ready(receive, send):
     await receive()
-    await send({"type": "lifespan.ready"})  # ready
+    await send({"type": "lifespan.startup.completed"})  # ready
 
 @raw
 async def returns(receive, send):
@@ -290,7 +290,8 @@ def test_an_application_that_does_not_stop(
             "says_ready",
             1,
             (
-                "no, the suite refused what it sent: there is no event 'lifespan.ready',"
+                "no, the suite refused what it sent: there is no event"
+                " 'lifespan.startup.completed', but 'lifespan.startup.complete',"
                 " in `says_ready`, # ready"
             ),
             "events-known: ",

@@ -1,16 +1,26 @@
 """The words of the cases are tables, and each word is used."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
 from lifespec.conformance import cases
+from lifespec.conformance.app import assertions as app_assertions
 from lifespec.conformance.language import DOINGS, PHRASES
 from lifespec.conformance.rules import rules
-from lifespec.conformance.server.assertions import PHRASES as CHECKED
+from lifespec.conformance.server import assertions
 
 __all__: list[str] = []
 
 
-def test_each_phrase_for_servers_has_a_meaning() -> None:
-    """What a case may expect of a server is checked, and nothing else is."""
-    assert {name for name, row in PHRASES.items() if "server" in row.roles} == set(CHECKED)
+@pytest.mark.parametrize(
+    ("role", "checked"),
+    [("server", assertions.PHRASES), ("application", app_assertions.ASSERTIONS)],
+)
+def test_each_phrase_has_a_meaning(role: str, checked: Mapping[str, Any]) -> None:
+    """What a case may expect is checked, and nothing else is."""
+    assert {name for name, row in PHRASES.items() if role in row.roles} == {*checked}
 
 
 def test_each_phrase_is_expected_somewhere() -> None:
