@@ -71,6 +71,7 @@ def actual(phrase: str, seen: ServerObservation, argument: str = "") -> str:
             False,
         ),
         ("waits", STARTED, "skip"),
+        ("waits", [*STARTED, SHUTDOWN], True),
         ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "returned lifespan"], True),
         ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "cancelled lifespan"], False),
         ("finishes", STARTED, "skip"),
@@ -226,14 +227,6 @@ def test_a_process_is_gone() -> None:
     assert held("gone", saw(case, CALLED, "plays try  step=1", ended=6.0)) == "skip"
 
 
-def test_what_send_raises_is_told() -> None:
-    """By its class and its text."""
-    seen = saw("sends-no-type", CALLED, "plays try  step=1", "refused  step=1")
-    assert actual("refused", seen) == "send has raised ValueError: no"
-    sent = saw("sends-no-type", CALLED, "plays try  step=1", "sent  step=1")
-    assert actual("taken", sent) == "send has returned."
-
-
 def test_a_send_after_the_end_does_nothing() -> None:
     """It returns; where the child did not come so far, nothing is said."""
     for lines, right in (
@@ -339,19 +332,6 @@ def test_a_port_that_is_taken_is_told_by_nobody() -> None:
     """There the server ends without a signal; one that has noticed before has nothing to end."""
     assert held("shutdown once", saw("port-in-use")) == "skip"
     assert held("shutdown once", saw("port-in-use", *STARTED, SHUTDOWN)) is True
-
-
-def test_a_server_waits_for_who_hangs() -> None:
-    """It is told how long."""
-    lines = [*STARTED, SHUTDOWN]
-    waiting = saw("hangs-at-shutdown", *lines, told=10.0)
-    assert held("waits", waiting) is True
-    assert actual("waits", waiting) == "It waited still after 5 s."
-    ended = saw("hangs-at-shutdown", *lines, stopped=4.5, told=5.0, ended=8.0, status=1)
-    assert held("waits", ended) is False
-    assert actual("waits", ended) == (
-        "The server ended clean-up after 3 s; the process ended with status 1."
-    )
 
 
 def test_a_process_ends_when_all_is_said() -> None:

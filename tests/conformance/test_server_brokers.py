@@ -65,13 +65,6 @@ async def main():
 asyncio.run(main())
 """
 COMMAND = (sys.executable, "-c", SERVER, "{app}", "{topic}", "{port}")
-REDIS = """
-import importlib, sys
-from amgi_redis import run
-
-module, name = sys.argv[1].split(":")
-run(getattr(importlib.import_module(module), name), sys.argv[2], url=sys.argv[3])
-"""
 
 
 @pytest.fixture
@@ -195,24 +188,3 @@ def test_mosquitto_hands_on_what_is_published() -> None:
         assert talk.recv(5) == b"\x90\x03\x00\x01\x00"
         assert subject.deliver("/look?1", LIMIT)
         assert talk.recv(99) == b"\x30\x11\x00\x08lifespec/look?1"
-
-
-@pytest.mark.needs("redis-server")
-def test_the_server_of_amgi_on_redis() -> None:
-    """It conforms where its messages are late, and misses a failure without words."""
-    command = (sys.executable, "-c", REDIS, "{app}", "{topic}", "redis://127.0.0.1:{port}")
-    job = brokers.job(command, "redis", "amgi 2.0", limit=4.0)
-    only = ["slow-start", "failed-with-message", "failed-with-empty-message", "request-in-flight"]
-    found = server_check.check(job, server_check.chosen(only)).findings
-    assert {(each.case, each.rule): each.verdict for each in found} == {
-        ("slow-start", "startup-before-serving"): "pass",
-        ("slow-start", "wait-for-startup"): "pass",
-        ("slow-start", "shutdown-sent"): "pass",
-        ("failed-with-message", "startup-failed-never-serves"): "pass",
-        ("failed-with-message", "startup-failed-shown"): "pass",
-        ("failed-with-message", "startup-failed-exits"): "pass",
-        ("failed-with-empty-message", "startup-failed-never-serves"): "fail",
-        ("failed-with-empty-message", "startup-failed-exits"): "warn",
-        ("request-in-flight", "shutdown-after-serving"): "pass",
-        ("request-in-flight", "shutdown-sent"): "pass",
-    }
