@@ -175,8 +175,3 @@ def test_the_files_that_pages_show(command: str, tmp_path: Path) -> None:
             timeout=60,
         )
         assert found.returncode == status, found.stderr
-
-
-def test_each_file_has_a_check() -> None:
-    """One in each."""
-    assert [name for name, _ in commands()] == ["github", "gitlab", "pre-commit"]

@@ -173,13 +173,6 @@ def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, lib
     run(source, *STRICT).assert_outcomes(passed=1)
 
 
-def test_the_fixture_works_with_xdist(run: Run) -> None:
-    source = (
-        f"@pytest.mark.parametrize('n', range(4))\nasync def test_shop(lifespan, n):\n{REQUEST}"
-    )
-    run(source, *AUTO, "-n", "2", apart=True).assert_outcomes(passed=4)
-
-
 def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
     result = run(
         "async def test_shop(lifespan):\n    async with lifespan(shop.broken):\n        pass", *AUTO
@@ -224,12 +217,6 @@ def test_an_option_that_is_no_timeout_is_refused(run: Run, text: str) -> None:
     result.stderr.fnmatch_lines(
         [f"*--lifespec-shutdown-timeout: '{text}' is no timeout: give seconds from 0 on, or none*"]
     )
-
-
-def test_a_file_with_no_timeout_is_refused(run: Run) -> None:
-    result = run(ASYNC, *AUTO, "-o", "lifespec_shutdown_timeout=soon")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*lifespec_shutdown_timeout is 'soon', no timeout: give seconds*"])
 
 
 @pytest.mark.parametrize("given", ["5", "timeout=5"])

@@ -111,23 +111,6 @@ def test_event_without_type() -> None:
     assert types == ["lifespan", "{}", "{'type': 1}", ""]
 
 
-async def within_the_loop(app: Callable[..., Any]) -> None:
-    """Call an application where the clock of the loop is known."""
-    await served(app)
-
-
-def test_raised_beyond_exception() -> None:
-    """So is what is no Exception."""
-
-    async def app(_scope: object, _receive: Any, _send: Any) -> None:
-        raise SystemExit(3)
-
-    recorder = trace.record(app)
-    with pytest.raises(SystemExit):
-        clock.run(within_the_loop(recorder))
-    assert recorder.conversations[0].entries[1] == Entry(0.0, "raised", "SystemExit", "3")
-
-
 @pytest.mark.parametrize("stuck", [STARTUP, {"type": "stuck"}])
 def test_cancelled(stuck: dict[str, str]) -> None:
     """A cancellation is recorded; what the server never took was neither sent nor refused."""
@@ -234,15 +217,7 @@ def test_text() -> None:
         "10.25  sent      lifespan.startup.failed  no / database",
         "10.25  returned",
     ]
-
-
-def test_text_of_nothing() -> None:
-    """No entries, no text."""
     assert trace.text([]) == ""
-
-
-def test_text_of_whole_seconds() -> None:
-    """Whole seconds need no point."""
     assert trace.text([Entry(3600.0, "returned")]) == "3600  returned"
 
 
