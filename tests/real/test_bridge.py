@@ -13,7 +13,6 @@ import pytest
 from lifespec import (
     Lifespan,
     ProtocolError,
-    ShutdownFailed,
     StartupFailed,
     cli,
     lifespan_scope,
@@ -21,7 +20,6 @@ from lifespec import (
 )
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.unchecked import Unchecked
-from lifespec_docs.examples.perl_apps import lacking
 
 __all__: list[str] = []
 
@@ -77,11 +75,6 @@ async def lived(app: Any) -> Lifespan:
     async with asyncio.timeout(30), Lifespan(app, scope=lifespan_scope("pagi 0.3")) as lifespan:
         pass
     return lifespan
-
-
-def test_nothing_is_lacking() -> None:
-    """What `needs` looks for is what the bridge asks for."""
-    assert lacking("perl") == ""
 
 
 def test_what_is_lacking_is_named(
@@ -207,31 +200,6 @@ async def test_startup_that_failed(made: Made, event: str, message: str) -> None
     with pytest.raises(StartupFailed) as caught:
         await lived(app)
     assert caught.value.message == message
-
-
-async def test_shutdown_that_failed(made: Made) -> None:
-    """The other failure, too."""
-    program = """
-        await $receive->();
-        await $send->({ type => 'lifespan.startup.complete' });
-        await $receive->();
-        await $send->({ type => 'lifespan.shutdown.failed', message => 'queue not empty' });
-    """
-    with made(program) as app, pytest.raises(ShutdownFailed, match="queue not empty"):
-        await lived(app)
-
-
-async def test_characters_and_octets(made: Made) -> None:
-    """Without `use utf8` a literal is its octets, each a character: Perl, not the bridge."""
-    failed = "{ type => 'lifespan.startup.failed', message => 'é' }"
-    fails = f"await $receive->(); await $send->({failed});"
-    found = []
-    for pragma in ("", "use utf8;"):
-        app = made(pragma + BODY.format(fails))
-        with pytest.raises(StartupFailed) as caught:
-            await lived(app)
-        found.append(caught.value.message)
-    assert found == ["Ã©", "é"]
 
 
 @pytest.mark.parametrize(

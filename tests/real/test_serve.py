@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -88,11 +87,6 @@ async def declines(scope, receive, send):
     if scope["type"] != "http":
         raise ValueError("no lifespan here")
     await respond(scope, receive, send)
-
-
-async def fails(scope, receive, send):
-    await receive()
-    await send({"type": "lifespan.startup.failed", "message": "no database"})
 
 
 async def starts_slowly(scope, receive, send):
@@ -346,18 +340,9 @@ async def test_a_request_that_does_not_end_is_cancelled(
     assert server.said.endswith("asked\ncancelled\nclose\n")
 
 
-async def test_a_signal_during_startup(tmp_path: Path) -> None:
-    """One is enough; the application cleans up, and nobody was served."""
-    async with serve(tmp_path, "starts_slowly") as server:
-        await server.says("starting")
-        assert await server.end(signal.SIGTERM) == 0
-    assert server.said == "starting\ncleaned up\n"
-
-
 @pytest.mark.parametrize(
     ("app", "options", "status", "said"),
     [
-        ("fails", [], 3, "ERROR: The application failed to start: no database\n"),
         (
             "starts_slowly",
             ["--startup-timeout", "0.2"],
@@ -421,15 +406,6 @@ async def test_a_restart_on_the_same_port(tmp_path: Path) -> None:
                 await client.asks("GET / HTTP/1.1\n\n")
                 assert await server.end(signal.SIGTERM) == 0
                 assert await client.reader.read() == b""
-
-
-async def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    """It says which, and the application has not been started."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = str(other.getsockname()[1])
-        async with serve(tmp_path, "app", "--port", port) as server:
-            assert await server.end() == 1
-    assert server.said == f"Cannot listen on port {port}: Address already in use\n"
 
 
 def test_the_page_shows_all_of_it() -> None:

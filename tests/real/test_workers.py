@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import re
 import signal
@@ -17,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, lifespan_scope
+from lifespec import Lifespan
 
 __all__: list[str] = []
 
@@ -80,51 +79,6 @@ def test_two_loops_in_two_threads() -> None:
 
 
 # ---- processes ------------------------------------------------------------------------------
-
-
-def work(number: int, everybody: Any, told: Any) -> None:
-    """Be a worker: tell process, number and event, and serve until every worker has started."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for answer in ("startup", "shutdown"):
-            await receive()
-            told.put((os.getpid(), scope["pagi"]["worker_num"], answer))
-            await send({"type": f"lifespan.{answer}.complete"})
-
-    async def serve() -> None:
-        async with Lifespan(
-            app, scope=lifespan_scope("pagi 0.3", worker=number), startup_timeout=LIMIT
-        ):
-            await asyncio.to_thread(everybody.wait, LIMIT)
-
-    asyncio.run(serve())
-
-
-def test_two_processes() -> None:
-    """Two processes have a lifespan each, at the same time; PAGI's fields say which is which."""
-    spawn = multiprocessing.get_context("spawn")
-    everybody, told = spawn.Barrier(2), spawn.SimpleQueue()
-    workers = [spawn.Process(target=work, args=(n, everybody, told)) for n in (1, 2)]
-    try:
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(LIMIT)
-        assert [worker.exitcode for worker in workers] == [0, 0]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.join()
-    heard = []
-    while not told.empty():
-        heard.append(told.get())
-    pids = [worker.pid for worker in workers]
-    assert Counter(heard) == {
-        (pid, number, event): 1
-        for number, pid in enumerate(pids, 1)
-        for event in ("startup", "shutdown")
-    }
-    assert [event for _, _, event in heard[:2]] == ["startup", "startup"]
 
 
 def test_a_worker_that_dies_in_the_migration(tmp_path: Path) -> None:
@@ -203,28 +157,6 @@ def alive(pids: list[int]) -> list[int]:
             os.kill(pid, 0)
             found.append(pid)
     return found
-
-
-async def test_one_process_of_uvicorn(log: Log) -> None:
-    """One process has one lifespan."""
-    async with uvicorn(log.path.parent) as process:
-        await log.until(1, 0)
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    assert log.events("startup") == log.events("shutdown") == [process.pid]
-
-
-async def test_two_workers_of_uvicorn(log: Log) -> None:
-    """Two workers have a lifespan each, and the parent has none."""
-    async with uvicorn(log.path.parent, "--workers", "2") as process:
-        await log.until(2, 0)
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    workers = set(log.events("startup"))
-    assert len(log.events("startup")) == len(log.events("shutdown")) == len(workers) == 2
-    assert process.pid not in workers
-    assert set(log.events("shutdown")) == workers
-    assert alive(list(workers)) == []
 
 
 async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
