@@ -120,15 +120,6 @@ async def test_body_outlasts_its_deadline() -> None:
     assert lifespan.outcome == "complete"
 
 
-@on_trio
-async def test_wait_ended_is_cancelled() -> None:
-    """A server may ask again and again whether the application is gone."""
-    async with Lifespan(correct) as lifespan:
-        for _ in range(3):
-            await cancelled(lifespan.wait_ended, 1)
-    assert lifespan.outcome == "complete"
-
-
 def test_end_of_the_run() -> None:
     """An application that nobody shuts down is cancelled when trio ends, and has crashed."""
     lifespan = Lifespan(correct)

@@ -181,19 +181,6 @@ def test_every_cell(state: State, happening: str, spec: str) -> None:
     assert after.rule_ids == (violations, before.rule_ids[1] + warnings)
 
 
-def test_unknown_text() -> None:
-    """A specification that there is not is answered with those that there are."""
-    with pytest.raises(ValueError, match=r"unknown spec 'http 1.1' \(choose from asgi 1.0, "):
-        validate.lifespan_scope("http 1.1")
-
-
-@pytest.mark.parametrize(("spec", "version", "worker"), [("asgi", "2.0", 1), ("pagi", "0.3", 0)])
-def test_no_such_worker(spec: str, version: str, worker: int) -> None:
-    """Only PAGI knows workers, and counts them from 1 on."""
-    with pytest.raises(ValueError, match="PAGI counts them from 1 on"):
-        validate.lifespan_scope(f"{spec} {version}", worker=worker)
-
-
 def told(found: list[Violation]) -> list[str]:
     """Return what a reader sees of violations or warnings."""
     return [str(each) for each in found]
@@ -266,12 +253,6 @@ def test_nothing_is_changed() -> None:
     with pytest.raises(OSError) as caught:  # noqa: PT011
         run(talk.validated(talk.scope, talk.receive, talk.send))
     assert caught.value is error
-
-
-def test_no_application() -> None:
-    """What cannot be called is refused at the door."""
-    with pytest.raises(TypeError, match="app must be callable, got 5"):
-        validator(5)  # type: ignore[arg-type]
 
 
 def test_raising() -> None:
