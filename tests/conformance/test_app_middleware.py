@@ -1,6 +1,7 @@
 """Middleware is checked: what the application or the server sends has to reach the other."""
 
 import asyncio
+import functools
 from collections import ChainMap
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -37,25 +38,29 @@ def faults(middleware: Middleware, spec: str = "asgi 2.0") -> set[str]:
     return {finding.rule for finding in findings if finding.verdict in FAULTS}
 
 
-def in_a_group(app: Application) -> Application:
+def wrapping(call: Callable[..., Awaitable[None]]) -> Middleware:
+    """Make middleware of a function that takes the application first."""
+
+    @functools.wraps(call)
+    def middleware(app: Application) -> Application:
+        return functools.partial(call, app)
+
+    return middleware
+
+
+@wrapping
+async def in_a_group(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Run the application in a group of tasks."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        async with asyncio.TaskGroup() as outer, asyncio.TaskGroup() as inner:
-            outer.create_task(asyncio.sleep(0))
-            inner.create_task(app(scope, receive, send))  # type: ignore[arg-type]
-
-    return middleware
+    async with asyncio.TaskGroup() as outer, asyncio.TaskGroup() as inner:
+        outer.create_task(asyncio.sleep(0))
+        inner.create_task(app(scope, receive, send))  # type: ignore[arg-type]
 
 
-def in_a_thread_first(app: Application) -> Application:
+@wrapping
+async def in_a_thread_first(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Have something done in a thread before."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.to_thread(lambda: None)
-        await app(scope, receive, send)
-
-    return middleware
+    await asyncio.to_thread(lambda: None)
+    await app(scope, receive, send)
 
 
 RIGHT = [lambda app: app, validator, in_a_group, in_a_thread_first]
@@ -70,183 +75,141 @@ def test_what_is_right(middleware: Middleware) -> None:
     assert {each.case for each in found.findings} == {case.name for case in cases_for("asgi 2.0")}
 
 
-def eats_lifespan(app: Application) -> Application:
+@wrapping
+async def eats_lifespan(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Answer all by itself."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            for name in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{name}.complete"})
-        else:
-            await app(scope, receive, send)
-
-    return middleware
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{name}.complete"})
+    else:
+        await app(scope, receive, send)
 
 
-def holds_answers_back(app: Application) -> Application:
+@wrapping
+async def holds_answers_back(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Send when the application has returned."""
+    held: list[Any] = []
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        held: list[Any] = []
+    async def keep(event: Any) -> None:
+        held.append(event)
 
-        async def keep(event: Any) -> None:
-            held.append(event)
-
-        await app(scope, receive, keep if scope["type"] == "lifespan" else send)
-        for event in held:
-            await send(event)
-
-    return middleware
+    await app(scope, receive, keep if scope["type"] == "lifespan" else send)
+    for event in held:
+        await send(event)
 
 
-def hangs_at_shutdown(app: Application) -> Application:
+@wrapping
+async def hangs_at_shutdown(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Keep the answer to shutdown until it is too late."""
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        async def said(event: Any) -> None:
-            if "lifespan.shutdown" in event["type"]:
-                await asyncio.sleep(1e6)
-            await send(event)
+    async def said(event: Any) -> None:
+        if "lifespan.shutdown" in event["type"]:
+            await asyncio.sleep(1e6)
+        await send(event)
 
-        await app(scope, receive, said)
-
-    return middleware
+    await app(scope, receive, said)
 
 
-def starts_twice(app: Application) -> Application:
+@wrapping
+async def starts_twice(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Give the application its first event again."""
+    events: list[Any] = []
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        events: list[Any] = []
+    async def heard() -> Any:
+        events.append(events[0] if len(events) == 1 else await receive())
+        return events[-1]
 
-        async def heard() -> Any:
-            events.append(events[0] if len(events) == 1 else await receive())
-            return events[-1]
-
-        await app(scope, heard, send)
-
-    return middleware
+    await app(scope, heard, send)
 
 
-def hides_the_state(app: Application) -> Application:
+@wrapping
+async def hides_the_state(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Know nothing of a state."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        scope = {key: value for key, value in scope.items() if key != "state"}
-        await app(scope, receive, send)
-
-    return middleware
+    scope = {key: value for key, value in scope.items() if key != "state"}
+    await app(scope, receive, send)
 
 
-def deafens(app: Application) -> Application:
+@wrapping
+async def deafens(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Let no event through."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        await app(scope, asyncio.Event().wait, send)
-
-    return middleware
+    await app(scope, asyncio.Event().wait, send)
 
 
-def lacks_the_values(app: Application) -> Application:
+@wrapping
+async def lacks_the_values(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Give requests a state of their own."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        await app(scope if scope["type"] == "lifespan" else {**scope, "state": {}}, receive, send)
-
-    return middleware
+    await app(scope if scope["type"] == "lifespan" else {**scope, "state": {}}, receive, send)
 
 
-def own_failure(app: Application) -> Application:
+@wrapping
+async def own_failure(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Say of a failure whose it is."""
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        async def said(event: Any) -> None:
-            if "message" in event:
-                event = {**event, "message": f"shop: {event['message']}"}
-            await send(event)
+    async def said(event: Any) -> None:
+        if "message" in event:
+            event = {**event, "message": f"shop: {event['message']}"}
+        await send(event)
 
-        await app(scope, receive, said)
-
-    return middleware
+    await app(scope, receive, said)
 
 
-def knows_types_only(app: Application) -> Application:
+@wrapping
+async def knows_types_only(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Make events and answers anew, without keys that no specification has."""
 
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        def known(event: Any) -> Any:
-            return {key: value for key, value in event.items() if key != "hello"}
+    def known(event: Any) -> Any:
+        return {key: value for key, value in event.items() if key != "hello"}
 
-        async def heard() -> Any:
-            return known(await receive())
+    async def heard() -> Any:
+        return known(await receive())
 
-        async def said(event: Any) -> None:
-            await send(known(event))
+    async def said(event: Any) -> None:
+        await send(known(event))
 
-        await app(known(scope), heard, said)
-
-    return middleware
+    await app(known(scope), heard, said)
 
 
-def views_the_state(app: Application) -> Application:
+@wrapping
+async def views_the_state(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Hand on a view, which writes through."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        if "state" in scope:
-            scope = {**scope, "state": ChainMap(scope["state"])}
-        await app(scope, receive, send)
-
-    return middleware
+    if "state" in scope:
+        scope = {**scope, "state": ChainMap(scope["state"])}
+    await app(scope, receive, send)
 
 
-def reads_the_path(app: Application) -> Application:
+@wrapping
+async def reads_the_path(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Take every scope for a request."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"]:
-            await app(scope, receive, send)
-
-    return middleware
-
-
-def waits_for_ever(app: Application) -> Application:
-    """Wait for something before it goes on."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.Event().wait()
-
-    return middleware
-
-
-def lacks_settings(app: Application) -> Application:
-    """Read a key that a framework puts into the scope of a request."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            scope["app"].state.limiter()
+    if scope["path"]:
         await app(scope, receive, send)
 
-    return middleware
+
+@wrapping
+async def waits_for_ever(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Wait for something before it goes on."""
+    await asyncio.Event().wait()
 
 
-def drops_requests(app: Application) -> Application:
+@wrapping
+async def lacks_settings(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Read a key that a framework puts into the scope of a request."""
+    if scope["type"] == "http":
+        scope["app"].state.limiter()
+    await app(scope, receive, send)
+
+
+@wrapping
+async def drops_requests(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Answer none."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await app(scope, receive, send)
-
-    return middleware
+    if scope["type"] != "http":
+        await app(scope, receive, send)
 
 
-def by_type(app: Application) -> Application:
+@wrapping
+async def by_type(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Choose an application by the type of the scope, as channels' router does."""
-
-    async def middleware(scope: Any, receive: Any, send: Any) -> None:
-        await {"http": app, "lifespan": app}[scope["type"]](scope, receive, send)
-
-    return middleware
+    await {"http": app, "lifespan": app}[scope["type"]](scope, receive, send)
 
 
 def head(report: Report) -> dict[str, str]:
