@@ -186,13 +186,10 @@ def told(found: list[Violation]) -> list[str]:
     return [str(each) for each in found]
 
 
-def test_a_violation_says_who_what_when_and_which_rule() -> None:
-    """A violation has a rule ID and a role, its text is a sentence, and it can be pickled."""
+def test_a_violation_can_be_pickled() -> None:
+    """As a process pool does."""
     (found,) = Talk(*ALL[:3], "return").run().validated.violations
-    assert (found.rule, found.role) == ("shutdown-answered", "application")
-    assert found.message == "The application returned while shutting down"
     assert str(found) == "The application returned while shutting down [shutdown-answered]"
-    assert found.args == (found.rule, found.role, found.message)
     assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
@@ -659,14 +656,6 @@ def test_requests_without_a_copy(state: Any, sentence: str, spec: str) -> None:
     expected = f"The server called the application for 'http' {sentence} while running"
     talk.request(state=state)
     assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
-
-
-def test_a_request_with_the_state_itself() -> None:
-    """The state itself is no copy of it."""
-    talk = serving()
-    expected = "The server called the application for 'ws' with the state itself, not with a copy"
-    found = talk.request(type="ws", state=talk.live)
-    assert found == ([f"{expected} while running [state-shallow-copy]"], [])
 
 
 def test_a_key_that_was_taken_away() -> None:

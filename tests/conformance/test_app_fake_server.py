@@ -64,17 +64,6 @@ async def live(scope: Any, receive: Any, send: Any) -> None:
     await send(STOPPED)
 
 
-def test_the_offer_is_remembered() -> None:
-    """What an application does to its scope does not change what was offered."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"]["pool"] = scope["mine"] = "open"
-
-    seen = served(app)
-    assert seen.offered == validate.lifespan_scope("asgi 2.0")
-    assert (seen.state, seen.scope["mine"]) == ({"pool": "open"}, "open")
-
-
 @pytest.mark.parametrize(
     ("messages", "startup", "refused"),
     [
@@ -121,14 +110,6 @@ def test_an_answer_after_the_deadline_is_late() -> None:
         assert (seen.startup, seen.sent) == ("", [])
 
 
-def test_a_refusal_that_ends_the_application() -> None:
-    """The refusal is raised out of send; the application raises it, or does not."""
-    seen = served(sending({"type": "lifespan.ready"}, swallow=False), STARTUP)
-    assert (seen.startup, seen.ended) == ("raised", "raised")
-    assert isinstance(seen.error, SendRefused)
-    assert [found.rule for found in seen.violations] == ["events-known"]
-
-
 @pytest.mark.parametrize(
     ("error", "how"),
     [
@@ -159,12 +140,6 @@ def test_the_limit_of_a_blocking_call_goes_on() -> None:
 
     with pytest.raises(limits.LimitPassed):
         served(app)
-
-
-def test_a_cancelled_call() -> None:
-    """The cancellation is told from one of the application's own."""
-    seen = served(live, STARTUP, cancel=True)
-    assert (seen.startup, seen.shutdown, seen.ended) == ("complete", "", "cancelled")
 
 
 def test_sends_after_the_end() -> None:

@@ -13,7 +13,7 @@ import pytest
 from lifespec import Lifespan
 from lifespec.conformance.app import pipe as pipe_module
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
+from lifespec.conformance.app.pipe import Pipe, PipeError
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.processes import began_within, kill, runs, until
 
@@ -384,12 +384,6 @@ def test_where_it_runs_and_what_it_prints(tmp_path: Path) -> None:
     ):
         pass
     assert (tmp_path / "printed").read_text() == f"{tmp_path.resolve()}\n"
-
-
-def test_a_file_of_perl() -> None:
-    """The bridge runs it, wherever it lies."""
-    assert in_perl("shop.pl") == ("perl", str(BRIDGE), str(Path("shop.pl").absolute()))
-    assert BRIDGE.is_file()
 
 
 def test_an_event_of_any_kind(pipe: Callable[[str], Pipe]) -> None:

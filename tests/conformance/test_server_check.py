@@ -91,21 +91,6 @@ def test_what_is_told_can_end_the_check() -> None:
     assert "skip" in verdicts.values()
 
 
-def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
-    """A case, or a rule, for which the job has a sentence."""
-    beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
-    found = server_check.check(
-        job(beside=beside, title="a thing"),
-        server_check.chosen(["interrupted", "well-behaved-loop"]),
-    )
-    assert found.subject == "a thing"
-    assert [(each.rule, each.verdict, each.actual) for each in found.findings][:2] == [
-        ("shutdown-sent", "skip", "It hears no signals."),
-        ("startup-sent", "skip", "It sends nothing."),
-    ]
-    assert {each.verdict for each in found.findings[2:]} == {"pass"}
-
-
 def test_slow_cases_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all others are run; what was named is all that was asked for."""
     monkeypatch.setattr(server_check, "CaseRun", Tried)

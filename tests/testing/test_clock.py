@@ -14,10 +14,8 @@ import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import pytest
 
-from lifespec import Lifespan
 from lifespec.testing import clock
 
 if TYPE_CHECKING:
@@ -110,19 +108,6 @@ def test_deadlock_in_a_coroutine_without_frames() -> None:
     """A coroutine of an extension module has a name alone."""
     native = SimpleNamespace(__qualname__="native.connect")
     assert clock._place(native) == "native.connect"
-
-
-def test_deadlock_hides() -> None:
-    """A function that only passes on can be left out of the sentence."""
-
-    async def between() -> None:
-        __tracebackhide__ = True
-        await forever()
-
-    async def main() -> None:
-        await between()
-
-    assert "main → forever → waits_for →" in deadlock_of(main)
 
 
 def test_deadlock_without_task() -> None:
@@ -248,25 +233,6 @@ def test_call_from_thread() -> None:
 
 
 # ---- busy -----------------------------------------------------------------------------------
-
-
-def test_a_cancelled_scope_of_anyio() -> None:
-    """The clock moves although anyio repeats a cancellation in each turn, and equally each time."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await asyncio.sleep(0.5)
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def main() -> tuple[str | None, float]:
-        with anyio.move_on_after(1):
-            async with Lifespan(app) as lifespan:
-                await asyncio.sleep(10)
-        return lifespan.outcome, asyncio.get_running_loop().time()
-
-    assert [clock.run(main()) for _ in range(2)] == [("complete", 1.5)] * 2
 
 
 def test_many_turns_take_no_time() -> None:

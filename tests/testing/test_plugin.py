@@ -192,24 +192,6 @@ def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run)
 # ---- timeouts ----------------------------------------------------------------------------------
 
 
-def test_the_closest_timeout_counts(run: Run) -> None:
-    source = """
-@pytest.mark.lifespan(startup_timeout=0.01)
-async def test_shop(lifespan):
-    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
-        async with lifespan(shop.slow):
-            pass
-
-@pytest.mark.virtual_clock
-async def test_hangs(lifespan):
-    async with lifespan(shop.hangs):
-        pass
-"""
-    result = run(source, *AUTO, "--lifespec-startup-timeout", "none")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["The test hangs.*hangs → Event.wait at shop.py:*"])
-
-
 @pytest.mark.parametrize("text", ["soon", "-1", "nan"])
 def test_an_option_that_is_no_timeout_is_refused(run: Run, text: str) -> None:
     result = run(ASYNC, *AUTO, f"--lifespec-shutdown-timeout={text}")
@@ -236,18 +218,6 @@ async def test_hour(lifespan):
     before = loop.time()
     await asyncio.sleep(3600)
     assert loop.time() == before + 3600
-"""
-HANG = """
-async def waits():
-    await asyncio.Event().wait()
-
-@pytest.mark.virtual_clock
-async def test_hang():
-    await waits()
-
-@pytest.mark.virtual_clock
-async def test_after():
-    await asyncio.sleep(60)
 """
 MARKED = f"@pytest.mark.virtual_clock\n{HOUR}"
 
@@ -322,15 +292,6 @@ async def test_options():
     assert asyncio.get_running_loop().get_debug()
 """
     run(source, *NO_ASYNCIO).assert_outcomes(passed=3)
-
-
-@pytest.mark.parametrize("options", [AUTO, (*NO_ASYNCIO, *NO_ANYIO)], ids=["asyncio", "none"])
-def test_a_hang_fails_at_once(run: Run, options: tuple[str, ...]) -> None:
-    result = run(HANG, *options)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["The test hangs.  Every task waits*test_hang → waits → Event.wait at test_shop.py:7."]
-    )
 
 
 ASYNC_FIXTURE = """
