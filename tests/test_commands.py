@@ -173,12 +173,7 @@ def ran(folder: Path, programs: dict[str, str], *command: str) -> tuple[int, str
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """Copy what the commands consist of into an empty folder."""
-    for name in (
-        "Makefile",
-        "pyproject.toml",
-        ".ci/venv",
-        ".ci/requirements.lock",
-    ):
+    for name in ("Makefile", "pyproject.toml", ".ci/venv", ".ci/requirements.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path

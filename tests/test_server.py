@@ -18,13 +18,7 @@ from typing import Any, TypedDict
 import pytest
 
 from either import OnAsyncio, OnTrio, both
-from lifespec.server import (
-    Lifespan,
-    ProtocolError,
-    StartupFailed,
-    StartupTimeout,
-    StateMachine,
-)
+from lifespec.server import Lifespan, ProtocolError, StartupFailed, StartupTimeout, StateMachine
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
 pytestmark = pytest.mark.usefixtures("said")

@@ -347,11 +347,7 @@ NO_STATE = 'scope["state"] must be a mutable mapping, got '
         ),
         ({**ASGI, "state": None}, "scope-state", NO_STATE + "None"),
         ({**PAGI, "state": []}, "scope-state", NO_STATE + "[]"),
-        (
-            {**ASGI, "state": MappingProxyType({})},
-            "scope-state",
-            NO_STATE + "mappingproxy({})",
-        ),
+        ({**ASGI, "state": MappingProxyType({})}, "scope-state", NO_STATE + "mappingproxy({})"),
         (
             {**ASGI, "state": {"a": 1}},
             "state-starts-empty",

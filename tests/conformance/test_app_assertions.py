@@ -70,8 +70,7 @@ def test_kept(rule_id: str, idle: AppObservation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule_id", "how"),
-    [("events-known", "unspecified"), ("startup-answered-once", "broken")],
+    ("rule_id", "how"), [("events-known", "unspecified"), ("startup-answered-once", "broken")]
 )
 def test_remarks(rule_id: str, how: str) -> None:
     """A warning on a must says that the text is silent here; else the level says it."""

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 
 from lifespec import limits, validate
-from lifespec.conformance.app.fake_server import (
-    AppObservation,
-    Call,
-    SendRefused,
-)
+from lifespec.conformance.app.fake_server import AppObservation, Call, SendRefused
 from lifespec.testing import clock
 
 __all__: list[str] = []

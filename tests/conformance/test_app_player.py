@@ -42,11 +42,7 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def played(
-    app: Application,
-    *lines: str,
-    spec: str = "asgi 2.0",
-    limit: float = 10.0,
-    real: bool = False,
+    app: Application, *lines: str, spec: str = "asgi 2.0", limit: float = 10.0, real: bool = False
 ) -> list[AppObservation]:
     """Play these lines to an application."""
     script = tuple(action(line, "application") for line in lines)

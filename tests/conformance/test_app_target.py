@@ -212,20 +212,6 @@ def __getattr__(name):
 """
 
 
-def test_what_has_no_text(write: Callable[[str, str], None], refusal: Callable[..., str]) -> None:
-    """An application needs none; of whatever else has none something is told."""
-    write("odd.py", ODD)
-    assert type(find("odd:app")).__name__ == "App"
-    assert refusal("odd:number").startswith("odd:number is <Odd, whose repr() raises ValueError>,")
-    said = refusal("odd:raises", factory=True)
-    assert said.startswith(
-        "`odd:raises()` raised Odd: (its message cannot be shown: ValueError): make"
-    )
-    assert refusal("odd:app.nothing").startswith(
-        "odd:app.nothing: there is no 'nothing' in <App, whose repr() raises ValueError>;"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [("any", "raised OSError: no any: make it"), ("leaves", "raised SystemExit: 3: make it")],

@@ -15,7 +15,7 @@ from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 __all__: list[str] = []
 
 CHINESE = i18n.wording("zh")
-GOOD = Course("complete", "complete", received=True, detail="")
+GOOD = Course("complete", "complete", received=True)
 
 
 class Unicode(io.StringIO):
@@ -46,24 +46,14 @@ def rows(found: Report, course: Course = GOOD, wording: i18n.Wording = ENGLISH) 
             GOOD,
             ["state-keys-text: ", "events-known: ", "message-is-text: ", "and more: see below"],
         ),
-        (
-            ["events-known"],
-            {},
-            Course("failed", "", received=True, detail=""),
-            ["Correct what its message says"],
-        ),
-        (
-            [],
-            {"supported": False},
-            Course("returned", "", received=False, detail=""),
-            ["If it should support"],
-        ),
+        (["events-known"], {}, Course("failed", received=True), ["Correct what its message says"]),
+        ([], {"supported": False}, Course("returned"), ["If it should support"]),
         ([], {"supported": False, "whose": "From Django."}, GOOD, ["From Django."]),
-        ([], {}, Course("hung", "", received=True, detail=""), ["Find out what its startup "]),
+        ([], {}, Course("hung", received=True), ["Find out what its startup "]),
         (
             ["shutdown-answered"],
             {},
-            Course("complete", "hung", received=True, detail=""),
+            Course("complete", "hung", received=True),
             ["Its clean-up does not end: "],
         ),
         (
@@ -78,7 +68,7 @@ def rows(found: Report, course: Course = GOOD, wording: i18n.Wording = ENGLISH) 
         (
             ["failed-to-prevent-start"],
             {"supported": False},
-            Course("raised", "", received=True, detail="x"),
+            Course("raised", received=True, detail="x"),
             ["failed-to-prevent-start: An exception in startup code"],
         ),
     ],

@@ -165,9 +165,7 @@ class Tried:
 
 @pytest.mark.parametrize(("rest", "most"), [(True, 3), (False, 1)])
 def test_a_case_begins_when_another_only_waits(
-    rest: bool,
-    most: int,
-    monkeypatch: pytest.MonkeyPatch,
+    rest: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many are played at a time as there are places, and beside them those that rest."""
     monkeypatch.setattr(server_check, "AT_ONCE", 1)

@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.server.observation import (
-    RAISED,
-    Beside,
-    own_words,
-    short,
-)
+from lifespec.conformance.server.observation import RAISED, Beside, own_words, short
 from sights import line, saw
 
 __all__: list[str] = []

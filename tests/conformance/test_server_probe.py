@@ -88,11 +88,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
     """What it receives and sends stands in the log, in order, with the loop that it saw."""
     stage.script(
-        ("receive", None),
-        ("send", COMPLETE),
-        ("wait", 0.01),
-        ("receive", None),
-        ("give", 28),
+        ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
     )
     assert run(lambda: stage.call(asgi={"version": "3.0"})) == 28
     assert stage.sent == [COMPLETE]

@@ -49,21 +49,6 @@ def test_the_nearest_table_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "[tool . lifespec]\nstrict = true",
-        '[tool."lifespec"]\nstrict = true',
-        "[tool]\nlifespec = {strict = true}",
-        "tool.lifespec.strict = true",
-        "[tool.lifespec]  # of ours\nstrict = true",
-    ],
-)
-def test_the_table_has_many_spellings(text: str, tmp_path: Path) -> None:
-    """TOML is parsed, not searched."""
-    assert settings.read(written(tmp_path, text)) == {"strict": True}
-
-
-@pytest.mark.parametrize(
     "content",
     [
         b"tool = 5  # tool.lifespec",

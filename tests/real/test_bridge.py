@@ -10,14 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import (
-    Lifespan,
-    ProtocolError,
-    StartupFailed,
-    cli,
-    lifespan_scope,
-    validator,
-)
+from lifespec import Lifespan, ProtocolError, StartupFailed, cli, lifespan_scope, validator
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.unchecked import Unchecked
 

@@ -5,7 +5,6 @@ import contextlib
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -21,8 +20,6 @@ from lifespec import Lifespan
 __all__: list[str] = []
 
 LIMIT = 60.0  # seconds; nothing here takes ten
-PAGE = Path(__file__).parents[2] / "docs" / "several-workers.md"
-BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n```{output}\n(.*?)^```)?$", re.MULTILINE | re.DOTALL)
 APP = """
 import os
 
@@ -35,15 +32,6 @@ async def app(scope, receive, send):
         await send({"type": f"{event['type']}.complete"})
         if event["type"] == "lifespan.shutdown":
             return
-"""
-DIES = """
-import sqlite3, time
-
-database = sqlite3.connect("shop.db", isolation_level=None)
-database.execute("BEGIN IMMEDIATE")
-database.execute("CREATE TABLE orders (article TEXT)")
-print("in the middle", flush=True)
-time.sleep(600)
 """
 
 
@@ -79,25 +67,6 @@ def test_two_loops_in_two_threads() -> None:
 
 
 # ---- processes ------------------------------------------------------------------------------
-
-
-def test_a_worker_that_dies_in_the_migration(tmp_path: Path) -> None:
-    """It leaves no half of the migration and no lock: the page's workers do the whole of it."""
-    with subprocess.Popen(
-        [sys.executable, "-c", DIES], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    ) as dies:
-        try:
-            assert dies.stdout
-            assert dies.stdout.readline() == "in the middle\n"
-        finally:
-            dies.kill()
-    blocks = BLOCK.findall(PAGE.read_text())
-    at = next(number for number, (program, _) in enumerate(blocks) if "BEGIN" in program)
-    (tmp_path / "shop.py").write_text(blocks[at][0])
-    program, output = blocks[at + 1]
-    (tmp_path / "example.py").write_text(program)
-    command = [sys.executable, "example.py"]
-    assert subprocess.check_output(command, cwd=tmp_path, text=True, timeout=LIMIT) == output
 
 
 # ---- uvicorn --------------------------------------------------------------------------------

@@ -65,11 +65,7 @@ async def good(_scope: object, receive: Any, send: Any) -> str:
 
 @pytest.mark.parametrize(
     ("event", "detail"),
-    [
-        ({"message": "no database"}, "no database"),
-        ({}, ""),
-        ({"message": 42}, "42"),
-    ],
+    [({"message": "no database"}, "no database"), ({}, ""), ({"message": 42}, "42")],
 )
 def test_failed(event: dict[str, object], detail: str) -> None:
     """The message of a failure is its detail; what is no text, as it is written in Python."""
