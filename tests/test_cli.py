@@ -137,19 +137,6 @@ def test_bad_usage(
     assert said.endswith(f"; `{help_} --help` lists the options")
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["copy", "--help"], ["explain", "--help"]])
-def test_help_fits_a_terminal(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """The help is at most 80 columns wide, names every file, and ends with status 0."""
-    monkeypatch.setenv("COLUMNS", str(LONGEST))
-    assert ended(*arguments) == 0
-    out, err = capfd.readouterr()
-    assert max(map(len, out.splitlines())) <= LONGEST
-    assert err == ""
-    assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []
-
-
 def test_a_terminal_that_lacks_the_characters(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -235,16 +222,6 @@ def test_what_is_no_matter_of_the_output(
     monkeypatch.setattr(metadata, "version", lacks)
     said = refusal("--version")
     assert said == "the command failed: /a/file: No such file or directory"
-
-
-def test_what_others_said_is_one_plain_line(refusal: Callable[..., str]) -> None:
-    """No control character reaches the terminal, and a long sentence is cut."""
-    said = refusal("paste\x1b]0;title\x07\x9b31m\nline")
-    assert said.isprintable()
-    assert "title" in said
-    said = refusal("explain", "x" * 100_000)
-    assert len(said) < 600
-    assert said.endswith("`lifespec cases` lists all")
 
 
 def test_a_command_loads_what_it_needs() -> None:

@@ -55,19 +55,6 @@ async def lifespan_fails(lifespan: Lifespan) -> None:
         await lifespan.startup()
 
 
-def test_the_end_waits_for_one_that_was_given_up() -> None:
-    """trio.run ends when an application that was given up has ended, and not before."""
-    times = []
-
-    async def main() -> None:
-        app = tidies(seconds=60, then=lambda: times.append(trio.current_time()))
-        await lifespan_fails(Lifespan(app, startup_timeout=1, grace=2))
-        times.append(trio.current_time())
-
-    run(main)
-    assert times == [3, 60]
-
-
 @on_trio
 async def test_exits_after_it_was_given_up(said: Any) -> None:
     """An exit after the server stopped waiting is in the log, for it ends nothing any more."""

@@ -1,16 +1,13 @@
 """The program of the README starts, serves its state and stops under a real uvicorn."""
 
-import asyncio
-import contextlib
-import os
 import re
 import signal
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
+
+from loopback import said, uvicorn
 
 __all__: list[str] = []
 
@@ -26,40 +23,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@contextlib.asynccontextmanager
-async def uvicorn(folder: Path, target: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run uvicorn in the folder, on a free port of the loopback interface; end it here at last."""
-    command = ["-m", "uvicorn", target, "--host", "127.0.0.1", "--port", "0", "--no-use-colors"]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def said(process: asyncio.subprocess.Process, pattern: str) -> tuple[str, str]:
-    """Read the output up to the line that matches; return what matched and all that was read."""
-    assert process.stdout
-    output = ""
-    while line := (await process.stdout.readline()).decode():
-        output += line
-        if found := re.search(pattern, line):
-            return found[0], output
-    raise EOFError(output)
-
-
 async def test_the_page_under_uvicorn(folder: Path) -> None:
     """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
-    async with asyncio.timeout(LIMIT), uvicorn(folder, "page:app") as process:
+    async with uvicorn(folder, "page:app") as process:
         address, before = await said(process, r"http://127\.0\.0\.1:\d+")
         assert "open the pool\n" in before
         assert "close the pool\n" not in before

@@ -5,10 +5,8 @@ import contextlib
 import os
 import re
 import signal
-import sys
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import pytest
 
 from lifespec import Lifespan
+from loopback import uvicorn
 
 __all__: list[str] = []
 
@@ -97,27 +96,6 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path)
 
 
-@contextlib.asynccontextmanager
-async def uvicorn(folder: Path, *options: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run uvicorn in the folder, on a free port of the loopback interface; end all of it here."""
-    command = ["-m", "uvicorn", "page:app", "--host", "127.0.0.1", "--port", "0", *options]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(LIMIT):
-            yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # workers that a failed test would leave
-        await process.wait()
-
-
 def alive(pids: list[int]) -> list[int]:
     """Return the processes that are still there."""
     found = []
@@ -130,7 +108,7 @@ def alive(pids: list[int]) -> list[int]:
 
 async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
     """SIGHUP replaces each worker by a new process, with a lifespan of its own."""
-    async with uvicorn(log.path.parent, "--workers", "2") as process:
+    async with uvicorn(log.path.parent, "page:app", "--workers", "2") as process:
         await log.until(2, 0)
         first = set(log.events("startup"))
         process.send_signal(signal.SIGHUP)
@@ -147,7 +125,7 @@ async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
 async def test_uvicorn_reloads(log: Log) -> None:
     """A reload ends one process, with shutdown, and begins another, with startup."""
     program = log.path.with_name("page.py")
-    async with uvicorn(log.path.parent, "--reload") as process:
+    async with uvicorn(log.path.parent, "page:app", "--reload") as process:
         await log.until(1, 0)
         while not log.events("shutdown"):  # what changes before it is first looked at goes unseen
             program.write_text(program.read_text() + "# changed\n")

@@ -168,12 +168,6 @@ def test_without_loop() -> None:
     assert 0 <= recorder.conversations[0].entries[-1].time < 60
 
 
-def test_identity() -> None:
-    """A recorder shows itself as the application it records."""
-    recorder = trace.record(good)
-    assert (repr(recorder), recorder.__name__) == (repr(good), "good")
-
-
 def test_deadlock_hides_the_recorder() -> None:
     """The sentence of a deadlock names the application's functions, not the recorder's."""
 
