@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from applications import ALL, scripted
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.run import cases_for, check, left_out
 from lifespec.conformance.cases import Unchecked
@@ -14,18 +15,7 @@ from lifespec.conformance.report.model import Course
 
 __all__: list[str] = []
 
-FAULTS = ("fail", "warn", "info")
-
-
-async def live(scope: Any, receive: Any, send: Any) -> None:
-    """Be an application that does all as it should."""
-    if scope["type"] not in ("lifespan", "http", "message"):
-        raise ValueError(scope["type"])
-    if scope["type"] == "lifespan":
-        for name in ("startup", "shutdown"):
-            if (await receive())["type"] != f"lifespan.{name}":
-                raise ValueError
-            await send({"type": f"lifespan.{name}.complete"})
+live = scripted("live", *ALL)
 
 
 @pytest.mark.parametrize("event", ["startup", "shutdown", ""])

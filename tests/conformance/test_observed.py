@@ -2,14 +2,16 @@
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifespec.conformance import check_middleware
+from lifespec.conformance.app import middleware
 from lifespec.conformance.observed import translated
 from lifespec.conformance.words import translator
+from middlewares import MUTANTS
 
 __all__: list[str] = []
 
@@ -50,56 +52,9 @@ def test_english_stays_as_it_is(record: str) -> None:
     assert any(translated(each, str) for each in shown)
 
 
-async def answers(_scope: Any, receive: Any, send: Any) -> None:
-    """Answer startup alone."""
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-
-
-async def raises(_scope: Any, _receive: Any, _send: Any) -> None:
-    """Raise on everything."""
-    raise KeyError("path")
-
-
-def drops(app: Any) -> Any:
-    """Return what passes everything on but a lifespan."""
-
-    async def call(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "lifespan":
-            await app(scope, receive, send)
-
-    return call
-
-
-def guards(app: Any) -> Any:
-    """Return what refuses requests."""
-
-    async def call(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            raise PermissionError("no")
-        await app(scope, receive, send)
-
-    return call
-
-
-def loses(app: Any) -> Any:
-    """Return what loses the state and the keys of events."""
-
-    async def call(scope: Any, receive: Any, send: Any) -> None:
-        async def lessened(event: Any) -> None:
-            await send({"type": event["type"]})
-
-        await app({**scope, "state": {}, "asgi": {"version": "1.0"}}, receive, lessened)
-
-    return call
-
-
-@pytest.mark.parametrize(
-    "middleware", [lambda _: answers, lambda _: raises, lambda app: app, drops, guards, loses]
-)
-def test_what_middleware_does_is_told_in_chinese(middleware: Any) -> None:
+@pytest.mark.parametrize("wraps", [*chain(*MUTANTS.values())], ids=lambda each: each.__name__)
+def test_what_middleware_does_is_told_in_chinese(wraps: Any) -> None:
     """Each finding, whatever its verdict is."""
     known = translator("zh")
-    told = [each.actual for each in check_middleware(middleware).findings]
-    assert told
+    told = [each.actual for each in middleware.check(wraps, "asgi 2.0").findings]
     assert [each for each in told if not re.search("[一-龥]", translated(each, known))] == []

@@ -26,25 +26,9 @@ __all__: list[str] = []
 
 SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
-HTTP_ALONE = """
-import asyncio, importlib, sys
 
-async def serve(app, port):
-    async def talk(reader, writer):
-        async def send(event):
-            writer.write(event.get("body", b"HTTP/1.1 200 OK\\r\\n\\r\\n"))
 
-        line = await reader.readuntil(b"\\r\\n\\r\\n")
-        await app({"type": "http", "path": line.split()[1].decode()}, None, send)
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(talk, "127.0.0.1", port)
-    await server.serve_forever()
-
-module, name = sys.argv[1].split(":")
-asyncio.run(serve(getattr(importlib.import_module(module), name), int(sys.argv[2])))
-"""
+WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
 
 def job(*command: str, **options: Any) -> ServerCheck:
@@ -120,7 +104,7 @@ def test_workers_have_a_place() -> None:
 def test_a_server_without_lifespan_is_told_as_that() -> None:
     """Nothing was checked, and the exit status says so."""
     only = server_check.chosen(["well-behaved", "state"])
-    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    found = server_check.check(job(*WITHOUT, limit=1.0), only)
     assert {(each.verdict, each.actual) for each in found.findings} == {
         ("skip", server_check.WITHOUT)
     }
@@ -131,7 +115,7 @@ def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
     """It is checked when that is known."""
     only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
     assert [case.name for case in only] == ["hangs-at-shutdown"]
-    found = server_check.check(program(HTTP_ALONE, limit=1.0), only)
+    found = server_check.check(job(*WITHOUT, limit=1.0), only)
     assert {(each.verdict, each.actual) for each in found.findings} == {
         ("skip", server_check.WITHOUT)
     }
