@@ -8,14 +8,11 @@ from lifespec.conformance.data_files import DataError
 from lifespec.conformance.rules import (
     LEVELS,
     Source,
-    heading,
     known_rule,
     known_spec,
-    level_lines,
     levelled,
     read,
     rules,
-    sources,
 )
 from lifespec.conformance.unchecked import Unchecked
 from lifespec.conformance.words import translator
@@ -63,28 +60,6 @@ def test_what_a_row_says() -> None:
     ]
     assert rule.line == 2
     assert not [*rule.hints]
-
-
-def test_how_its_sources_are_worded() -> None:
-    """A main specification, or one that is followed, is named."""
-    rule = read(ROW, "rules.toml")["a"]
-    assert [sources(rule, spec, str) for spec in FIVE] == [
-        "not specified",
-        "“Scope”",
-        "lifespan 2.0 (ASGI), “Scope”",
-        "",
-        "“Scope”; should: main specification, “Events”",
-    ]
-    assert [heading(rule, group, str) for group in rule.boxes] == [
-        "should · must",
-        "should · AMGI 1.0",
-        "lifespec's behaviour",
-    ]
-    assert [*level_lines(rule, str)] == [
-        "should: lifespan 2.0 (ASGI), AMGI 1.0",
-        "must: PAGI 0.3",
-        "lifespec's behaviour: lifespan 1.0 (ASGI)",
-    ]
 
 
 @pytest.mark.parametrize(

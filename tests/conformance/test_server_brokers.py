@@ -1,6 +1,5 @@
 """A server of messages is checked with a broker, which is started and ended beside it."""
 
-import re
 import socket
 import sys
 from pathlib import Path
@@ -127,19 +126,6 @@ def test_a_broker_that_is_not_there(broker: Broker) -> None:
     ):
         pass
     assert not subject.folder.exists()
-
-
-@pytest.mark.parametrize(
-    ("command", "spec", "sentence"),
-    [
-        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --spec amgi"),
-        (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
-    ],
-)
-def test_what_cannot_be_checked(command: tuple[str, ...], spec: str, sentence: str) -> None:
-    """A sentence says what is missing."""
-    with pytest.raises(Unchecked, match=re.escape(sentence)):
-        brokers.job(command, "redis", spec)
 
 
 def ends() -> tuple[socket.socket, socket.socket]:

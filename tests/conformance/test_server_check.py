@@ -6,7 +6,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -245,42 +245,53 @@ def test_a_log_cut_short_is_told_and_not_checked(monkeypatch: pytest.MonkeyPatch
     assert found.unchecked.startswith("The case interrupted could not be played: the probe's log")
 
 
-def test_a_pass_needs_the_last_step(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, tuple[str, str]]]:
+    """Check what shows these lines in each case; return verdict and what was seen, by rule."""
+
+    def checked(*lines: str, case: str, **facts: Any) -> dict[str, tuple[str, str]]:
+        class Shows(Tried):
+            def run(self) -> ServerObservation:
+                return saw(self.case.name, "called lifespan", *lines, **facts)
+
+        monkeypatch.setattr(server_check, "CaseRun", Shows)
+        found = server_check.check(
+            job(client=bool(facts.get("client"))), server_check.chosen([case])
+        )
+        return {each.rule: (each.verdict, each.actual) for each in found.findings}
+
+    return checked
+
+
+STARTED = ["received lifespan.startup", "sent lifespan.startup.complete"]
+
+
+def test_a_pass_needs_the_last_step(verdicts: Callable[..., dict[str, tuple[str, str]]]) -> None:
     """What held until then is skipped, with the step that was not reached."""
-
-    class Halted(Tried):
-        def run(self) -> ServerObservation:
-            played = ["called lifespan", "received lifespan.startup", "plays receive"]
-            return saw(self.case.name, *played)
-
-    monkeypatch.setattr(server_check, "CaseRun", Halted)
-    found = server_check.check(job(), server_check.chosen(["well-behaved"]))
-    (said,) = [each for each in found.findings if each.rule == "startup-sent"]
-    step = 'Step 4, "send lifespan.shutdown.complete", was not reached.'
-    assert said.verdict == "skip"
-    assert said.actual.startswith(step)
+    how, actual = verdicts(STARTED[0], "plays receive", case="well-behaved")["startup-sent"]
+    assert how == "skip"
+    assert actual.startswith('Step 4, "send lifespan.shutdown.complete", was not reached.')
 
 
-def test_a_server_that_serves_nothing_cannot_be_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_serves_nothing_cannot_be_checked(
+    verdicts: Callable[..., dict[str, tuple[str, str]]],
+) -> None:
     """Startup was completed: what the call showed until then counts, and the rest is left out."""
-
-    class Idle(Tried):
-        def run(self) -> ServerObservation:
-            lines = [
-                "called lifespan",
-                "received lifespan.startup",
-                "sent lifespan.startup.complete",
-            ]
-            lines += ["plays send  step=3"]
-            return saw(self.case.name, *lines)
-
-    monkeypatch.setattr(server_check, "CaseRun", Idle)
-    found = server_check.check(job(), server_check.chosen(["well-behaved", "slow-shutdown"]))
-    kept = {each.rule for each in found.findings if each.verdict == "pass"}
+    found = verdicts(*STARTED, "plays send  step=3", case="well-behaved")
+    kept = {rule for rule, (how, _) in found.items() if how == "pass"}
     assert {"startup-sent", "scope-type", "once-per-loop"} >= kept >= {"startup-sent"}
-    said = {each.actual for each in found.findings if each.case == "slow-shutdown"}
-    assert said == {server_check.IDLE}
-    assert found.unchecked == server_check.IDLE
+    found = verdicts(*STARTED, "plays send  step=3", case="slow-shutdown")
+    assert {actual for _, actual in found.values()} == {server_check.IDLE}
+
+
+def test_what_a_test_client_raises_is_no_failure(
+    verdicts: Callable[..., dict[str, tuple[str, str]]],
+) -> None:
+    """It goes to the caller, and no specification says that it must not."""
+    facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
+    found = verdicts("plays raise", case="raises-on-the-scope", output="ValueError: no\n", **facts)
+    said = ("info", "It raised to the caller: ValueError: no")
+    assert found["unsupported-by-raising"] == said
 
 
 @pytest.mark.parametrize(
@@ -296,21 +307,6 @@ def test_a_server_that_serves_nothing_cannot_be_checked(monkeypatch: pytest.Monk
 def test_a_command_can_demand_lifespan_support(words: tuple[str, ...], demand: str) -> None:
     """By an option that is named after it."""
     assert job(*words).demand == demand
-
-
-def test_what_a_test_client_raises_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes to the caller, and no specification says that it must not."""
-
-    class Raised(Tried):
-        def run(self) -> ServerObservation:
-            lines = ["called lifespan", "plays raise"]
-            facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
-            return saw(self.case.name, *lines, output="ValueError: no\n", **facts)
-
-    monkeypatch.setattr(server_check, "CaseRun", Raised)
-    found = server_check.check(job(client=True), server_check.chosen(["raises-on-the-scope"]))
-    (said,) = [each for each in found.findings if each.rule == "unsupported-by-raising"]
-    assert (said.verdict, said.actual) == ("info", "It raised to the caller: ValueError: no")
 
 
 def test_an_interruption_ends_every_case() -> None:

@@ -12,14 +12,6 @@ __all__: list[str] = []
 CALLED = "called lifespan"
 
 
-def test_lines_are_found_by_kind_and_type() -> None:
-    """A child's lines are found only where they are asked for."""
-    seen = saw("well-behaved", CALLED, "received a", "received b", "received b  by=child")
-    assert [row["type"] for row in seen.all("received")] == ["a", "b"]
-    assert len(seen.all("received", "b")) == 1
-    assert [row["time"] for row in seen.all("received", by="child")] == [4]
-
-
 def test_the_first_is_so_by_the_clock() -> None:
     """Lines of several processes need not come in order."""
     late, early = line("received a", 7), line("received a", 5)

@@ -86,16 +86,6 @@ def test_a_server_of_perl_is_given_a_file() -> None:
         assert subject.output == f"{subject.folder / 'lifespec_probe.pl'} 1\n"
 
 
-def test_the_probe_goes_on_when_it_is_told() -> None:
-    """Each word lets one pause end, and a request that is held is released."""
-    with Subject(SERVER, [["pause", None], ["pause", None], ["converse", None]]) as subject:
-        subject.go()
-        subject.go()
-        assert until(lambda: subject.ask().body, LIMIT)
-        subject.release()
-        assert subject.ask("/hold", LIMIT).body
-
-
 NO_PROGRAM = "activate the environment that has it, or give its path"
 
 

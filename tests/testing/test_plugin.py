@@ -193,7 +193,10 @@ def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run)
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "nan"])
-def test_an_option_that_is_no_timeout_is_refused(run: Run, text: str) -> None:
+def test_what_is_no_timeout_is_refused(run: Run, text: str) -> None:
+    result = run(ASYNC, *AUTO, "-o", f"lifespec_shutdown_timeout={text}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*lifespec_shutdown_timeout is '{text}', no timeout: give s*"])
     result = run(ASYNC, *AUTO, f"--lifespec-shutdown-timeout={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
