@@ -15,12 +15,7 @@ def line(told: str, time: float, /, **facts: Any) -> dict[str, Any]:
     words = told.split("  ")
     kind, _, type_ = words[0].partition(" ")
     row: dict[str, Any] = {"kind": kind, "type": type_ or None, "time": time, "by": "", "step": 0}
-    row |= {
-        "pid": 1,
-        "thread": 1,
-        "loop": 1,
-        "call": 9 if type_ == "http" else 1,
-    }
+    row |= {"pid": 1, "thread": 1, "loop": 1, "call": 9 if type_ == "http" else 1}
     row |= {"error": "ValueError", "text": "no", "scope": {}}
     row |= {"path": "/"} if type_ == "http" else {}
     for word in words[1:]:

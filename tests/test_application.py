@@ -2,17 +2,13 @@
 
 import asyncio
 import contextlib
-import functools
-import inspect
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
-import trio
 
-from lifespec.application import double_to_single_callable, with_lifespan
+from lifespec.application import with_lifespan
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
-from scripted import STARTED, STOPPED, says
 
 
 async def respond(scope: Any, receive: Any, send: Any) -> None:
@@ -20,17 +16,13 @@ async def respond(scope: Any, receive: Any, send: Any) -> None:
     raise ValueError(scope["type"])
 
 
-def steps(log: list[str], state: Any = None, fail: str = "", error: Exception | None = None) -> Any:
-    """Make a context that notes its start and stop, yields state, and fails where it is told."""
+def steps(log: list[str], state: Any = None) -> Any:
+    """Make a context that notes its start and stop, and yields state."""
 
     @contextlib.asynccontextmanager
     async def context(_: object) -> AsyncIterator[Mapping[str, Any] | None]:
-        if fail == "start":
-            raise error or OSError("no database")
         log.append("started")
         yield state
-        if fail == "stop":
-            raise error or OSError("no flush")
         log.append("stopped")
 
     return context
@@ -150,38 +142,6 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     assert sent == []
 
 
-def test_cancelled_on_trio() -> None:
-    """A cancellation on trio comes from outside, and is not answered."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        await trio.sleep_forever()
-        yield
-
-    sent: list[Any] = []
-
-    async def main() -> None:
-        with trio.move_on_after(0.01):
-            await by_hand(with_lifespan(respond, context), sent)
-
-    trio.run(main)
-    assert sent == []
-
-
-def test_cancelled_error_without_asyncio() -> None:
-    """A CancelledError of asyncio where asyncio does not run is an error like any other."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        raise asyncio.CancelledError
-        yield
-
-    sent: list[Any] = []
-    with pytest.raises(asyncio.CancelledError):
-        trio.run(by_hand, with_lifespan(respond, context), sent)
-    assert sent == [{"type": "lifespan.startup.failed", "message": "CancelledError()"}]
-
-
 async def test_other_scopes() -> None:
     """Every other scope goes to the application untouched, and what it returns comes back."""
     seen = []
@@ -195,61 +155,3 @@ async def test_other_scopes() -> None:
     assert await both(scope, receive, send) == "returned"  # type: ignore[arg-type]
     assert seen[0][0] is scope
     assert seen == [(scope, receive, send)]
-
-
-FIRST = (
-    r"^with_lifespan\(app, lifespan\) takes the application first, which is called with scope,"
-    " receive and send"
-)
-SECOND = (
-    r"^with_lifespan\(app, lifespan\) takes second what is called with the application and returns"
-    " an async context manager"
-)
-
-
-@pytest.mark.parametrize(
-    ("app", "lifespan", "sentence"),
-    [
-        (steps([]), respond, f"{FIRST}, not <function .*context"),
-        ("app", steps([]), f"{FIRST}, not 'app'$"),
-        (respond, "pool", f"{SECOND}, not 'pool'$"),
-        (respond, lambda: steps([])(None), f"{SECOND}, not <function"),
-        (respond, respond, f"{SECOND}, not <function"),
-    ],
-    ids=["swapped", "no application", "no lifespan", "old lifespan", "twice the application"],
-)
-def test_wrong_arguments(app: Any, lifespan: Any, sentence: str) -> None:
-    """What cannot be called so is refused at once, with what was wanted."""
-    with pytest.raises(TypeError, match=sentence):
-        with_lifespan(app, lifespan)
-
-
-async def test_start_fails_without_words() -> None:
-    """A failure whose text cannot be had is startup.failed all the same: nothing is served."""
-
-    class MuteError(Exception):
-        def __str__(self) -> str:
-            raise OSError("no words")
-
-        __repr__ = __str__
-
-    error = MuteError()
-    with pytest.raises(StartupFailed, match="MuteError object at 0x") as caught:
-        await Lifespan(with_lifespan(respond, steps([], fail="start", error=error))).startup()
-    assert caught.value.__cause__ is error
-
-
-def test_no_signature() -> None:
-    """What shows no signature is taken as it is."""
-    with pytest.raises(ValueError, match="signature"):
-        inspect.signature(str)
-    assert callable(with_lifespan(str, str))  # type: ignore[arg-type]
-
-
-async def test_single_callable() -> None:
-    """A two-callable application speaks lifespan through the adapter."""
-    app = says("receive", STARTED, "receive", STOPPED)
-    legacy = double_to_single_callable(lambda scope: functools.partial(app, scope))
-    async with Lifespan(legacy) as lifespan:
-        assert lifespan.supported
-    assert lifespan.outcome == "complete"

@@ -122,11 +122,6 @@ def test_no_file_names_a_package_index(path: Path) -> None:
     assert not re.search(named, path.read_text(encoding="utf-8"), re.IGNORECASE), show(path)
 
 
-def test_only_the_command_needs_what_is_installed_with_the_package() -> None:
-    """Rich is for the report in a terminal; `import lifespec` loads the standard library."""
-    assert [Requirement(each).name for each in PYPROJECT["project"]["dependencies"]] == ["rich"]
-
-
 def test_assertions_of_tests_hold_under_optimization(tmp_path: Path) -> None:
     """`python -O -m pytest` fails where a test's assertion does: a run under -O is one."""
     tests = "def test_one():\n    assert True\n\n\ndef test_two():\n    assert False\n"
@@ -178,12 +173,7 @@ def ran(folder: Path, programs: dict[str, str], *command: str) -> tuple[int, str
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """Copy what the commands consist of into an empty folder."""
-    for name in (
-        "Makefile",
-        "pyproject.toml",
-        ".ci/venv",
-        ".ci/requirements.lock",
-    ):
+    for name in ("Makefile", "pyproject.toml", ".ci/venv", ".ci/requirements.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -192,37 +182,34 @@ def clone(tmp_path: Path) -> Path:
 VENV = "sh", ".ci/venv", ".venv"
 
 
-def test_no_python_that_is_new_enough(clone: Path) -> None:
+@pytest.mark.parametrize(
+    ("programs", "asked", "sentence"),
+    [
+        ({"python3": TOO_OLD}, [], "No Python 3.11 or newer was found: install python3"),
+        (
+            {"python3": TOO_OLD, "python3.12": NO_ENSUREPIP},  # that is taken
+            [],
+            "python3.12 cannot make virtual environments: install python3.12-venv",
+        ),
+        (
+            {"python3": "", "mine": TOO_OLD},  # no other is taken in its place
+            ["mine"],
+            "PYTHON=mine is no Python 3.11 or newer that runs: name another one.\n",
+        ),
+        (
+            {"python3": NO_ENSUREPIP},
+            [],
+            "python3 cannot make virtual environments: install python3-venv (Debian: apt-get ",
+        ),
+    ],
+    ids=["none", "newer", "asked for", "without venv"],
+)
+def test_a_python_that_will_not_do(
+    programs: dict[str, str], asked: list[str], sentence: str, clone: Path
+) -> None:
     """One sentence says what to install."""
-    status, said = ran(clone, {"python3": TOO_OLD}, *VENV)
-    assert status == 1
-    assert said.startswith("No Python 3.11 or newer was found: install python3")
-    assert said.count("\n") == 1
-
-
-def test_a_newer_python_is_found_where_python3_is_too_old(clone: Path) -> None:
-    """python3.12 is taken, though python3 comes first."""
-    status, said = ran(clone, {"python3": TOO_OLD, "python3.12": NO_ENSUREPIP}, *VENV)
-    assert status == 1
-    assert said.startswith("python3.12 cannot make virtual environments: install python3.12-venv")
-    assert said.count("\n") == 1
-
-
-def test_a_python_that_is_asked_for_is_not_replaced(clone: Path) -> None:
-    """PYTHON names one that does not run: the sentence names it, and no other is taken."""
-    status, said = ran(clone, {"python3": "", "mine": TOO_OLD}, *VENV, "mine")
-    assert status == 1
-    assert said == "PYTHON=mine is no Python 3.11 or newer that runs: name another one.\n"
-
-
-def test_a_python_without_venv(clone: Path) -> None:
-    """Debian's python3 lacks ensurepip until python3-venv is installed: the sentence says so."""
-    status, said = ran(clone, {"python3": NO_ENSUREPIP}, *VENV)
-    assert status == 1
-    assert said == (
-        "python3 cannot make virtual environments: install python3-venv"
-        " (Debian: apt-get install python3-venv).\n"
-    )
+    status, said = ran(clone, programs, *VENV, *asked)
+    assert (status, said[: len(sentence)], said.count("\n")) == (1, sentence, 1)
 
 
 def test_an_environment_that_was_not_finished_is_not_whole(clone: Path) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import lifespec
-from lifespec import testing
+from lifespec import conformance, testing
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 __all__: list[str] = []
 
-PACKAGES = lifespec, testing
+PACKAGES = lifespec, testing, conformance
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -37,8 +38,15 @@ def test_a_name_that_is_none_is_refused(package: ModuleType) -> None:
 
 
 def test_the_import_loads_nothing_else() -> None:
-    program = "import sys; import lifespec.testing; print(*sys.modules)"
-    loaded = subprocess.check_output([sys.executable, "-I", "-c", program], text=True).split()
+    """A server that imports it waits for no report, no event loop and no package of others."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]);"
+        " import lifespec.testing, lifespec.conformance; print(*sys.modules)"
+    )
+    source = Path(lifespec.__file__).parents[1]
+    command = [sys.executable, "-I", "-S", "-c", program, str(source)]
+    loaded = set(subprocess.check_output(command, text=True).split())
     ours = {name for name in loaded if name.startswith("lifespec")}
-    assert ours == {"lifespec", "lifespec.lazy", "lifespec.testing"}
+    assert ours == {"lifespec", "lifespec.lazy", "lifespec.testing", "lifespec.conformance"}
+    assert {name.split(".")[0] for name in loaded - ours} <= {*sys.stdlib_module_names, "__main__"}
     assert "asyncio" not in loaded

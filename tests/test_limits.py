@@ -49,16 +49,11 @@ def limited(program: Callable[[], object], seconds: float = 0.1) -> None:
         program()
 
 
-def test_limit() -> None:
-    """A busy program is ended."""
+@pytest.mark.parametrize("program", [spin, lambda: time.sleep(60)], ids=["busy", "blocks"])
+def test_limit(program: Callable[[], object]) -> None:
+    """A program that is busy or blocks is ended."""
     with pytest.raises(limits.LimitPassed):
-        limited(spin)
-
-
-def test_limit_of_blocking_call() -> None:
-    """So is one that blocks."""
-    with pytest.raises(limits.LimitPassed):
-        limited(lambda: time.sleep(60))
+        limited(program)
 
 
 def test_limit_in_task() -> None:

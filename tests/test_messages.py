@@ -1,7 +1,6 @@
 """The types say what the tables say: each key, whether it may be missing, and nothing else."""
 
 import typing
-from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NotRequired, TypeVar, get_args, get_origin, get_type_hints
 
 import pytest
@@ -83,13 +82,6 @@ def test_an_event_has_its_keys(event: Event) -> None:
     assert each.__required_keys__ == {"type"}
 
 
-@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
-def test_an_event_is_named_after_its_type(event: Event) -> None:
-    """lifespan.startup.failed is LifespanStartupFailedEvent."""
-    parts = event.type.split(".")
-    assert f"{''.join(map(str.title, parts))}Event" in messages.__all__
-
-
 def test_the_unions_have_every_event() -> None:
     """An application receives what servers send, and sends what applications send."""
     senders = {"server": messages.LifespanReceiveEvent, "application": messages.LifespanSendEvent}
@@ -137,15 +129,6 @@ def test_an_absent_worker_may_be_null(spec: Spec) -> None:
     assert fits(fresh, SCOPES[name(spec)]) == spec.workers
 
 
-@with_envelope
-def test_a_wrong_value_does_not_fit(spec: Spec) -> None:
-    """The versions are text, is_worker is 0 or 1: our way of checking sees the difference."""
-    for key in get_type_hints(envelope(spec)):
-        fresh = offered(spec)
-        fresh[spec.envelope][key] = 3.5
-        assert not fits(fresh, SCOPES[name(spec)])
-
-
 def test_the_versions_are_those_of_the_table() -> None:
     """AMGI has the versions that the table has; ASGI those of both of its calling styles."""
     versions = {row.versions["version"] for row in SPECS.values() if row.envelope == "amgi"}
@@ -155,59 +138,3 @@ def test_the_versions_are_those_of_the_table() -> None:
     assert set(get_args(hints["version"])) == {"2.0", "3.0"}
     texts = {key.split()[1] for key in SPECS if key.startswith("asgi")}
     assert set(get_args(hints["spec_version"])) == texts
-
-
-def test_the_union_has_every_spec() -> None:
-    """A lifespan scope is that of one of the specifications."""
-    assert set(SCOPES) == set(SPECS)
-    assert members(messages.LifespanScope) == set(SCOPES.values())
-
-
-def test_a_request_has_state_and_nothing_else() -> None:
-    """Of a request's scope this protocol fixes one key, and it may be missing."""
-    assert get_type_hints(messages.RequestScope, include_extras=True) == {
-        "state": NotRequired[messages.State]
-    }
-
-
-def test_the_state_can_be_named() -> None:
-    """What has state takes its type: also the union, the application, and at run time."""
-    generic = [
-        *(each for key, each in SCOPES.items() if SPECS[key].state),
-        messages.RequestScope,
-        messages.LifespanScope,
-        messages.Application,
-    ]
-    for each in generic:
-        assert each.__parameters__ == (messages.State,)
-        assert each[dict].__parameters__ == ()
-
-
-def test_the_callables() -> None:
-    """An application takes a lifespan scope and the two callables, which take and give events."""
-    assert get_args(messages.Receive) == ([], Awaitable[messages.LifespanReceiveEvent])
-    assert get_args(messages.Send) == ([messages.LifespanSendEvent], Awaitable[None])
-    taken, given = get_args(messages.Application)
-    assert taken == [messages.LifespanScope, messages.Receive, messages.Send]
-    assert given == Awaitable[object]
-    assert {get_origin(each) for each in (messages.Receive, messages.Send)} == {
-        get_origin(Callable[[], None])
-    }
-
-
-def test_nothing_else_is_exported() -> None:
-    """Each type that is exported is one of an event, a scope, an envelope or a callable."""
-    events = members(messages.LifespanReceiveEvent) | members(messages.LifespanSendEvent)
-    envelopes = {envelope(row) for row in SPECS.values() if row.envelope}
-    known = events | set(SCOPES.values()) | envelopes | {messages.RequestScope}
-    classes = {name for name in messages.__all__ if typing.is_typeddict(getattr(messages, name))}
-    assert classes == {each.__name__ for each in known}
-    aliases = {
-        "Application",
-        "LifespanScope",
-        "Receive",
-        "LifespanReceiveEvent",
-        "Send",
-        "LifespanSendEvent",
-    }
-    assert set(messages.__all__) - classes == aliases

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -133,32 +132,6 @@ def test_the_fixture(project: Path) -> None:
     assert "1 failed, 1 passed" in found.stdout
     assert "shutdown-answered" in found.stdout
     assert found.returncode == 1
-
-
-def test_the_cases_as_items(project: Path) -> None:
-    """One item for each case, chosen with -k, run by xdist, told in JUnit XML."""
-    listed = pytest_of(project, "--lifespec-app", "shop.main:app", "--collect-only", "tests")
-    items = re.findall(r"(?m)^.*::[a-z-]+$", listed.stdout)
-    assert any(item.endswith("start-and-stop") for item in items)
-    found = pytest_of(
-        project,
-        *("--lifespec-app", "shop.main:app", "-k", "without", "-n", "2", "--junitxml", "found.xml"),
-    )
-    chosen = [item for item in items if "without" in item]
-    assert (found.returncode, f"{len(chosen)} passed" in found.stdout) == (0, True), found.stdout
-    cases = ET.parse(project / "found.xml").getroot().iter("testcase")
-    assert sorted(case.attrib["name"] for case in cases) == sorted(
-        item.rpartition("::")[2] for item in chosen
-    )
-
-
-def test_what_failed_last_is_run_again(project: Path) -> None:
-    """--lf knows the cases that an application failed."""
-    options = ("--lifespec-app", "shop.main:leaves", "-p", "no:randomly")
-    first = pytest_of(project, *options)
-    (failed,) = re.findall(r"(\d+) failed", first.stdout)
-    assert f"{failed} failed" in pytest_of(project, *options, "--lf").stdout
-    assert int(failed) < sum(map(int, re.findall(r"(\d+) (?:failed|passed|skipped)", first.stdout)))
 
 
 def test_the_command_reads_the_project(project: Path) -> None:

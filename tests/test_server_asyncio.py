@@ -22,14 +22,6 @@ async def within(call: Any) -> None:
     await asyncio.wait_for(call, 9)
 
 
-async def test_no_timer_is_left() -> None:
-    """A limit that was kept leaves no timer behind."""
-    async with Lifespan(correct, startup_timeout=60, shutdown_timeout=60):
-        pass
-    timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]
-    assert [timer for timer in timers if not timer.cancelled()] == []
-
-
 async def test_given_up_and_cancelled_later(said: Any) -> None:
     """An application that was given up, and obeys a later cancellation, is not heard of again."""
     tasks = []
@@ -48,45 +40,6 @@ async def test_given_up_and_cancelled_later(said: Any) -> None:
     tasks[0].cancel()
     await asyncio.wait(tasks)
     assert said() == [("ERROR", "The application was cancelled and did not stop within 2 s", False)]
-
-
-async def test_cancelled_twice() -> None:
-    """A second cancellation is obeyed: the server does not wait for the application any more."""
-    loop = asyncio.get_running_loop()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await asyncio.sleep(60)
-        finally:
-            await asyncio.sleep(10)
-
-    server = asyncio.create_task(Lifespan(app, grace=None).startup())
-    loop.call_later(5, server.cancel)
-    loop.call_later(6, server.cancel)
-    with pytest.raises(asyncio.CancelledError):
-        await server
-    assert loop.time() == 6
-    await asyncio.sleep(60)
-
-
-async def test_child_receives_after_the_end() -> None:
-    """After the end a child task's send does nothing, and its receive never returns an event."""
-    heard: list[Any] = []
-    children = []
-
-    async def child(receive: Any, send: Any) -> None:
-        await asyncio.sleep(1)
-        await send({"type": "nonsense"})
-        heard.append("sent")
-        heard.append(await receive())
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        children.append(asyncio.create_task(child(receive, send)))
-
-    async with Lifespan(app) as lifespan:
-        await asyncio.sleep(2)
-    assert (heard, lifespan.outcome) == (["sent"], "unsupported")
-    children[0].cancel()
 
 
 @pytest.mark.parametrize("last", ["answers", "returns", "raises"])

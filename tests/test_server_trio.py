@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-import signal
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -56,19 +55,6 @@ async def lifespan_fails(lifespan: Lifespan) -> None:
         await lifespan.startup()
 
 
-def test_the_end_waits_for_one_that_was_given_up() -> None:
-    """trio.run ends when an application that was given up has ended, and not before."""
-    times = []
-
-    async def main() -> None:
-        app = tidies(seconds=60, then=lambda: times.append(trio.current_time()))
-        await lifespan_fails(Lifespan(app, startup_timeout=1, grace=2))
-        times.append(trio.current_time())
-
-    run(main)
-    assert times == [3, 60]
-
-
 @on_trio
 async def test_exits_after_it_was_given_up(said: Any) -> None:
     """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
@@ -119,44 +105,6 @@ async def test_body_outlasts_its_deadline() -> None:
         async with lifespan:
             trio.lowlevel.current_clock().jump(1)  # type: ignore[attr-defined]
     assert lifespan.outcome == "complete"
-
-
-@on_trio
-async def test_wait_ended_is_cancelled() -> None:
-    """A server may ask again and again whether the application is gone."""
-    async with Lifespan(correct) as lifespan:
-        for _ in range(3):
-            await cancelled(lifespan.wait_ended, 1)
-    assert lifespan.outcome == "complete"
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "body", "outcome"),
-    [
-        (["receive"], [60], 0, "cancelled"),
-        (["receive", STARTED], ["receive", 5, STOPPED], 60, "complete"),
-        (["receive", STARTED, "receive"], [60], 0, "cancelled"),
-    ],
-)
-def test_interrupted(before: list[Any], after: list[Any], body: float, outcome: str) -> None:
-    """Ctrl-C never strikes in the application: it ends startup, the body or shutdown."""
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says(*before)(scope, receive, send)
-        signal.raise_signal(signal.SIGINT)
-        seen.append("goes on")
-        await says(*after)(scope, receive, send)
-
-    lifespan = Lifespan(app)
-
-    async def serve() -> None:
-        async with lifespan:
-            await trio.sleep(body)
-
-    with pytest.raises(KeyboardInterrupt):
-        run(serve)
-    assert (seen, lifespan.phase, lifespan.outcome) == (["goes on"], "ended", outcome)
 
 
 def test_end_of_the_run() -> None:

@@ -8,7 +8,6 @@ from lifespec.conformance.app.assertions import Matter
 from lifespec.conformance.app.fake_server import IDLE, AppObservation, SendRefused
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.findings import Outcome, without
-from lifespec.conformance.language import PHRASES
 from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
@@ -37,12 +36,6 @@ def told(
 def violation(rule_id: str, role: str = "application") -> Violation:
     """Make a violation."""
     return Violation(rule_id, role, "It was so")
-
-
-def test_each_phrase_of_applications_has_its_assertion() -> None:
-    """The vocabulary and the assertions are the same."""
-    phrases = {name for name, phrase in PHRASES.items() if "application" in phrase.roles}
-    assert set(app_assertions.ASSERTIONS) == phrases
 
 
 RAISED = {"ended": "raised", "error": ValueError("http only")}
@@ -77,8 +70,7 @@ def test_kept(rule_id: str, idle: AppObservation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule_id", "how"),
-    [("events-known", "unspecified"), ("startup-answered-once", "broken")],
+    ("rule_id", "how"), [("events-known", "unspecified"), ("startup-answered-once", "broken")]
 )
 def test_remarks(rule_id: str, how: str) -> None:
     """A warning on a must says that the text is silent here; else the level says it."""
@@ -277,12 +269,6 @@ def test_raises(what: AppObservation, wanted: tuple[str, str]) -> None:
     assert told("raises", "receive-refuses-unknown", what) == wanted
 
 
-def test_a_scope_is_refused_before_anything_is_received() -> None:
-    """Of an unknown scope nothing is received."""
-    what = seen("raised", "", reaction="raised", **RAISED)
-    assert told("raises", "unknown-scope-rejected", what)[0] == "held"
-
-
 def case(*expect: Expectation, silent: tuple[str, ...] = ()) -> Case:
     """Make a case with these expectations."""
     return Case(
@@ -291,17 +277,6 @@ def case(*expect: Expectation, silent: tuple[str, ...] = ()) -> Case:
 
 
 BROKEN = seen("complete", "returned", spoken=Conversation([Entry(0, "called", "lifespan")]))
-
-
-def test_findings() -> None:
-    """Each expectation has a finding, with the verdict of the text and the conversation."""
-    expect = Expectation("shutdown-answered", "answered")
-    (found,) = app_assertions.findings(case(expect), "asgi 2.0", [BROKEN, BROKEN], USUAL)
-    assert (found.case, found.rule, found.verdict) == ("quick", "shutdown-answered", "fail")
-    assert found.requirement.endswith("(must, lifespan 2.0 (ASGI))")
-    assert found.expected == PHRASES["answered"].says
-    assert found.actual == app_assertions.course(BROKEN)
-    assert found.conversation.count("-- lifespan --") == 2
 
 
 @pytest.mark.parametrize(
@@ -327,25 +302,6 @@ def test_a_rule_that_a_specification_lacks_is_not_checked() -> None:
     expect = Expectation("state-keys-text", "kept")
     assert not [*app_assertions.findings(case(expect), "asgi 1.0", [seen()], USUAL)]
     assert not [*without(case(expect), "asgi 1.0", "skip", "No.")]
-
-
-def test_cases_that_are_not_played() -> None:
-    """Their findings say why."""
-    expect = Expectation("shutdown-answered", "answered")
-    (found,) = without(case(expect), "asgi 2.0", "skip", "It declines.")
-    assert (found.verdict, found.actual) == ("skip", "It declines.")
-    assert found.conversation == ""
-    same = app_assertions.finding(case(expect), "asgi 2.0", expect, Outcome("skip", "No."))
-    assert (same.verdict, same.actual) == ("skip", "No.")
-
-
-def test_a_case_is_for_its_specifications() -> None:
-    """By AMGI a failure has a message: a case without it expects nothing there."""
-    for name in ("failed-without-message", "shutdown-failed-without-message"):
-        case = next(case for case in cases.load() if case.name == name)
-        assert list(app_assertions.expected(case, "asgi 2.0"))
-        assert not list(app_assertions.expected(case, "amgi 2.0"))
-        assert not list(without(case, "amgi 2.0", "skip", "No."))
 
 
 def test_what_is_missed_is_never_more_than_a_warning() -> None:

@@ -8,10 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -161,73 +161,12 @@ def test_who_ends_its_process(write: Callable[..., str]) -> None:
     assert {v for rule_id, v in verdicts(found).items() if rule_id != said.rule} == {"skip"}
 
 
-def test_who_ends_by_a_signal(write: Callable[..., str]) -> None:
-    """A crash of the interpreter is told by its signal."""
-    name = write(
-        "import os, signal\n"
-        "async def dies(scope, receive, send): os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    found = check(AppCheck("application", f"{name}:dies"))
-    said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
-    assert said == {f"It ended the process at startup: signal {signal.SIGKILL:d}."}
-
-
-def test_who_forks_and_stays(write: Callable[..., str]) -> None:
-    """What a target started is ended, also what has left its session."""
-    name = write(
-        """
-import pathlib, subprocess, sys
-
-async def forks(scope, receive, send):
-    for session in (False, True):
-        program = [sys.executable, "-c", "import time; time.sleep(600)"]
-        sleeper = subprocess.Popen(program, start_new_session=session)
-        with open("pids", "a") as file:
-            file.write(f"{sleeper.pid} ")
-    await live(scope, receive, send)
-"""
-    )
-    check(AppCheck("application", f"{name}:forks"))
-    pids = [int(pid) for pid in Path("pids").read_text().split()]
-    assert len(pids) > 10
-    limit = time.monotonic() + 10
-    while any(map(running, pids)) and time.monotonic() < limit:
-        time.sleep(0.05)
-    assert not any(map(running, pids))
-
-
 def running(pid: int) -> bool:
     """Say whether a process is there, and no zombie."""
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (
-            "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
-            "its import started a thread",
-        ),
-        ("file = open(__file__)", "its import left a file or a socket open"),
-        (
-            "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
-            "its import started a process",
-        ),
-        ("import os; os.closerange(3, 100)", "its import did not finish"),
-    ],
-)
-def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
-    """What a fork would not have, or share, is imported anew for each case."""
-    target = f"{write(text)}:live"
-    job = AppCheck("application", target, only=("extra-keys",))
-    found = check(job)
-    assert (found.status(strict=True), found.isolation) == (0, "spawn")
-    with pytest.raises(Unchecked) as told:
-        check(replace(job, isolation="fork"))
-    assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
 
 
 def test_what_needs_the_processor_does_not_wait_beside_others(
@@ -270,18 +209,6 @@ def test_a_process_that_does_not_end(
     )
     with pytest.raises(Unchecked, match=r"the process had not ended after 1\.6 s"):
         check(AppCheck("application", f"{name}:app", limit=0.1))
-
-
-def test_a_result_that_was_cut_short(
-    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A line that was not written to its end is not read."""
-    name = write("import os, threading, time\nasync def app(*_): pass")
-    program = "open(__import__('sys').argv[1], 'w').write('{{\"found\": 1}}\\n{{\"findi')"
-    monkeypatch.setattr(isolation, "_PROGRAM", program)
-    found = check(AppCheck("application", f"{name}:app", isolation="spawn"))
-    said = {each.actual for each in found.findings if each.rule == "failed-to-prevent-start"}
-    assert said == {"It ended the process at startup: status 0."}
 
 
 def test_who_asked_has_gone(write: Callable[..., str]) -> None:
@@ -329,17 +256,6 @@ for line in sys.stdin:
     if heard["do"] == "call":
         say(did="raised", id=heard["id"], error="http only")
 """
-
-
-def test_a_program_instead_of_a_target(write: Callable[..., str], tmp_path: Path) -> None:
-    """A program that speaks the protocol of the pipe is checked like an application."""
-    program = tmp_path / "piped.py"
-    program.write_text(PIPED)
-    found = check(AppCheck("application", "it", "pagi 0.3", pipe=(sys.executable, str(program))))
-    assert (found.subject, found.status()) == ("it", 0)
-    assert found.note.startswith(
-        "It does not support lifespan: on the scope it raised PipeError: http only."
-    )
 
 
 def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> None:
@@ -409,16 +325,6 @@ def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> 
     assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
     *_, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
     assert step["unchecked"].startswith(f"{name}:number: this is not an application")
-
-
-def test_a_reason_for_real_time_is_told_once() -> None:
-    said: list[str] = []
-    bench = app_check.CaseRunner(
-        AppCheck("application", "shop:app"), cast("Any", None), said.append
-    )
-    bench._tell("it waits")
-    bench._tell("it waits")
-    assert said == ["again in real time: it waits"]
 
 
 def test_an_application_that_ends_its_process_after_it_said_that_startup_failed() -> None:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import socket
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
-from lifespec.conformance import check_app
 from lifespec.conformance.app import hints
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 __all__: list[str] = []
 
@@ -41,84 +33,3 @@ class OperationalError(Exception):
 )
 def test_a_service_that_is_not_there_is_told_from_code(errors: Any, cause: str) -> None:
     assert hints.cause(errors) == cause
-
-
-@contextlib.asynccontextmanager
-async def reads_its_configuration(_app: Any) -> AsyncIterator[None]:
-    """Fail as an application fails whose environment lacks something."""
-    dict[str, str]()["DATABASE_URL"]
-    yield
-
-
-def test_an_exception_of_the_authors_code_is_told_with_its_place() -> None:
-    course = check_app(Starlette(lifespan=reads_its_configuration)).course
-    assert course is not None
-    line = reads_its_configuration.__wrapped__.__code__.co_firstlineno + 3  # type: ignore[attr-defined]
-    assert (course.startup, course.detail, course.cause) == (
-        "failed",
-        "KeyError: 'DATABASE_URL'",
-        "code",
-    )
-    assert course.place.startswith("`reads_its_configuration`, ")
-    assert course.place.endswith(f"test_app_hints.py:{line}")
-
-
-async def waits() -> None:
-    """Wait for ever."""
-    await asyncio.Event().wait()
-
-
-@contextlib.asynccontextmanager
-async def leaves_a_task(_app: Any) -> AsyncIterator[None]:
-    """Start a task, and forget it."""
-    task = asyncio.create_task(waits(), name="poller")
-    yield
-    del task
-
-
-async def rebinds(scope: Any, receive: Any, send: Any) -> None:
-    """Give the scope another state, and wait for one more event at the end."""
-    if scope["type"] != "lifespan":
-        raise NotImplementedError(scope["type"])
-    while True:
-        event = await receive()
-        if event["type"] not in ("lifespan.startup", "lifespan.shutdown"):
-            raise ValueError(event["type"])
-        scope["state"] = {"pool": 1}
-        await send({"type": f"{event['type']}.complete"})
-
-
-@pytest.mark.parametrize(
-    ("app", "expected"),
-    [
-        (Starlette(), []),
-        (
-            Starlette(lifespan=leaves_a_task),
-            ["A task still ran after it had stopped: poller, waits ("],
-        ),
-        (
-            rebinds,
-            ['It put another object into `scope["state"]`.', "It did not return after it had "],
-        ),
-        (
-            Starlette(routes=[Mount("/shop", Starlette(lifespan=leaves_a_task))]),
-            ["The lifespan of Starlette at /shop was not run: "],
-        ),
-    ],
-)
-def test_what_an_author_would_want_to_know(app: Any, expected: list[str]) -> None:
-    said = [each.said() for each in check_app(app).notices]
-    assert [text[: len(start)] for text, start in zip(said, expected, strict=True)] == expected
-
-
-def test_a_misspelt_event_is_named_with_the_one_that_was_meant() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "lifespan":
-            raise NotImplementedError(scope["type"])
-        await receive()
-        await send({"type": "lifespan.startup.completed"})
-
-    course = check_app(app).course
-    assert course is not None
-    wanted = "there is no event 'lifespan.startup.completed', but 'lifespan.startup.complete'"
-    assert course.detail == wanted

@@ -239,9 +239,7 @@ def test_a_host_with_nothing_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("fails", "status"), [(False, 0), (True, 1)])
 def test_the_process_that_is_forked(
-    fails: bool,
-    status: int,
-    monkeypatch: pytest.MonkeyPatch,
+    fails: bool, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has a session of its own, and ends when the work is done."""
     done: list[Any] = []

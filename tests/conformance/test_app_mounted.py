@@ -63,10 +63,7 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "mounted": (parent(Mount("/shop", sub())), ["Starlette at /shop"]),
     "without a lifespan": (parent(Mount("/shop", Starlette())), []),
     "run by the parent": (parent(Mount("/shop", sub()), lifespan=runs_them_all), []),
-    "below a mount": (
-        parent(Mount("/a", routes=[Mount("/b", sub())])),
-        ["Starlette at /a/b"],
-    ),
+    "below a mount": (parent(Mount("/a", routes=[Mount("/b", sub())])), ["Starlette at /a/b"]),
     "a router": (parent(Mount("/a", Router(lifespan=life))), ["Router at /a"]),
     "in middleware of the mount": (
         parent(Mount("/a", sub(), middleware=[Middleware(GZipMiddleware)])),

@@ -20,11 +20,9 @@ import attrs
 import pytest
 
 from lifespec.conformance.app import player, waiting
-from lifespec.conformance.app.fake_server import IDLE, AppObservation
+from lifespec.conformance.app.fake_server import AppObservation
 from lifespec.conformance.app.player import play
-from lifespec.conformance.cases import Case, action, scope_of
-from lifespec.testing.trace import text
-from lifespec.validate import SPECS
+from lifespec.conformance.cases import Case, action
 
 __all__: list[str] = []
 
@@ -43,11 +41,7 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def played(
-    app: Application,
-    *lines: str,
-    spec: str = "asgi 2.0",
-    limit: float = 10.0,
-    real: bool = False,
+    app: Application, *lines: str, spec: str = "asgi 2.0", limit: float = 10.0, real: bool = False
 ) -> list[AppObservation]:
     """Play these lines to an application."""
     script = tuple(action(line, "application") for line in lines)
@@ -77,34 +71,6 @@ def test_two_loops() -> None:
     assert first.shutdown == second.shutdown == "complete"
     assert loops[0] is not loops[1]
     assert all(loop.is_closed() for loop in loops)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-def test_scopes(spec: str) -> None:
-    """A call has the text's own scope; keys are put there, or into the envelope, or taken away."""
-    envelope = SPECS[spec].envelope
-    scope = scope_of(spec, {"state": False, "type": "x", "hello": "world"})
-    assert "state" not in scope
-    assert (scope["type"], scope["hello"]) == ("x", "world")
-    scope = scope_of(spec, {"spec_version": False, "version": False, "is_worker": 1})
-    if envelope:
-        assert scope[envelope] == {"is_worker": 1}
-    else:
-        assert scope == {"type": "lifespan"}
-
-
-def test_who_is_silent() -> None:
-    """Where the limit passes, the rest is not played, and what the application did is said."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await receive()
-
-    (seen,) = played(app, *START, *STOP)
-    assert (seen.startup, seen.shutdown, seen.doing) == ("silent", "", IDLE)
-    assert (seen.ended, seen.obeyed) == ("cancelled", True)
-    assert text(seen.spoken.entries).splitlines()[-1] == "10  cancelled"
-    assert seen.doubt == ""
 
 
 def test_who_lingers() -> None:
@@ -291,19 +257,6 @@ def test_a_thread_of_its_own() -> None:
     assert "cannot wait for threads" in seen.doubt
 
 
-def test_an_application_that_blocks() -> None:
-    """What keeps the loop from going on is ended by the bell."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        time.sleep(60)  # noqa: ASYNC251  that is the fault
-
-    (seen,) = played(app, *START, limit=0.1)
-    assert (seen.startup, seen.doing) == ("hung", "it blocked the event loop")
-    assert seen.doubt == ""
-    assert seen.ended in ("", "cancelled")
-
-
 def test_an_application_that_blocks_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who blocks the loop less than the limit each time is seen again in real time."""
     monkeypatch.setattr(player, "GRACE", 0.7)
@@ -332,21 +285,6 @@ def test_an_application_that_never_waits(monkeypatch: pytest.MonkeyPatch) -> Non
     (seen,) = played(app, *START, limit=60)
     assert (seen.startup, seen.doing) == ("hung", "it was still running")
     assert (seen.doubt, seen.ended) == ("", "cancelled")
-
-
-def test_a_task_that_ends_the_process() -> None:
-    """An exit out of another task is the application's exit."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-
-        async def task() -> None:
-            raise SystemExit(3)
-
-        await asyncio.create_task(task())
-
-    (seen,) = played(app, *START, *STOP)
-    assert (seen.startup, seen.ended) == ("exited", "exited")
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,14 +81,6 @@ def run(pytester: pytest.Pytester) -> Run:
     return run
 
 
-def test_each_case_is_a_test(run: Run) -> None:
-    result = run("--lifespec-app", "shop:good", "-v")
-    result.assert_outcomes(passed=COUNT)
-    result.stdout.fnmatch_lines(
-        [f"*collected {COUNT} items", "shop:good::start-and-stop PASSED *", f"*{COUNT} passed*"]
-    )
-
-
 def test_several_applications_beside_other_tests(run: Run, pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_own():\n    pass")
     options = "--lifespec-app", "shop:good", "--lifespec-app", "shop:deaf"
@@ -147,19 +138,6 @@ def test_a_case_that_is_not_applicable_is_skipped(run: Run) -> None:
     assert outcomes.keys() == {"passed", "skipped"}
     result.stdout.fnmatch_lines(["SKIPPED [[]1] shop:unsupported:1: It starts without lifespan: *"])
     result.stdout.fnmatch_lines(["SKIPPED [[]*] shop:unsupported:1: It *"])
-
-
-def test_an_application_has_to_support_lifespan_where_strict(run: Run) -> None:
-    result = run("--lifespec-app", "shop:unsupported", "--lifespec-strict", "-k", "starts")
-    result.assert_outcomes(failed=1, deselected=COUNT - 1)
-    result.stdout.fnmatch_lines(
-        ["It starts without lifespan: it raised NotImplementedError when *"]
-    )
-
-
-def test_another_specification(run: Run) -> None:
-    result = run("--lifespec-app", "shop:good", "--lifespec-spec", "pagi", "-k", "start-and-stop")
-    result.assert_outcomes(passed=1, deselected=len(app_run.cases_for("pagi 0.3")) + 1)
 
 
 @pytest.mark.parametrize("lines", ["os._exit(3)", "raise SystemExit(3)", "await hangs()"])
@@ -234,12 +212,6 @@ def test_an_application_has_to_wait_for_shutdown_where_strict(
     result.assert_outcomes(failed=1, deselected=COUNT - 1)
 
 
-def test_an_unknown_specification_is_refused(run: Run) -> None:
-    result = run("--lifespec-app", "shop:good", "--lifespec-spec", "wsgi")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: there is no * 'wsgi'*"])
-
-
 @pytest.mark.parametrize("target", ["shopp:good", "shop:godo", "shop"])
 def test_what_cannot_be_imported_is_an_error_of_collection(run: Run, target: str) -> None:
     result = run("--lifespec-app", target)
@@ -269,22 +241,6 @@ def test_the_last_failed_are_run_again(run: Run) -> None:
     assert again.parseoutcomes()["deselected"] == COUNT - failed
 
 
-def test_junit_has_the_cases(run: Run, pytester: pytest.Pytester) -> None:
-    run("--lifespec-app", "shop:deaf", "--junit-xml=junit.xml")
-    found = ET.parse(pytester.path / "junit.xml").getroot().findall(".//testcase")
-    assert len(found) == COUNT
-    assert {case.get("classname") for case in found} == {"shop:deaf"}
-    named = {case.get("name"): case for case in found}
-    failure = named["start-and-stop"].find("failure")
-    assert failure is not None
-    assert (failure.text or "").startswith("FAIL [shutdown-answered] ")
-
-
-def test_with_xdist(run: Run) -> None:
-    result = run("--lifespec-app", "shop:good", "-n", "2", apart=True)
-    result.assert_outcomes(passed=COUNT)
-
-
 def test_an_error_that_is_not_the_applications_keeps_its_traceback(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,17 +256,15 @@ def test_an_error_that_is_not_the_applications_keeps_its_traceback(
 
 
 def test_the_application_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
+    """With paths, only if it is named there as well."""
     pytester.makepyprojecttoml('[tool.lifespec]\napp = "shop:good"')
-    run().assert_outcomes(passed=COUNT)
-    result = run("-n", "1", apart=True)
+    result = run("-v")
     result.assert_outcomes(passed=COUNT)
-
-
-def test_a_test_that_is_chosen_runs_alone(run: Run, pytester: pytest.Pytester) -> None:
-    pytester.makepyprojecttoml('[tool.lifespec]\napp = ["shop:good"]')
-    file = pytester.makepyfile("def test_own():\n    pass")
-    run(str(file)).assert_outcomes(passed=1)
-    run(str(file), "--lifespec-app", "shop:good").assert_outcomes(passed=COUNT + 1)
+    result.stdout.fnmatch_lines(["shop:good::start-and-stop PASSED *"])
+    run("-n", "1", apart=True).assert_outcomes(passed=COUNT)
+    file = str(pytester.makepyfile("def test_own():\n    pass"))
+    run(file).assert_outcomes(passed=1)
+    run(file, "--lifespec-app", "shop:good").assert_outcomes(passed=COUNT + 1)
 
 
 def test_rules_are_left_out_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
@@ -322,29 +276,10 @@ def test_rules_are_left_out_in_pyproject(run: Run, pytester: pytest.Pytester) ->
     result = run("--lifespec-app", "shop:good")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: there is no rule 'nosuch'*"])
-
-
-def test_a_factory_is_named_in_pyproject(run: Run, pytester: pytest.Pytester) -> None:
-    pytester.makepyprojecttoml('[tool.lifespec]\nfactory = true\nspec = "asgi 2.0"')
-    result = run("--lifespec-app", "shop:made", "-k", "start-and-stop")
-    result.assert_outcomes(passed=1, deselected=COUNT - 1)
-
-
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
-        ("app = 3", "give a string such as"),
-        ("strict = 'x'", "give true or"),
-        ("strct = true", "did you mean strict"),
-    ],
-)
-def test_a_wrong_type_is_refused(
-    run: Run, pytester: pytest.Pytester, line: str, wanted: str
-) -> None:
-    pytester.makepyprojecttoml(f"[tool.lifespec]\n{line}")
-    result = run("--lifespec-app", "shop:good")
+    pytester.makepyprojecttoml("")
+    result = run("--lifespec-app", "shop:good", "--lifespec-spec", "wsgi")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: *pyproject.toml: [[]tool.lifespec[]] *: {wanted}*"])
+    result.stderr.fnmatch_lines(["ERROR: there is no * 'wsgi'*"])
 
 
 @pytest.mark.parametrize(

@@ -7,27 +7,15 @@ from typing import Any
 
 import pytest
 
-from lifespec import double_to_single_callable
+from applications import ALL, scripted
 from lifespec.conformance.app import run as app_run
-from lifespec.conformance.app.run import USUAL, cases_for, check, left_out
+from lifespec.conformance.app.run import cases_for, check, left_out
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Course
-from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
-FAULTS = ("fail", "warn", "info")
-
-
-async def live(scope: Any, receive: Any, send: Any) -> None:
-    """Be an application that does all as it should."""
-    if scope["type"] not in ("lifespan", "http", "message"):
-        raise ValueError(scope["type"])
-    if scope["type"] == "lifespan":
-        for name in ("startup", "shutdown"):
-            if (await receive())["type"] != f"lifespan.{name}":
-                raise ValueError
-            await send({"type": f"lifespan.{name}.complete"})
+live = scripted("live", *ALL)
 
 
 @pytest.mark.parametrize("event", ["startup", "shutdown", ""])
@@ -50,13 +38,6 @@ def test_a_long_text_is_cut_before_it_is_told(event: str) -> None:
     assert any("x" * 1000 in each for each in told)
     assert max(map(len, told)) < 3000
     assert all(len(line) < 80 for each in found.findings for line in each.conversation.split("\n"))
-
-
-def test_start_and_stop_is_the_first() -> None:
-    """The other cases are compared with it."""
-    for spec in SPECS:
-        assert cases_for(spec)[0].name == USUAL
-        assert all(spec in case.specs for case in cases_for(spec))
 
 
 def test_real_time_where_it_is_needed() -> None:
@@ -92,23 +73,6 @@ def test_cases_that_are_left_out(usual: Course | None, reason: object) -> None:
         assert left_out(case, usual) == (None if unknown else reason)
 
 
-def test_who_declines_is_told_so() -> None:
-    """An application can do without lifespan; who asks strictly wants it."""
-
-    async def declines(scope: Any, receive: Any, send: Any) -> None:
-        raise ValueError(scope["type"])
-
-    found = check(declines)
-    assert (found.status(), found.status(strict=True)) == (0, 1)
-    assert found.note.startswith(
-        "It does not support lifespan: on the scope it raised ValueError: lifespan. If it should"
-    )
-    verdicts = {
-        each.verdict for each in found.findings if each.case not in (USUAL, "unknown-scope")
-    }
-    assert verdicts == {"skip"}
-
-
 def legacy(scope: Any) -> Callable[[Any, Any], Awaitable[None]]:
     """Be a two-callable application."""
     return functools.partial(live, scope)
@@ -121,11 +85,6 @@ def test_what_takes_other_arguments(app: Any) -> None:
         check(app)
     assert "--factory" in str(error.value)
     assert "double_to_single_callable" in str(error.value)
-
-
-def test_a_legacy_application_can_be_adapted() -> None:
-    """What double_to_single_callable makes of it is checked."""
-    assert check(double_to_single_callable(legacy)).status(strict=True) == 0
 
 
 class Unsigned:

@@ -19,6 +19,7 @@ class Shop:
     def hangs(self):
         while True: pass
     def number(self): return 42
+    value = 42
 
 shop = Shop()
 number = 42
@@ -76,10 +77,6 @@ def test_an_attribute_of_a_module(write: Callable[[str, str], None]) -> None:
     assert sys.path[0] == ""
     assert find("bazaar:Shop") is find("bazaar:Shop")
     assert sys.path.count("") == 1
-
-
-def test_a_module_of_a_package(write: Callable[[str, str], None]) -> None:
-    """A module is named as it is imported."""
     write("mall/__init__.py", "")
     write("mall/shop.py", "async def app(scope, receive, send): ...")
     assert find("mall.shop:app").__name__ == "app"
@@ -189,6 +186,7 @@ def test_what_cannot_be_called(refusal: Callable[..., str]) -> None:
         ("broken", "`bazaar:shop.broken()` raised OSError: no disk: make it"),
         ("leaves", "`bazaar:shop.leaves()` raised SystemExit: make it"),
         ("hangs", "bazaar:shop.hangs was not imported within 0.2 s"),
+        ("value", "`bazaar:shop.value()` raised TypeError: 'int' object is not callable"),
     ],
 )
 def test_a_factory_that_fails(name: str, said: str, refusal: Callable[..., str]) -> None:
@@ -214,20 +212,6 @@ def __getattr__(name):
 """
 
 
-def test_what_has_no_text(write: Callable[[str, str], None], refusal: Callable[..., str]) -> None:
-    """An application needs none; of whatever else has none something is told."""
-    write("odd.py", ODD)
-    assert type(find("odd:app")).__name__ == "App"
-    assert refusal("odd:number").startswith("odd:number is <Odd, whose repr() raises ValueError>,")
-    said = refusal("odd:raises", factory=True)
-    assert said.startswith(
-        "`odd:raises()` raised Odd: (its message cannot be shown: ValueError): make"
-    )
-    assert refusal("odd:app.nothing").startswith(
-        "odd:app.nothing: there is no 'nothing' in <App, whose repr() raises ValueError>;"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [("any", "raised OSError: no any: make it"), ("leaves", "raised SystemExit: 3: make it")],
@@ -241,9 +225,3 @@ def test_a_module_that_looks_its_names_up(
     assert told.startswith("`getattr(<module 'odd' from ")
     assert f", '{name}')` {said}" in told
     assert refusal("odd:hangs", limit=0.2).startswith("odd:hangs was not imported within 0.2 s")
-
-
-def test_a_factory_that_is_none(refusal: Callable[..., str]) -> None:
-    """What cannot be called makes nothing."""
-    said = refusal("bazaar:number", factory=True)
-    assert said.startswith("`bazaar:number()` raised TypeError: 'int' object is not callable")

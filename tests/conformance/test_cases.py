@@ -11,7 +11,6 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, Expectation, Unchecked
 from lifespec.conformance.data_files import DataError, packaged
-from lifespec.conformance.language import PHRASES
 from lifespec.validate import SPECS
 
 __all__: list[str] = []
@@ -83,7 +82,6 @@ def test_silent_texts_can_be_all() -> None:
     [
         ("receive", "server", Action("receive")),
         ("wait 0.5", "server", Action("wait", seconds=0.5)),
-        ("raise", "server", Action("raise")),
         ('raise "no database"', "server", Action("raise", text="no database")),
         ("await startup", "application", Action("await", text="startup")),
         ("call", "application", Action("call")),
@@ -93,7 +91,6 @@ def test_silent_texts_can_be_all() -> None:
             Action("call", keys={"state": False, "type": "x y"}),
         ),
         ('state pool="open"', "middleware", Action("state", keys={"pool": "open"})),
-        ("send 42", "server", Action("send", value=42)),
         ("send null", "server", Action("send")),
         ('send {"message": "x"}', "server", Action("send", value={"message": "x"})),
     ],
@@ -146,18 +143,11 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
     [
         ("[quick", "Expected ']'"),
         ("quick = 1", "there is no key 'quick = …'; there are role, says, script"),
-        (small(color='"red"'), "there is no key 'color'; there are role, says, script"),
         (small(says=""), "the key 'says' is missing"),
-        (small(role='"proxy"'), "there is no role 'proxy'; there are server, application"),
         (small(specs='["asgi 3.0"]'), "there is no spec 'asgi 3.0'; there are asgi 1.0"),
-        (small(expect='{quickly = "kept"}'), "there is no rule 'quickly'; there are scope-type"),
         (
             small(role='"application"', expect='{events-known = "keeps"}'),
             "there is no phrase 'keeps'; there are kept, answered",
-        ),
-        (
-            small(role='"application"', expect='{events-known = "KEPT!"}'),
-            "there is no phrase 'KEPT!'; there are kept, answered",
         ),
         (
             small(role='"application"', expect="{events-known = 'kept \"x\"'}"),
@@ -181,19 +171,6 @@ def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
 def test_what_is_refused(text: str, wanted: str) -> None:
     """A file that breaks the format is refused, with the case and what is allowed."""
     assert refusal(text).startswith(wanted)
-
-
-def test_what_is_expected_in_words() -> None:
-    """An expectation says in words what is to be seen."""
-    assert Expectation("events-known", "kept").says == PHRASES["kept"].says
-
-
-def test_the_cases_of_the_package() -> None:
-    """Each case is named once, says a sentence, and expects something."""
-    loaded = cases.load()
-    assert loaded is cases.load()
-    assert len({case.name for case in loaded}) == len(loaded)
-    assert [case.name for case in loaded if not case.says.endswith(".") or not case.expect] == []
 
 
 def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,26 @@
 """The words of the cases are tables, and each word is used."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
 from lifespec.conformance import cases
-from lifespec.conformance.language import DOINGS, KEYS, PHRASES, ROLES, SERVER, USUAL, VERBS
+from lifespec.conformance.app import assertions as app_assertions
+from lifespec.conformance.language import DOINGS, PHRASES
 from lifespec.conformance.rules import rules
-from lifespec.conformance.server.assertions import PHRASES as CHECKED
+from lifespec.conformance.server import assertions
 
 __all__: list[str] = []
 
 
-def test_each_phrase_for_servers_has_a_meaning() -> None:
-    """What a case may expect of a server is checked, and nothing else is."""
-    assert {name for name, row in PHRASES.items() if "server" in row.roles} == set(CHECKED)
+@pytest.mark.parametrize(
+    ("role", "checked"),
+    [("server", assertions.PHRASES), ("application", app_assertions.ASSERTIONS)],
+)
+def test_each_phrase_has_a_meaning(role: str, checked: Mapping[str, Any]) -> None:
+    """What a case may expect is checked, and nothing else is."""
+    assert {name for name, row in PHRASES.items() if role in row.roles} == {*checked}
 
 
 def test_each_phrase_is_expected_somewhere() -> None:
@@ -42,18 +52,3 @@ def test_a_rule_is_observable_where_its_phrases_look() -> None:
 def test_each_word_of_an_operator_is_used() -> None:
     """No doing waits for a case."""
     assert {doing.verb for case in cases.load() for doing in case.meanwhile} == set(DOINGS)
-
-
-def test_words_say_what_they_mean() -> None:
-    """Each has a sentence without a full stop, and belongs to a role."""
-    for row in (*VERBS.values(), *DOINGS.values(), *PHRASES.values()):
-        assert row.says
-        assert not row.says.endswith(".")
-        assert set(row.roles) <= set(ROLES)
-
-
-def test_the_format_has_its_keys() -> None:
-    """What is usual is written in words that there are."""
-    assert {"role", "says", "script", "meanwhile", "expect"} < set(KEYS)
-    assert {line.partition(" ")[0] for line in USUAL} <= set(DOINGS)
-    assert {line.partition(" ")[0] for line in SERVER} <= set(VERBS)

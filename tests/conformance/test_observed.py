@@ -1,19 +1,17 @@
 """What the suite observed is told in the language of the page, where its pattern is known."""
 
-from __future__ import annotations
-
 import json
+import re
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
-from lifespec import cli
-from lifespec.conformance.observed import ENDINGS, OBSERVED, translated
+from lifespec.conformance.app import middleware
+from lifespec.conformance.observed import translated
 from lifespec.conformance.words import translator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from middlewares import MUTANTS
 
 __all__: list[str] = []
 
@@ -54,67 +52,9 @@ def test_english_stays_as_it_is(record: str) -> None:
     assert any(translated(each, str) for each in shown)
 
 
-def test_patterns_are_sentences() -> None:
-    """An ending is a part of one."""
-    assert all(each.endswith((".", "%s")) for each in OBSERVED)
-    assert not any(each.endswith(".") for each in ENDINGS)
-
-
-MIDDLEWARE = """
-def drops(app):
-    async def call(scope, receive, send):
-        if scope["type"] != "lifespan":
-            await app(scope, receive, send)
-    return call
-
-def answers(app):
-    async def call(scope, receive, send):
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-    return call
-
-def raises(app):
-    async def call(scope, receive, send):
-        raise KeyError("path")
-    return call
-
-def guards(app):
-    async def call(scope, receive, send):
-        if scope["type"] == "http":
-            raise PermissionError("no")
-        await app(scope, receive, send)
-    return call
-
-def loses(app):
-    async def call(scope, receive, send):
-        async def lessened(event):
-            await send({"type": event["type"]})
-        await app({**scope, "state": {}, "asgi": {"version": "1.0"}}, receive, lessened)
-    return call
-
-def same(app):
-    return app
-"""
-
-
-@pytest.mark.parametrize("name", ["drops", "answers", "raises", "guards", "loses", "same"])
-def test_what_middleware_does_is_told_in_chinese(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Each finding of the finished command, whatever its verdict is."""
-    (tmp_path / "wrap.py").write_text(MIDDLEWARE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    command = ["check", "middleware", f"wrap:{name}", "--language", "zh", "--json", "found.json"]
-    cli.main(command)
-    findings = json.loads((tmp_path / "found.json").read_text("utf-8"))["findings"]
+@pytest.mark.parametrize("wraps", [*chain(*MUTANTS.values())], ids=lambda each: each.__name__)
+def test_what_middleware_does_is_told_in_chinese(wraps: Any) -> None:
+    """Each finding, whatever its verdict is."""
     known = translator("zh")
-    assert [each["actual"] for each in findings if not _chinese(each["actual"], known)] == []
-    assert "did not reach" not in capsys.readouterr().out
-
-
-def _chinese(sentence: str, translate: Callable[[str], str]) -> bool:
-    return any("\u4e00" <= each <= "\u9fff" for each in translated(sentence, translate))
+    told = [each.actual for each in middleware.check(wraps, "asgi 2.0").findings]
+    assert [each for each in told if not re.search("[一-龥]", translated(each, known))] == []

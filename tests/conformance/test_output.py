@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance.output import (
-    OutputFailed,
-    Target,
-    refuse_the_same,
-    writing,
-)
+from lifespec.conformance.output import OutputFailed, Target, refuse_the_same, writing
 from lifespec.conformance.unchecked import Unchecked
 
 __all__: list[str] = []

@@ -117,24 +117,6 @@ def test_elsewhere_nobody_is_adopted(monkeypatch: pytest.MonkeyPatch) -> None:
         kill([pid])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux alone")
-def test_a_check_leaves_no_process(tmp_path: Path) -> None:
-    """Whatever an application starts, and however."""
-    (tmp_path / "shop.py").write_text(
-        "import pathlib, subprocess\n"
-        "async def app(scope, receive, send):\n"
-        f"    child = subprocess.Popen({SLEEP!r}, start_new_session=True, env={{}})\n"
-        "    with pathlib.Path('pids').open('a') as file:\n"
-        "        file.write(f'{child.pid}\\n')\n"
-        "    raise NotImplementedError\n"
-    )
-    words = [sys.executable, "-m", "lifespec", "check", "app", "shop:app"]
-    subprocess.run(words, cwd=tmp_path, timeout=60, stdout=subprocess.DEVNULL, check=True)
-    pids = [*map(int, (tmp_path / "pids").read_text().split())]
-    assert pids
-    assert until(lambda: not any(map(runs, pids)), 20)
-
-
 KILLED = f"""
 import os, signal, subprocess
 from lifespec.conformance.processes import MARK, Folder

@@ -105,13 +105,6 @@ def test_what_a_framework_does_is_a_line() -> None:
     )
 
 
-def test_a_rule_is_a_link_if_the_site_has_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://lifespec.example")
-    assert "](https://lifespec.example/en/startup.html#startup-answered)" in as_markdown(
-        checked(found("fail"))
-    )
-
-
 def test_without_a_message_sequence_there_is_no_diagram() -> None:
     bare = Finding("one", "startup-answered", Verdict.FAIL, "It answers.", "it answers", "It left.")
     assert "```" not in as_markdown(checked(bare))

@@ -36,12 +36,6 @@ def program(case: Case) -> str:
 WRITTEN = [case for case in SERVERS if program(case)]
 
 
-def test_most_cases_can_be_written() -> None:
-    """The others need a task that outlives the call, or a word of the suite."""
-    assert len(WRITTEN) > len(SERVERS) / 2
-    assert program(CASES["hangs-at-startup"]) == ""
-
-
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
 def test_a_program_plays_its_case(case: Case, capsys: pytest.CaptureFixture[str]) -> None:
     """It sends what the script sends, and ends as it ends."""

@@ -15,7 +15,7 @@ from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 __all__: list[str] = []
 
 CHINESE = i18n.wording("zh")
-GOOD = Course("complete", "complete", received=True, detail="")
+GOOD = Course("complete", "complete", received=True)
 
 
 class Unicode(io.StringIO):
@@ -46,24 +46,14 @@ def rows(found: Report, course: Course = GOOD, wording: i18n.Wording = ENGLISH) 
             GOOD,
             ["state-keys-text: ", "events-known: ", "message-is-text: ", "and more: see below"],
         ),
-        (
-            ["events-known"],
-            {},
-            Course("failed", "", received=True, detail=""),
-            ["Correct what its message says"],
-        ),
-        (
-            [],
-            {"supported": False},
-            Course("returned", "", received=False, detail=""),
-            ["If it should support"],
-        ),
+        (["events-known"], {}, Course("failed", received=True), ["Correct what its message says"]),
+        ([], {"supported": False}, Course("returned"), ["If it should support"]),
         ([], {"supported": False, "whose": "From Django."}, GOOD, ["From Django."]),
-        ([], {}, Course("hung", "", received=True, detail=""), ["Find out what its startup "]),
+        ([], {}, Course("hung", received=True), ["Find out what its startup "]),
         (
             ["shutdown-answered"],
             {},
-            Course("complete", "hung", received=True, detail=""),
+            Course("complete", "hung", received=True),
             ["Its clean-up does not end: "],
         ),
         (
@@ -78,7 +68,7 @@ def rows(found: Report, course: Course = GOOD, wording: i18n.Wording = ENGLISH) 
         (
             ["failed-to-prevent-start"],
             {"supported": False},
-            Course("raised", "", received=True, detail="x"),
+            Course("raised", received=True, detail="x"),
             ["failed-to-prevent-start: An exception in startup code"],
         ),
     ],
@@ -111,8 +101,15 @@ def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
     assert "events-known" in head or (course.supports and not course.starts)
 
 
-def test_a_page_has_its_address_if_the_site_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://docs.example/lifespec")
-    site = "https://docs.example/lifespec"
-    assert i18n.ENGLISH.page("state.html", "State") == f"{site}/en/state.html"
-    assert i18n.wording("zh").page("state.html", "State") == f"{site}/zh-cn/state.html"
+@pytest.mark.parametrize(
+    ("verdict", "facts", "sentence"),
+    [
+        (Verdict.INFO, {}, "It keeps every MUST and SHOULD of lifespan 2.0 (ASGI)."),
+        (Verdict.WARN, {"supported": False}, "The application does not support lifespan."),
+        (Verdict.PASS, {"obstacle": "No."}, "It could not be checked: No."),
+        (Verdict.SKIP, {}, "It could not be checked: It left."),
+    ],
+)
+def test_what_it_comes_to(verdict: Verdict, facts: dict[str, Any], sentence: str) -> None:
+    """The first sentence says what the exit status says."""
+    assert summary.of_rules(report("events-known", verdict=verdict, **facts), ENGLISH) == sentence

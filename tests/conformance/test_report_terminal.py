@@ -1,10 +1,7 @@
 """The report: verdicts by the level of the text, and how they are told."""
 
-import contextlib
 import io
-import os
 import sys
-from typing import Any
 
 import pytest
 
@@ -64,17 +61,6 @@ def shown(
     stream = stream or io.StringIO()
     terminal.show(found, stream, every=every, wording=wording or Hinted())
     return stream.getvalue()
-
-
-def test_a_reader_that_has_read_enough() -> None:
-    """A pipe that nobody reads any more is its caller's affair, and no exit."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    found = Report("shop:app", "asgi 2.0", (finding("pass"),))
-    closing = contextlib.suppress(BrokenPipeError), os.fdopen(writing, "w")
-    with closing[0], closing[1] as stream, pytest.raises(BrokenPipeError) as caught:
-        terminal.show(found, stream)
-    assert caught.type is BrokenPipeError
 
 
 def test_why_something_was_skipped() -> None:
@@ -153,18 +139,6 @@ def test_a_long_command_stays_one_line() -> None:
     assert [lines[0], lines[3]] == [f"{command}, checked against lifespan 2.0 (ASGI)", "It did."]
 
 
-@pytest.mark.parametrize("colours", ["", "1"])
-def test_progress(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], colours: str
-) -> None:
-    """Where standard error is no terminal, no bar is shown, though colours may be wanted there."""
-    monkeypatch.setenv("FORCE_COLOR", colours)
-    with terminal.progress("shop:app", 2) as tell:
-        tell()
-        tell()
-    assert capfd.readouterr() == ("", "")
-
-
 def test_progress_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,48 +163,8 @@ def test_how_processes_were_made(way: str, wanted: str) -> None:
     assert "imported" not in shown(found)
 
 
-def test_the_page_of_a_rule_is_named_if_the_site_has_an_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    report = Report("it", "asgi 2.0", (finding("fail"),))
-    monkeypatch.setattr(terminal, "base", lambda: "https://docs.example/")
-    assert "page.html#startup-answered" in shown(report)
-
-
 def test_whose_doing_it_is() -> None:
     """Where that is known; then the author is told of no fix."""
     text = shown(Report("it", "asgi 2.0", (finding("warn", whose="From Starlette."),)))
     assert "\norigin       From Starlette." in text
     assert "\nhint" not in text
-
-
-def test_nothing_to_show() -> None:
-    """A report without findings says so."""
-    text = shown(Report("it", "asgi 2.0", ()))
-    assert text.rstrip().endswith("It could not be checked: There is no case for it.")
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "facts", "sentence"),
-    [
-        (
-            ["pass", "info"],
-            {},
-            "It keeps every MUST and SHOULD of lifespan 2.0 (ASGI).",
-        ),
-        (
-            ["warn", "pass"],
-            {},
-            "It keeps every MUST of lifespan 2.0 (ASGI). Missed SHOULD rules: 1.",
-        ),
-        (["pass"], {"supported": False}, "The application does not support lifespan."),
-        (["pass"], {"obstacle": "It failed."}, "It could not be checked: It failed."),
-        (["skip"], {}, "It could not be checked: It left."),
-    ],
-)
-def test_the_first_sentence(verdicts: list[str], facts: dict[str, Any], sentence: str) -> None:
-    """It says what the exit status says."""
-    found = tuple(
-        finding(verdict, rule_id) for verdict, rule_id in zip(verdicts, "ab", strict=False)
-    )
-    assert shown(Report("it", "asgi 2.0", found, **facts)).splitlines()[1] == sentence

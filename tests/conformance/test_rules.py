@@ -8,15 +8,11 @@ from lifespec.conformance.data_files import DataError
 from lifespec.conformance.rules import (
     LEVELS,
     Source,
-    heading,
     known_rule,
     known_spec,
-    level_lines,
     levelled,
-    names,
     read,
     rules,
-    sources,
 )
 from lifespec.conformance.unchecked import Unchecked
 from lifespec.conformance.words import translator
@@ -64,36 +60,6 @@ def test_what_a_row_says() -> None:
     ]
     assert rule.line == 2
     assert not [*rule.hints]
-
-
-def test_how_its_sources_are_worded() -> None:
-    """A main specification, or one that is followed, is named."""
-    rule = read(ROW, "rules.toml")["a"]
-    assert [sources(rule, spec, str) for spec in FIVE] == [
-        "not specified",
-        "“Scope”",
-        "lifespan 2.0 (ASGI), “Scope”",
-        "",
-        "“Scope”; should: main specification, “Events”",
-    ]
-    assert [heading(rule, group, str) for group in rule.boxes] == [
-        "should · must",
-        "should · AMGI 1.0",
-        "lifespec's behaviour",
-    ]
-    assert [*level_lines(rule, str)] == [
-        "should: lifespan 2.0 (ASGI), AMGI 1.0",
-        "must: PAGI 0.3",
-        "lifespec's behaviour: lifespan 1.0 (ASGI)",
-    ]
-
-
-def test_names_of_specifications() -> None:
-    """A family is named once, with its versions; all are one word."""
-    assert names(["pagi 0.3"], str) == "PAGI 0.3"
-    assert names(FIVE[:3], str) == "lifespan 1.0 and 2.0 (ASGI), AMGI 1.0"
-    assert names(FIVE, str) == "all specifications"
-    assert names(FIVE[:3], translator("zh")) == "生命周期 1.0 和 2.0（ASGI）、AMGI 1.0"
 
 
 @pytest.mark.parametrize(
@@ -179,13 +145,6 @@ def test_the_rules_of_the_package() -> None:
         said = *rule.boxes.values(), *(text for _role, _head, text in rule.hints)
         english = [sentence for sentence in said if chinese(sentence) == sentence]
         assert not english, f"run `make translate`, and translate in rules.zh.po: {english}"
-
-
-@pytest.mark.parametrize("name", [*SPECS, "asgi", "amgi", "pagi"])
-def test_specifications(name: str) -> None:
-    """One is named in full, or by its family for the newest."""
-    newest = {"asgi": "asgi 2.0", "amgi": "amgi 2.0", "pagi": "pagi 0.3"}
-    assert known_spec(name) == newest.get(name, name)
 
 
 def test_an_unknown_name() -> None:

@@ -1,6 +1,5 @@
 """A server of messages is checked with a broker, which is started and ended beside it."""
 
-import re
 import socket
 import sys
 from pathlib import Path
@@ -65,13 +64,6 @@ async def main():
 asyncio.run(main())
 """
 COMMAND = (sys.executable, "-c", SERVER, "{app}", "{topic}", "{port}")
-REDIS = """
-import importlib, sys
-from amgi_redis import run
-
-module, name = sys.argv[1].split(":")
-run(getattr(importlib.import_module(module), name), sys.argv[2], url=sys.argv[3])
-"""
 
 
 @pytest.fixture
@@ -136,19 +128,6 @@ def test_a_broker_that_is_not_there(broker: Broker) -> None:
     assert not subject.folder.exists()
 
 
-@pytest.mark.parametrize(
-    ("command", "spec", "sentence"),
-    [
-        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --spec amgi"),
-        (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
-    ],
-)
-def test_what_cannot_be_checked(command: tuple[str, ...], spec: str, sentence: str) -> None:
-    """A sentence says what is missing."""
-    with pytest.raises(Unchecked, match=re.escape(sentence)):
-        brokers.job(command, "redis", spec)
-
-
 def ends() -> tuple[socket.socket, socket.socket]:
     """Return two ends of a conversation, which do not wait for long."""
     ours, theirs = socket.socketpair()
@@ -195,24 +174,3 @@ def test_mosquitto_hands_on_what_is_published() -> None:
         assert talk.recv(5) == b"\x90\x03\x00\x01\x00"
         assert subject.deliver("/look?1", LIMIT)
         assert talk.recv(99) == b"\x30\x11\x00\x08lifespec/look?1"
-
-
-@pytest.mark.needs("redis-server")
-def test_the_server_of_amgi_on_redis() -> None:
-    """It conforms where its messages are late, and misses a failure without words."""
-    command = (sys.executable, "-c", REDIS, "{app}", "{topic}", "redis://127.0.0.1:{port}")
-    job = brokers.job(command, "redis", "amgi 2.0", limit=4.0)
-    only = ["slow-start", "failed-with-message", "failed-with-empty-message", "request-in-flight"]
-    found = server_check.check(job, server_check.chosen(only)).findings
-    assert {(each.case, each.rule): each.verdict for each in found} == {
-        ("slow-start", "startup-before-serving"): "pass",
-        ("slow-start", "wait-for-startup"): "pass",
-        ("slow-start", "shutdown-sent"): "pass",
-        ("failed-with-message", "startup-failed-never-serves"): "pass",
-        ("failed-with-message", "startup-failed-shown"): "pass",
-        ("failed-with-message", "startup-failed-exits"): "pass",
-        ("failed-with-empty-message", "startup-failed-never-serves"): "fail",
-        ("failed-with-empty-message", "startup-failed-exits"): "warn",
-        ("request-in-flight", "shutdown-after-serving"): "pass",
-        ("request-in-flight", "shutdown-sent"): "pass",
-    }

@@ -43,25 +43,6 @@ async def app(scope, receive, send):
 """
 # Drivers that are not installed for the tests: what they offer, as they offer it.
 OTHERS = {
-    "asgi_lifespan.py": """
-from lifespec import Lifespan
-
-class LifespanManager:
-    def __init__(self, app):
-        self.lifespan = Lifespan(app)
-
-        async def managed(scope, receive, send):
-            await app(self.lifespan.with_state(scope), receive, send)
-
-        self.app = managed
-
-    async def __aenter__(self):
-        await self.lifespan.__aenter__()
-        return self
-
-    async def __aexit__(self, *error):
-        return await self.lifespan.__aexit__(*error)
-""",
     "litestar/__init__.py": """
 class Litestar:
     async def __call__(self, scope, receive, send):

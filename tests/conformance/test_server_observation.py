@@ -4,36 +4,12 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.server.observation import (
-    RAISED,
-    Beside,
-    among,
-    clock,
-    count,
-    loop,
-    own,
-    own_words,
-    short,
-)
+from lifespec.conformance.server.observation import RAISED, Beside, own_words, short
 from sights import line, saw
 
 __all__: list[str] = []
 
 CALLED = "called lifespan"
-
-
-def test_lines_are_found_by_kind_and_type() -> None:
-    """A child's lines are found only where they are asked for."""
-    seen = saw("well-behaved", CALLED, "received a", "received b", "received b  by=child")
-    assert [row["type"] for row in seen.all("received")] == ["a", "b"]
-    assert len(seen.all("received", "b")) == 1
-    assert [row["time"] for row in seen.all("received", by="child")] == [4]
-
-
-def test_lifespans_and_requests_are_calls() -> None:
-    """A call is one of both by its scope."""
-    seen = saw("well-behaved", CALLED, "called http")
-    assert [[row["time"] for row in rows] for rows in (seen.lifespans, seen.requests)] == [[1], [2]]
 
 
 def test_the_first_is_so_by_the_clock() -> None:
@@ -106,14 +82,6 @@ def test_without_a_call_nothing_happened() -> None:
         assert saw("well-behaved", "called http").lifespans
 
 
-def test_a_step_is_reached_when_it_is_played() -> None:
-    """What is begun counts."""
-    seen = saw("well-behaved", CALLED, "plays receive", "plays send  step=1")
-    seen.reached(1)
-    with pytest.raises(Beside):
-        seen.reached(2)
-
-
 @pytest.mark.parametrize(
     ("status", "stopped", "ended", "words"),
     [
@@ -137,21 +105,6 @@ def test_a_test_client_ends_otherwise() -> None:
     assert saw("state", **facts).end == "it was still there 10 s later"
     assert saw("state", ended=3.0, status=RAISED, **facts).end == "it raised to the caller"
     assert saw("state", ended=3.0, stopped=1.0, **facts).end == "it ended after 1.0 s"
-
-
-def test_lines_belong_to_calls_and_loops() -> None:
-    """A call is known by process and number, a loop by process, thread and identity."""
-    one, other = line("called lifespan  loop=3", 1), line("called lifespan  pid=2", 2)
-    assert own([one, other], line("x  pid=2", 9)) == [other]
-    assert loop(one) == (1, 1, 3)
-    assert among(other, "pid", "call") == (2, 1)
-    assert clock(other) == 2.0
-
-
-def test_numbers_are_told_in_words() -> None:
-    """One thing, several things."""
-    words = [count(1, "request"), count(2, "request"), count(0, "process", "processes")]
-    assert words == ["1 request", "2 requests", "0 processes"]
 
 
 def test_a_line_is_told_in_short() -> None:

@@ -88,11 +88,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
     """What it receives and sends stands in the log, in order, with the loop that it saw."""
     stage.script(
-        ("receive", None),
-        ("send", COMPLETE),
-        ("wait", 0.01),
-        ("receive", None),
-        ("give", 28),
+        ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
     )
     assert run(lambda: stage.call(asgi={"version": "3.0"})) == 28
     assert stage.sent == [COMPLETE]
@@ -108,13 +104,6 @@ def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
     assert len({(row["pid"], row["thread"], row["loop"], row["call"]) for row in stage.log}) == 1
     assert stage.log[0]["loop"] != 0
     assert [row["n"] for row in stage.log[1:]] == [row["n"] + 1 for row in stage.log[:-1]]
-
-
-def test_an_empty_script_returns(stage: Stage, run: Run) -> None:
-    """Without a step it returns, and receives nothing."""
-    stage.script()
-    assert run(stage.call) is None
-    assert stage.kinds == [("called", "lifespan"), ("returned", "lifespan")]
 
 
 def test_outside_of_a_loop_there_is_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,13 +160,8 @@ async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
     assert row["state"] == {"visitors": []}
     assert row["state_id"] == id(state)
     assert row["ids"] == {"visitors": id(state["visitors"])}
-
-
-async def test_without_state_there_is_nothing_to_keep(stage: Stage) -> None:
-    """A server that offers none sees no key."""
-    stage.script(("state", {"visitors": []}))
-    await stage.call()
-    assert "state" not in next(row for row in stage.log if row["kind"] == "kept")
+    await stage.call()  # a server that offers none sees no key
+    assert "state" not in [row for row in stage.log if row["kind"] == "kept"][1]
 
 
 async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
@@ -336,12 +320,6 @@ async def test_what_is_no_event_is_noted_too(stage: Stage) -> None:
     assert [row["event"] for row in stage.log if row["kind"] == "received"] == [28, {"type": 28}]
 
 
-def test_a_state_that_is_no_mapping_is_noted(stage: Stage) -> None:
-    """It has no keys to tell."""
-    assert stage.folder
-    assert probe.held({"state": 28}) | {"state_id": 0} == {"state": 28, "state_id": 0, "ids": {}}
-
-
 def test_it_stands_alone(tmp_path: Path) -> None:
     """A copy needs nothing but Python; beside a script its import is noted, else not."""
     copy = tmp_path / "copy.py"
@@ -351,15 +329,6 @@ def test_it_stands_alone(tmp_path: Path) -> None:
         assert (tmp_path / "log.jsonl").exists() == bool(count)
         (tmp_path / "script.json").write_text("[]")
     assert json.loads((tmp_path / "log.jsonl").read_text())["kind"] == "imported"
-
-
-def test_an_import_is_noted_beside_a_script(stage: Stage) -> None:
-    """Where nobody has written a script, importing leaves nothing behind."""
-    probe.imported()
-    assert stage.log == []
-    stage.script()
-    probe.imported()
-    assert stage.kinds == [("imported", None)]
 
 
 def test_lines_are_whole(stage: Stage) -> None:
@@ -378,7 +347,11 @@ def test_lines_are_whole(stage: Stage) -> None:
 @pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
 def test_it_raises_exceptions_of_python(stage: Stage, error: type[BaseException]) -> None:
     """By their names; they are noted as what ends a call without being an Exception."""
+    probe.imported()  # beside a script alone that is noted
+    assert stage.log == []
     stage.script(("throw", error.__name__))
     with pytest.raises(error):
-        asyncio.run(stage.call())
+        asyncio.run(stage.call(state=28))
     assert (stage.log[-1]["kind"], stage.log[-1]["error"]) == ("cancelled", error.__name__)
+    probe.imported()
+    assert stage.kinds[-1] == ("imported", None)

@@ -86,16 +86,6 @@ def test_a_server_of_perl_is_given_a_file() -> None:
         assert subject.output == f"{subject.folder / 'lifespec_probe.pl'} 1\n"
 
 
-def test_the_probe_goes_on_when_it_is_told() -> None:
-    """Each word lets one pause end, and a request that is held is released."""
-    with Subject(SERVER, [["pause", None], ["pause", None], ["converse", None]]) as subject:
-        subject.go()
-        subject.go()
-        assert until(lambda: subject.ask().body, LIMIT)
-        subject.release()
-        assert subject.ask("/hold", LIMIT).body
-
-
 NO_PROGRAM = "activate the environment that has it, or give its path"
 
 
@@ -115,25 +105,14 @@ def test_a_command_that_cannot_be_run(command: list[str], sentence: str) -> None
     assert not subject.folder.exists()
 
 
-def test_colours_are_no_words() -> None:
-    """The output is kept without what terminals make colours of."""
-    with program("print('\\x1b[31mred\\x1b[0m')") as subject:
+def test_output_is_kept_in_part() -> None:
+    """The beginning, without what terminals make colours of; a flood is not heard to its end."""
+    with program(f"print('\\x1b[31mred\\x1b[0m' + 'x' * {process.KEPT})") as subject:
         assert until(lambda: subject.status is not None, LIMIT)
         subject.end_processes()
-        assert subject.output == "red\n"
-
-
-def test_much_output_is_kept_in_part() -> None:
-    """Of a talkative server the beginning is kept."""
-    with program(f"print('x' * {process.KEPT + 1000})") as subject:
-        assert until(lambda: subject.status is not None, LIMIT)
-        subject.end_processes()
-        assert subject.output == "x" * process.KEPT
+        assert subject.output.startswith("redxxx")
+        assert len(subject.kept) == process.KEPT
         assert not subject.flooded
-
-
-def test_a_flood_is_told_and_not_stored() -> None:
-    """A server that never stops to write is not heard any more."""
     with program("while True: print('x' * 10000)") as subject:
         assert until(lambda: subject.flooded, LIMIT)
     assert len(subject.kept) == process.KEPT

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import cases
-from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.language import DOINGS
+from lifespec.conformance.cases import Case
 from lifespec.conformance.server import process
 from lifespec.conformance.server import run as server_run
 from lifespec.conformance.server.messages import Delivered
@@ -97,14 +96,9 @@ def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
     process._given.discard(run.subject.port)
 
 
-def test_each_doing_is_done() -> None:
-    """Each word for a client or an operator has its function."""
-    assert set(server_run._DOINGS) == set(DOINGS)
-
-
 def test_requests_on_one_connection() -> None:
     """Each is answered by the application; a server that closes it is told as that."""
-    seen = play(["converse"], ["request /", "keep /a", "keep /b", "stop"])
+    seen = play(["converse"], ["workers", "request /", "keep /a", "keep /b", "stop"])
     assert [(answer.path, bool(answer.body)) for answer in seen.answers[1:]] == [
         ("/a", True),
         ("/b", True),
@@ -175,12 +169,6 @@ def test_the_port_of_another_is_not_tried() -> None:
     run.knock(run.case.meanwhile[0])
     process._given.discard(run.subject.port)
     assert run.seen.knocks == []
-
-
-def test_workers_are_waited_for() -> None:
-    """Until as many processes as there are workers have called the application."""
-    seen = play(["converse"], ["workers", "stop"])
-    assert len(seen.lifespans) == 1
 
 
 def test_a_port_is_taken_before_the_start() -> None:
@@ -256,13 +244,6 @@ def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
     assert (seen.status, seen.ended) == (None, None)
 
 
-def test_a_flood_is_no_evidence() -> None:
-    """It is told as that."""
-    command = [sys.executable, "-c", "while True: print('x' * 100_000)"]
-    with pytest.raises(Unchecked, match="it wrote more than 8 MB to its output"):
-        play(["converse"], ["request /", "stop"], command)
-
-
 def test_all_waiting_is_broken_off() -> None:
     """When the suite is, no case waits any more."""
     broken_off = threading.Event()
@@ -274,7 +255,7 @@ def test_all_waiting_is_broken_off() -> None:
 
 def test_what_is_left_behind_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes that outlive the first one, and the ports on which they listen."""
-    monkeypatch.setattr(server_run, "START", 0.5)
+    monkeypatch.setattr(server_run, "START", 5.0)
     text = (
         "import os, socket, time; s = socket.create_server(('127.0.0.1', 0));"
         " print(s.getsockname()[1], flush=True); os._exit(4) if os.fork() else time.sleep(60)"

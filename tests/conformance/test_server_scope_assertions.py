@@ -105,29 +105,12 @@ def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) 
 
 
 @pytest.mark.parametrize(
-    ("request_", "where"),
-    [("pid=2", "process"), ("thread=2", "thread"), ("loop=2", "event loop")],
+    ("request_", "where"), [("pid=2", "process"), ("thread=2", "thread"), ("loop=2", "event loop")]
 )
 def test_a_request_elsewhere_is_named(request_: str, where: str) -> None:
     """It is told what is another: process, thread or loop."""
     seen = saw("well-behaved", CALLED, f"{HTTP}  {request_}")
     assert held("same loop", seen) == (False, f"A request came in another {where}.")
-
-
-def test_requests_come_in_the_loop_of_a_lifespan() -> None:
-    """In one of them; without a request nothing is said."""
-    other = "called lifespan  pid=2"
-    assert held("same loop", saw("two-workers", CALLED, other, "called http  pid=2"))[0] is True
-    assert held("same loop", saw("two-workers", CALLED, other))[0] == "skip"
-
-
-def test_a_call_is_not_broken_off() -> None:
-    """Before the signal it lasts; afterwards a server can give it up."""
-    lines = [CALLED, HTTP, "cancelled lifespan"]
-    assert held("lasts", saw("well-behaved", *lines))[0] is False
-    assert held("lasts", saw("well-behaved", *lines, stopped=9.0))[0] is False
-    assert held("lasts", saw("well-behaved", *lines, stopped=2.5))[0] is True
-    assert held("lasts", saw("well-behaved", CALLED, stopped=2.5))[0] is True
 
 
 LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
@@ -156,51 +139,51 @@ def test_a_request_has_a_shallow_copy(change: dict[str, Any], actual: str) -> No
     assert held("copies", seen) == (actual.startswith("Each"), actual)
 
 
-def test_a_request_without_state_has_no_copy() -> None:
-    """Where a lifespan has state, requests have it too."""
-    seen = saw("state", *BEGUN, answers=answered("/", offered=[7]))
-    assert held("copies", seen) == (False, "A request had no state.")
+ENDING = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
+ITSELF = BODY | {"state_id": 7}
+BY_ADA = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
+APPENDED = answered("/append/visitors/Ada", **BODY)
+LATE = ["state-set-while-serving", *BEGUN, {**KEPT, "state": {"late": "yes"}}]
 
 
-def test_values_are_shared() -> None:
-    """What one request appends, the next one sees."""
-    after = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
-    for last, right in ((after, True), (BODY, False)):
-        answers = answered("/append/visitors/Ada", **BODY) + answered("/", **last)
-        assert held("copies", saw("state", *BEGUN, answers=answers))[0] is right
-
-
-def test_only_answers_count() -> None:
-    """Requests before startup was answered, and those that nobody answered, say nothing."""
-    early = answered("/", asked=1.0, **BODY | {"state_id": 7})
-    assert held("copies", saw("state", *BEGUN, answers=early + answered("/?")))[0] == "skip"
-
-
-def test_a_key_can_come_late() -> None:
-    """Whether a key that is set while serving comes with requests is told."""
-    late = {**KEPT, "state": {"late": "yes"}}
-    for state, right in (({"late": "yes"}, True), ({}, False)):
-        seen = saw("state-set-while-serving", *BEGUN, late, answers=answered("/late", state=state))
-        assert held("late key", seen)[0] is right
-    unanswered = saw("state-set-while-serving", *BEGUN, late, answers=answered("/", state={}))
-    assert held("late key", unanswered)[0] == "skip"
-    assert held("late key", saw("state-set-while-serving", *BEGUN))[0] == "skip"
-
-
-def test_the_state_is_left_alone() -> None:
-    """At shutdown it is the same object with the same values as the application has left it."""
-    shutdown = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
-    assert held("untouched", saw("state", *BEGUN, shutdown))[0] is True
-    for change in ({"ids": {}}, {"state_id": 8}):
-        assert held("untouched", saw("state", *BEGUN, shutdown | change))[0] is False
-    assert held("untouched", saw("state", *BEGUN))[0] == "skip"
-
-
-def test_state_that_requests_had_is_theirs_to_change() -> None:
-    """Where a request had the state itself, what changed it is not known."""
-    shutdown = {**KEPT, "kind": "received", "type": "lifespan.shutdown", "ids": {}}
-    seen = saw("state", *BEGUN, shutdown, answers=answered("/", "/?", **BODY | {"state_id": 7}))
-    assert held("untouched", seen)[0] == "skip"
+@pytest.mark.parametrize(
+    ("phrase", "seen", "right"),
+    [
+        # in the loop of one of the lifespans
+        ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2", f"{HTTP}  pid=2"), True),
+        ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2"), "skip"),
+        # before the signal a call lasts; afterwards a server can give it up
+        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan"), False),
+        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=9.0), False),
+        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=2.5), True),
+        ("lasts", saw("well-behaved", CALLED, stopped=2.5), True),
+        # what one request appends, the next one sees
+        ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BY_ADA)), True),
+        ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BODY)), False),
+        # without state there is no copy; before startup, or without an answer, nothing is said
+        ("copies", saw("state", *BEGUN, answers=answered("/", offered=[7])), False),
+        ("copies", saw("state", *BEGUN, answers=answered("/", asked=1.0, **ITSELF)), "skip"),
+        ("copies", saw("state", *BEGUN, answers=answered("/?")), "skip"),
+        ("late key", saw(*LATE, answers=answered("/late", state={"late": "yes"})), True),
+        ("late key", saw(*LATE, answers=answered("/late", state={})), False),
+        ("late key", saw(*LATE, answers=answered("/", state={})), "skip"),
+        ("late key", saw(*LATE[:-1]), "skip"),
+        # at shutdown it is the same object with the same values
+        ("untouched", saw("state", *BEGUN, ENDING), True),
+        ("untouched", saw("state", *BEGUN, ENDING | {"ids": {}}), False),
+        ("untouched", saw("state", *BEGUN, ENDING | {"state_id": 8}), False),
+        ("untouched", saw("state", *BEGUN), "skip"),
+        # where a request had the state itself, what changed it is not known
+        (
+            "untouched",
+            saw("state", *BEGUN, ENDING | {"ids": {}}, answers=answered("/", "/?", **ITSELF)),
+            "skip",
+        ),
+    ],
+)
+def test_what_holds(phrase: str, seen: ServerObservation, right: object) -> None:
+    """Or is broken, or says nothing."""
+    assert held(phrase, seen)[0] == right
 
 
 def test_a_connection_that_is_not_as_the_case_wants_it_says_nothing_of_the_state() -> None:

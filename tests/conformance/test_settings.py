@@ -49,21 +49,6 @@ def test_the_nearest_table_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "[tool . lifespec]\nstrict = true",
-        '[tool."lifespec"]\nstrict = true',
-        "[tool]\nlifespec = {strict = true}",
-        "tool.lifespec.strict = true",
-        "[tool.lifespec]  # of ours\nstrict = true",
-    ],
-)
-def test_the_table_has_many_spellings(text: str, tmp_path: Path) -> None:
-    """TOML is parsed, not searched."""
-    assert settings.read(written(tmp_path, text)) == {"strict": True}
-
-
-@pytest.mark.parametrize(
     "content",
     [
         b"tool = 5  # tool.lifespec",
@@ -78,12 +63,6 @@ def test_a_file_that_is_others_to_judge(content: bytes, tmp_path: Path) -> None:
     """It has no table of ours, whatever else is wrong with it."""
     (tmp_path / "pyproject.toml").write_bytes(content)
     assert settings.read(tmp_path / "pyproject.toml") == {}
-
-
-def test_no_table_at_all(tmp_path: Path) -> None:
-    """Then nothing is set."""
-    assert settings.read(tmp_path / "pyproject.toml") == {}
-    assert settings.find(Path("/nowhere")) == {}
 
 
 @pytest.mark.parametrize(

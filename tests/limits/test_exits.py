@@ -12,13 +12,9 @@ import pytest
 
 from lifespec import Lifespan
 from lifespec.testing.clock import VirtualLoop
+from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
 
 __all__: list[str] = []
-
-STARTED = {"type": "lifespan.startup.complete"}
-NOT_STARTED = {"type": "lifespan.startup.failed"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
-NOT_STOPPED = {"type": "lifespan.shutdown.failed"}
 
 
 def after(*script: Any) -> Any:
@@ -27,13 +23,7 @@ def after(*script: Any) -> Any:
     def exits(error: BaseException) -> Any:
         async def app(scope: Any, receive: Any, send: Any) -> None:
             with contextlib.suppress(asyncio.CancelledError):
-                for step in script:
-                    if step == "receive":
-                        await receive()
-                    elif isinstance(step, (int, float)):
-                        await asyncio.sleep(step)
-                    else:
-                        await send(step)
+                await says(*script)(scope, receive, send)
             raise error
 
         return app

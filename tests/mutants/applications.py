@@ -6,7 +6,7 @@ import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
-__all__ = ["CORRECT", "MUTANTS"]
+__all__ = ["ALL", "CORRECT", "MUTANTS", "scripted"]
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 MUTANTS: dict[str, list[Application]] = {}

@@ -167,23 +167,18 @@ BEFORE = {  # what makes the reference a server of a text that is not its own
         Change(
             "serve.py", PORT, f'{PORT}    parser.add_argument("--workers", type=int, default=1)\n'
         ),
-    ),
+    )
 }
 
 MUTANTS: dict[str, Mutant] = {
     "scope-type": Mutant("lifespan.py", SCOPE, SCOPE.replace("lifespan", "lifecycle")),
     "scope-versions": Mutant("lifespan.py", '{"version": "3.0", ', "{"),
     "scope-state": Mutant(
-        "lifespan.py",
-        SCOPE,
-        SCOPE.replace("{}}", '__import__("types").MappingProxyType({})}'),
+        "lifespan.py", SCOPE, SCOPE.replace("{}}", '__import__("types").MappingProxyType({})}')
     ),
     "state-starts-empty": Mutant("lifespan.py", SCOPE, SCOPE.replace("{}}", '{"server": "s"}}')),
     "scope-worker": Mutant(
-        "serve.py",
-        'os.environ["WORKER"] = str(number)',
-        'os.environ["WORKER"] = "1"',
-        "pagi 0.3",
+        "serve.py", 'os.environ["WORKER"] = str(number)', 'os.environ["WORKER"] = "1"', "pagi 0.3"
     ),
     "scope-lifetime": Mutant(
         "serve.py",
@@ -207,9 +202,7 @@ MUTANTS: dict[str, Mutant] = {
     "startup-before-serving": Mutant("serve.py", WITH, EARLY),
     "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
     "startup-failed-never-serves": Mutant(
-        "lifespan.py",
-        '        self._raise_for_outcome("startup")',
-        "        pass",
+        "lifespan.py", '        self._raise_for_outcome("startup")', "        pass"
     ),
     "startup-failed-shown": Mutant(
         "lifespan.py",
@@ -281,11 +274,7 @@ MUTANTS: dict[str, Mutant] = {
     "shutdown-failed-ends": Mutant(
         "serve.py", "        status = 1\n", "        await asyncio.Event().wait()\n"
     ),
-    "send-refuses-unknown": Mutant(
-        "lifespan.py",
-        UNKNOWN,
-        "            return",
-    ),
+    "send-refuses-unknown": Mutant("lifespan.py", UNKNOWN, "            return"),
     "refusal-survived": Mutant(
         "lifespan.py",
         UNKNOWN,

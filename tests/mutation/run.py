@@ -49,7 +49,7 @@ Key = tuple[str, str, str, str]  # file, function, the lines before and after
 NAMES = ("server", "application", "validate")
 PARTS = ("server", "server tables", "application", "validate", "validate tables")
 TESTS = [f"tests/test_{name}.py" for name in ("server", "server_asyncio", *NAMES[1:])]
-TESTS += ["tests/pair/test_pair.py", "tests/limits/test_exits.py"]
+TESTS += ["tests/limits/test_exits.py"]
 TESTS += ["tests/limits/test_cancellation.py"]
 TESTS += ["tests/every/test_every.py::test_what_was_left_out_could_not_be_told_apart"]
 ARGUMENTS = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--timeout=10", "-W", "ignore"]

@@ -1,7 +1,6 @@
 """The bridge in a real perl: applications of PAGI under our server, checked as Python's are."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -10,18 +9,9 @@ from typing import Any
 
 import pytest
 
-from lifespec import (
-    Lifespan,
-    ProtocolError,
-    ShutdownFailed,
-    StartupFailed,
-    cli,
-    lifespan_scope,
-    validator,
-)
+from lifespec import Lifespan, StartupFailed, cli, lifespan_scope, validator
 from lifespec.conformance.app.pipe import BRIDGE, Pipe, PipeError, in_perl
 from lifespec.conformance.unchecked import Unchecked
-from lifespec_docs.examples.perl_apps import lacking
 
 __all__: list[str] = []
 
@@ -77,11 +67,6 @@ async def lived(app: Any) -> Lifespan:
     async with asyncio.timeout(30), Lifespan(app, scope=lifespan_scope("pagi 0.3")) as lifespan:
         pass
     return lifespan
-
-
-def test_nothing_is_lacking() -> None:
-    """What `needs` looks for is what the bridge asks for."""
-    assert lacking("perl") == ""
 
 
 def test_what_is_lacking_is_named(
@@ -186,13 +171,6 @@ def test_an_application_that_exits(made: Made, program: str) -> None:
     assert exit_.value.code == 3
 
 
-async def test_an_application_that_returns_declines(made: Made) -> None:
-    """A return is a return, also of an application that does not wait for anything."""
-    with made("return if $scope->{type} ne 'http';") as app:
-        lifespan = await lived(app)
-    assert (lifespan.outcome, lifespan.error) == ("unsupported", None)
-
-
 @pytest.mark.parametrize(
     ("event", "message"),
     [
@@ -207,31 +185,6 @@ async def test_startup_that_failed(made: Made, event: str, message: str) -> None
     with pytest.raises(StartupFailed) as caught:
         await lived(app)
     assert caught.value.message == message
-
-
-async def test_shutdown_that_failed(made: Made) -> None:
-    """The other failure, too."""
-    program = """
-        await $receive->();
-        await $send->({ type => 'lifespan.startup.complete' });
-        await $receive->();
-        await $send->({ type => 'lifespan.shutdown.failed', message => 'queue not empty' });
-    """
-    with made(program) as app, pytest.raises(ShutdownFailed, match="queue not empty"):
-        await lived(app)
-
-
-async def test_characters_and_octets(made: Made) -> None:
-    """Without `use utf8` a literal is its octets, each a character: Perl, not the bridge."""
-    failed = "{ type => 'lifespan.startup.failed', message => 'é' }"
-    fails = f"await $receive->(); await $send->({failed});"
-    found = []
-    for pragma in ("", "use utf8;"):
-        app = made(pragma + BODY.format(fails))
-        with pytest.raises(StartupFailed) as caught:
-            await lived(app)
-        found.append(caught.value.message)
-    assert found == ["Ã©", "é"]
 
 
 @pytest.mark.parametrize(
@@ -265,14 +218,6 @@ async def test_what_the_server_refuses_dies_in_send(
     assert printed.startswith("refused: ")
     assert printed.endswith(f"{sentence}\n")
     assert printed.count("\n") == 1
-
-
-async def test_what_the_server_refused_is_raised(made: Made) -> None:
-    """An application that dies of it raises the server's own sentence."""
-    with made("await $send->({ type => 'lifespan.started' });") as app:
-        lifespan = await lived(app)
-    assert isinstance(lifespan.error, ProtocolError)
-    assert "[events-known]" in str(lifespan.error)
 
 
 async def test_the_worker_fields_are_numbers(made: Made, tmp_path: Path) -> None:
@@ -384,26 +329,6 @@ async def test_the_last_value_of_a_file_is_its_application(made: Made) -> None:
             made(program)
     with pytest.raises(Unchecked, match="cannot be read"):
         Pipe(in_perl(Path(__file__).with_name("none.pl")))
-
-
-async def test_a_crash_while_it_is_served(made: Made, caplog: pytest.LogCaptureFixture) -> None:
-    """The server learns of it at once."""
-    program = """
-        my $loop = eval { require IO::Async::Loop; IO::Async::Loop->new };
-        async sub app {
-            my ($scope, $receive, $send) = @_;
-            await $receive->();
-            await $send->({ type => 'lifespan.startup.complete' });
-            await $loop->delay_future(after => 0.01);
-            die "the task that fed the cache died\\n";
-        }
-    """
-    caplog.set_level(logging.INFO)
-    with made(program) as app:
-        async with asyncio.timeout(20), Lifespan(app) as lifespan:
-            await lifespan.wait_ended()
-    assert lifespan.outcome == "crashed"
-    assert str(lifespan.error) == "the task that fed the cache died"
 
 
 def test_a_file_of_perl_is_checked(

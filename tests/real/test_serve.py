@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -54,25 +53,15 @@ async def respond(scope, receive, send):
     if scope["path"] == "/slow":
         print("asked", flush=True)
         await asyncio.sleep(0.3)
-    if scope["path"] == "/raises":
-        raise ValueError("no such page")
-    if scope["path"] == "/breaks":
-        headers = [(b"content-length", b"5")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b"a", "more_body": True})
-        raise ValueError("in the middle")
-    if scope["path"] in ("/stream", "/stubborn"):
+    if scope["path"] == "/stubborn":
         await send({"type": "http.response.start", "status": 200})
-        while scope["path"] == "/stubborn":
+        while True:
             await send({"type": "http.response.body", "body": b".", "more_body": True})
             print("asked", flush=True)
             try:
                 await asyncio.sleep(600)
             finally:
                 print("cancelled", flush=True)
-        for part in (b"a", b"b"):
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body"})
     if scope["path"] == "/waits":
         print("asked", flush=True)
         print((await receive())["type"], flush=True)
@@ -82,17 +71,6 @@ async def respond(scope, receive, send):
     await send({"type": "http.response.body", "body": text.encode()})
     if scope["path"] == "/after":
         print((await receive())["type"], flush=True)
-
-
-async def declines(scope, receive, send):
-    if scope["type"] != "http":
-        raise ValueError("no lifespan here")
-    await respond(scope, receive, send)
-
-
-async def fails(scope, receive, send):
-    await receive()
-    await send({"type": "lifespan.startup.failed", "message": "no database"})
 
 
 async def starts_slowly(scope, receive, send):
@@ -249,35 +227,6 @@ async def test_requests_have_the_state_each_in_a_copy(tmp_path: Path) -> None:
     assert server.said.endswith("close\n")
 
 
-async def test_answers_that_end_their_connection(tmp_path: Path) -> None:
-    """One of unknown length, one to HTTP/1.0, one to nonsense, one that raises."""
-    async with serve(tmp_path, "app") as server:
-        await server.serves()
-        for request, status, body in (
-            ("GET /stream HTTP/1.1\n\n", "200 OK", "ab"),
-            ("GET /stream HTTP/1.0\n\n", "200 OK", "ab"),
-            ("nonsense\n\n", "400 Bad Request", ""),
-            ("POST / HTTP/1.1\nContent-Length: x\n\n", "400 Bad Request", ""),
-            ("POST / HTTP/1.1\nContent-Length: -5\n\n", "400 Bad Request", ""),
-            ("POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n0\n\n", "400 Bad Request", ""),
-            ("GET /raises HTTP/1.1\n\n", "500 Internal Server Error", ""),
-        ):
-            async with connected(server) as client:
-                head, found = await client.asks(request)
-                assert head.startswith(f"HTTP/1.1 {status}\r\n")
-                assert found == body
-                assert await client.reader.read() == b""
-        async with connected(server) as client:
-            client.sends("GET /breaks HTTP/1.1\n\n")
-            assert (await client.reader.read()).endswith(b"\r\n\r\na")
-        async with connected(server) as client:
-            client.sends("HEAD / HTTP/1.1\nConnection: close\n\n")
-            answer = (await client.reader.read()).decode()
-            assert re.search(r"\r\ncontent-length: [1-9]\d*\r\n(.+\r\n)*\r\n$", answer)
-        assert await server.end(signal.SIGTERM) == 0
-    assert "ValueError: no such page" in server.said
-
-
 async def test_clients_that_leave(tmp_path: Path) -> None:
     """In the middle of head or body, or while the application works: it hears of it."""
     async with serve(tmp_path, "app") as server:
@@ -291,19 +240,6 @@ async def test_clients_that_leave(tmp_path: Path) -> None:
         await server.says("http.disconnect")
         assert await server.end(signal.SIGTERM) == 0
     assert "Traceback" not in server.said
-
-
-async def test_an_application_that_declined_is_served(tmp_path: Path) -> None:
-    """Without state of its own, and with the reason in the log."""
-    async with serve(tmp_path, "declines", "--with-app") as server:
-        await server.serves()
-        async with connected(server) as client:
-            assert (await client.asks("GET / HTTP/1.1\n\n"))[1] == "1 1  "
-        assert await server.end(signal.SIGTERM) == 0
-    assert (
-        "INFO: The application does not support lifespan: ValueError('no lifespan here')"
-        in server.said
-    )
 
 
 # ---- the end --------------------------------------------------------------------------------
@@ -346,18 +282,9 @@ async def test_a_request_that_does_not_end_is_cancelled(
     assert server.said.endswith("asked\ncancelled\nclose\n")
 
 
-async def test_a_signal_during_startup(tmp_path: Path) -> None:
-    """One is enough; the application cleans up, and nobody was served."""
-    async with serve(tmp_path, "starts_slowly") as server:
-        await server.says("starting")
-        assert await server.end(signal.SIGTERM) == 0
-    assert server.said == "starting\ncleaned up\n"
-
-
 @pytest.mark.parametrize(
     ("app", "options", "status", "said"),
     [
-        ("fails", [], 3, "ERROR: The application failed to start: no database\n"),
         (
             "starts_slowly",
             ["--startup-timeout", "0.2"],
@@ -408,28 +335,6 @@ async def test_an_application_that_ignores_its_cancellation(tmp_path: Path) -> N
         assert await server.end() == 3
     said = "ERROR: The application ignores its cancellation: exiting without it\n"
     assert server.said.endswith(said)
-
-
-async def test_a_restart_on_the_same_port(tmp_path: Path) -> None:
-    """What is left of the connections that the first one closed is in nobody's way."""
-    port = "0"
-    for _ in range(2):
-        async with serve(tmp_path, "app", "--port", port) as server:
-            await server.serves()
-            port = str(server.port)
-            async with connected(server) as client:
-                await client.asks("GET / HTTP/1.1\n\n")
-                assert await server.end(signal.SIGTERM) == 0
-                assert await client.reader.read() == b""
-
-
-async def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    """It says which, and the application has not been started."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = str(other.getsockname()[1])
-        async with serve(tmp_path, "app", "--port", port) as server:
-            assert await server.end() == 1
-    assert server.said == f"Cannot listen on port {port}: Address already in use\n"
 
 
 def test_the_page_shows_all_of_it() -> None:

@@ -1,97 +1,31 @@
 """The program of the README starts, serves its state and stops under a real uvicorn."""
 
-import asyncio
-import contextlib
-import os
 import re
 import signal
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
+
+from loopback import said, uvicorn
 
 __all__: list[str] = []
 
 LIMIT = 60.0  # seconds; the check takes a few
 PAGE = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FAILING = """
-import contextlib
-
-from page import respond, with_lifespan
-
-
-@contextlib.asynccontextmanager
-async def no_database(_: object):
-    raise ConnectionError("db-1 does not answer")
-    yield
-
-
-app = with_lifespan(respond, no_database)
-"""
-GIVEN_UP = """
-import asyncio
-import contextlib
-
-from page import respond, with_lifespan
-
-
-@contextlib.asynccontextmanager
-async def pool(_: object):
-    connecting = asyncio.ensure_future(asyncio.sleep(9))
-    connecting.cancel()
-    await connecting
-    yield
-
-
-app = with_lifespan(respond, pool)
-"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Write the program of the README into an empty folder."""
     (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(PAGE.read_text())))
-    (tmp_path / "failing.py").write_text(FAILING)
     return tmp_path
-
-
-@contextlib.asynccontextmanager
-async def uvicorn(folder: Path, target: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run uvicorn in the folder, on a free port of the loopback interface; end it here at last."""
-    command = ["-m", "uvicorn", target, "--host", "127.0.0.1", "--port", "0", "--no-use-colors"]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-
-
-async def said(process: asyncio.subprocess.Process, pattern: str) -> tuple[str, str]:
-    """Read the output up to the line that matches; return what matched and all that was read."""
-    assert process.stdout
-    output = ""
-    while line := (await process.stdout.readline()).decode():
-        output += line
-        if found := re.search(pattern, line):
-            return found[0], output
-    raise EOFError(output)
 
 
 async def test_the_page_under_uvicorn(folder: Path) -> None:
     """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
-    async with asyncio.timeout(LIMIT), uvicorn(folder, "page:app") as process:
+    async with uvicorn(folder, "page:app") as process:
         address, before = await said(process, r"http://127\.0\.0\.1:\d+")
         assert "open the pool\n" in before
         assert "close the pool\n" not in before
@@ -102,22 +36,3 @@ async def test_the_page_under_uvicorn(folder: Path) -> None:
         assert "close the pool\n" in rest.decode()
         assert "Application shutdown complete." in rest.decode()
         assert process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
-
-
-async def test_a_start_that_fails_under_uvicorn(folder: Path) -> None:
-    """Without its database the page's application is never served, and uvicorn exits with 3."""
-    async with asyncio.timeout(LIMIT), uvicorn(folder, "failing:app") as process:
-        output, _ = await process.communicate()
-        assert "db-1 does not answer" in output.decode()
-        assert "running on" not in output.decode()
-        assert process.returncode == 3
-
-
-async def test_a_connection_that_was_given_up(folder: Path) -> None:
-    """A startup that ends in a CancelledError of something it awaits is not served."""
-    (folder / "failing.py").write_text(GIVEN_UP)
-    async with asyncio.timeout(LIMIT), uvicorn(folder, "failing:app") as process:
-        output, _ = await process.communicate()
-        assert "appears unsupported" not in output.decode()
-        assert "Application startup failed. Exiting." in output.decode()
-        assert process.returncode == 3

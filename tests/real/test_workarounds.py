@@ -144,23 +144,3 @@ def test_a_function_starts_its_application_once() -> None:
         command, env=os.environ | {"PYTHONPATH": paths}, text=True, timeout=LIMIT
     )
     assert said.splitlines() == [NOTES["programs"]["once"]["shows"], "served", "served"]
-
-
-def test_every_program_is_a_workaround() -> None:
-    """A file that no note names would be run by no test; the worker is named by a class."""
-    named = {note["program"] for note in NOTES["notes"] if "program" in note}
-    named |= {
-        new.partition(".")[0] for note in NOTES["notes"] for _, new in note.get("instead", ())
-    }
-    assert {path.stem for path in PROGRAMS.glob("*.py")} == named
-
-
-def test_every_workaround_was_run_and_is_about_a_subject() -> None:
-    """A note says when; one for a server that no record has would never be shown."""
-    known = {*SUBJECTS, "PAGI::Server"}
-    for note in NOTES["notes"]:
-        assert known >= set(note["of"])
-        assert ("workaround" in note) == ("tried" in note)
-        if program := note.get("program"):
-            assert (PROGRAMS / f"{program}.py").exists()
-            assert program in NOTES["programs"]

@@ -2,28 +2,23 @@
 
 import asyncio
 import contextlib
-import multiprocessing
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, lifespan_scope
+from lifespec import Lifespan
+from loopback import uvicorn
 
 __all__: list[str] = []
 
 LIMIT = 60.0  # seconds; nothing here takes ten
-PAGE = Path(__file__).parents[2] / "docs" / "several-workers.md"
-BLOCK = re.compile(r"^```python\n(.*?)^```(?:\n```{output}\n(.*?)^```)?$", re.MULTILINE | re.DOTALL)
 APP = """
 import os
 
@@ -36,15 +31,6 @@ async def app(scope, receive, send):
         await send({"type": f"{event['type']}.complete"})
         if event["type"] == "lifespan.shutdown":
             return
-"""
-DIES = """
-import sqlite3, time
-
-database = sqlite3.connect("shop.db", isolation_level=None)
-database.execute("BEGIN IMMEDIATE")
-database.execute("CREATE TABLE orders (article TEXT)")
-print("in the middle", flush=True)
-time.sleep(600)
 """
 
 
@@ -82,70 +68,6 @@ def test_two_loops_in_two_threads() -> None:
 # ---- processes ------------------------------------------------------------------------------
 
 
-def work(number: int, everybody: Any, told: Any) -> None:
-    """Be a worker: tell process, number and event, and serve until every worker has started."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for answer in ("startup", "shutdown"):
-            await receive()
-            told.put((os.getpid(), scope["pagi"]["worker_num"], answer))
-            await send({"type": f"lifespan.{answer}.complete"})
-
-    async def serve() -> None:
-        async with Lifespan(
-            app, scope=lifespan_scope("pagi 0.3", worker=number), startup_timeout=LIMIT
-        ):
-            await asyncio.to_thread(everybody.wait, LIMIT)
-
-    asyncio.run(serve())
-
-
-def test_two_processes() -> None:
-    """Two processes have a lifespan each, at the same time; PAGI's fields say which is which."""
-    spawn = multiprocessing.get_context("spawn")
-    everybody, told = spawn.Barrier(2), spawn.SimpleQueue()
-    workers = [spawn.Process(target=work, args=(n, everybody, told)) for n in (1, 2)]
-    try:
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join(LIMIT)
-        assert [worker.exitcode for worker in workers] == [0, 0]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.join()
-    heard = []
-    while not told.empty():
-        heard.append(told.get())
-    pids = [worker.pid for worker in workers]
-    assert Counter(heard) == {
-        (pid, number, event): 1
-        for number, pid in enumerate(pids, 1)
-        for event in ("startup", "shutdown")
-    }
-    assert [event for _, _, event in heard[:2]] == ["startup", "startup"]
-
-
-def test_a_worker_that_dies_in_the_migration(tmp_path: Path) -> None:
-    """It leaves no half of the migration and no lock: the page's workers do the whole of it."""
-    with subprocess.Popen(
-        [sys.executable, "-c", DIES], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-    ) as dies:
-        try:
-            assert dies.stdout
-            assert dies.stdout.readline() == "in the middle\n"
-        finally:
-            dies.kill()
-    blocks = BLOCK.findall(PAGE.read_text())
-    at = next(number for number, (program, _) in enumerate(blocks) if "BEGIN" in program)
-    (tmp_path / "shop.py").write_text(blocks[at][0])
-    program, output = blocks[at + 1]
-    (tmp_path / "example.py").write_text(program)
-    command = [sys.executable, "example.py"]
-    assert subprocess.check_output(command, cwd=tmp_path, text=True, timeout=LIMIT) == output
-
-
 # ---- uvicorn --------------------------------------------------------------------------------
 
 
@@ -174,27 +96,6 @@ def log(tmp_path: Path) -> Log:
     return Log(tmp_path)
 
 
-@contextlib.asynccontextmanager
-async def uvicorn(folder: Path, *options: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run uvicorn in the folder, on a free port of the loopback interface; end all of it here."""
-    command = ["-m", "uvicorn", "page:app", "--host", "127.0.0.1", "--port", "0", *options]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(LIMIT):
-            yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # workers that a failed test would leave
-        await process.wait()
-
-
 def alive(pids: list[int]) -> list[int]:
     """Return the processes that are still there."""
     found = []
@@ -205,31 +106,9 @@ def alive(pids: list[int]) -> list[int]:
     return found
 
 
-async def test_one_process_of_uvicorn(log: Log) -> None:
-    """One process has one lifespan."""
-    async with uvicorn(log.path.parent) as process:
-        await log.until(1, 0)
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    assert log.events("startup") == log.events("shutdown") == [process.pid]
-
-
-async def test_two_workers_of_uvicorn(log: Log) -> None:
-    """Two workers have a lifespan each, and the parent has none."""
-    async with uvicorn(log.path.parent, "--workers", "2") as process:
-        await log.until(2, 0)
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    workers = set(log.events("startup"))
-    assert len(log.events("startup")) == len(log.events("shutdown")) == len(workers) == 2
-    assert process.pid not in workers
-    assert set(log.events("shutdown")) == workers
-    assert alive(list(workers)) == []
-
-
 async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
     """SIGHUP replaces each worker by a new process, with a lifespan of its own."""
-    async with uvicorn(log.path.parent, "--workers", "2") as process:
+    async with uvicorn(log.path.parent, "page:app", "--workers", "2") as process:
         await log.until(2, 0)
         first = set(log.events("startup"))
         process.send_signal(signal.SIGHUP)
@@ -246,7 +125,7 @@ async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
 async def test_uvicorn_reloads(log: Log) -> None:
     """A reload ends one process, with shutdown, and begins another, with startup."""
     program = log.path.with_name("page.py")
-    async with uvicorn(log.path.parent, "--reload") as process:
+    async with uvicorn(log.path.parent, "page:app", "--reload") as process:
         await log.until(1, 0)
         while not log.events("shutdown"):  # what changes before it is first looked at goes unseen
             program.write_text(program.read_text() + "# changed\n")

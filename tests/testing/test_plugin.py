@@ -173,13 +173,6 @@ def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, lib
     run(source, *STRICT).assert_outcomes(passed=1)
 
 
-def test_the_fixture_works_with_xdist(run: Run) -> None:
-    source = (
-        f"@pytest.mark.parametrize('n', range(4))\nasync def test_shop(lifespan, n):\n{REQUEST}"
-    )
-    run(source, *AUTO, "-n", "2", apart=True).assert_outcomes(passed=4)
-
-
 def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
     result = run(
         "async def test_shop(lifespan):\n    async with lifespan(shop.broken):\n        pass", *AUTO
@@ -199,37 +192,16 @@ def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run)
 # ---- timeouts ----------------------------------------------------------------------------------
 
 
-def test_the_closest_timeout_counts(run: Run) -> None:
-    source = """
-@pytest.mark.lifespan(startup_timeout=0.01)
-async def test_shop(lifespan):
-    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
-        async with lifespan(shop.slow):
-            pass
-
-@pytest.mark.virtual_clock
-async def test_hangs(lifespan):
-    async with lifespan(shop.hangs):
-        pass
-"""
-    result = run(source, *AUTO, "--lifespec-startup-timeout", "none")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["The test hangs.*hangs → Event.wait at shop.py:*"])
-
-
 @pytest.mark.parametrize("text", ["soon", "-1", "nan"])
-def test_an_option_that_is_no_timeout_is_refused(run: Run, text: str) -> None:
+def test_what_is_no_timeout_is_refused(run: Run, text: str) -> None:
+    result = run(ASYNC, *AUTO, "-o", f"lifespec_shutdown_timeout={text}")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*lifespec_shutdown_timeout is '{text}', no timeout: give s*"])
     result = run(ASYNC, *AUTO, f"--lifespec-shutdown-timeout={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [f"*--lifespec-shutdown-timeout: '{text}' is no timeout: give seconds from 0 on, or none*"]
     )
-
-
-def test_a_file_with_no_timeout_is_refused(run: Run) -> None:
-    result = run(ASYNC, *AUTO, "-o", "lifespec_shutdown_timeout=soon")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*lifespec_shutdown_timeout is 'soon', no timeout: give seconds*"])
 
 
 @pytest.mark.parametrize("given", ["5", "timeout=5"])
@@ -249,18 +221,6 @@ async def test_hour(lifespan):
     before = loop.time()
     await asyncio.sleep(3600)
     assert loop.time() == before + 3600
-"""
-HANG = """
-async def waits():
-    await asyncio.Event().wait()
-
-@pytest.mark.virtual_clock
-async def test_hang():
-    await waits()
-
-@pytest.mark.virtual_clock
-async def test_after():
-    await asyncio.sleep(60)
 """
 MARKED = f"@pytest.mark.virtual_clock\n{HOUR}"
 
@@ -335,15 +295,6 @@ async def test_options():
     assert asyncio.get_running_loop().get_debug()
 """
     run(source, *NO_ASYNCIO).assert_outcomes(passed=3)
-
-
-@pytest.mark.parametrize("options", [AUTO, (*NO_ASYNCIO, *NO_ANYIO)], ids=["asyncio", "none"])
-def test_a_hang_fails_at_once(run: Run, options: tuple[str, ...]) -> None:
-    result = run(HANG, *options)
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["The test hangs.  Every task waits*test_hang → waits → Event.wait at test_shop.py:7."]
-    )
 
 
 ASYNC_FIXTURE = """

@@ -75,10 +75,6 @@ def test_on_trio() -> None:
     trio.run(main)
 
 
-async def test_it_is_named_after_the_application() -> None:
-    assert repr(Running(shop)) == f"<Running {shop!r}>"
-
-
 def test_an_argument_that_there_is_not_is_named_with_those_that_there_are() -> None:
     wanted = "give scope, startup_timeout, shutdown_timeout, grace or strict"
     with pytest.raises(TypeError, match=f"there is no argument 'timeout': {wanted}"):
@@ -121,13 +117,6 @@ async def test_an_exception_of_the_body_stays_as_it_is() -> None:
         async with Running(shop):
             raise KeyError("body")
     assert not hasattr(caught.value, "__notes__")
-
-
-async def test_an_exception_of_the_body_comes_first() -> None:
-    with pytest.raises(KeyError) as caught:
-        async with Running(wrong_key):
-            raise KeyError("body")
-    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
 
 
 def connect() -> None:

@@ -65,11 +65,7 @@ async def good(_scope: object, receive: Any, send: Any) -> str:
 
 @pytest.mark.parametrize(
     ("event", "detail"),
-    [
-        ({"message": "no database"}, "no database"),
-        ({}, ""),
-        ({"message": 42}, "42"),
-    ],
+    [({"message": "no database"}, "no database"), ({}, ""), ({"message": 42}, "42")],
 )
 def test_failed(event: dict[str, object], detail: str) -> None:
     """The message of a failure is its detail; what is no text, as it is written in Python."""
@@ -109,23 +105,6 @@ def test_event_without_type() -> None:
 
     types = [entry.type for entry in entries_of(app, {}, {"type": 1})]
     assert types == ["lifespan", "{}", "{'type': 1}", ""]
-
-
-async def within_the_loop(app: Callable[..., Any]) -> None:
-    """Call an application where the clock of the loop is known."""
-    await served(app)
-
-
-def test_raised_beyond_exception() -> None:
-    """So is what is no Exception."""
-
-    async def app(_scope: object, _receive: Any, _send: Any) -> None:
-        raise SystemExit(3)
-
-    recorder = trace.record(app)
-    with pytest.raises(SystemExit):
-        clock.run(within_the_loop(recorder))
-    assert recorder.conversations[0].entries[1] == Entry(0.0, "raised", "SystemExit", "3")
 
 
 @pytest.mark.parametrize("stuck", [STARTUP, {"type": "stuck"}])
@@ -189,12 +168,6 @@ def test_without_loop() -> None:
     assert 0 <= recorder.conversations[0].entries[-1].time < 60
 
 
-def test_identity() -> None:
-    """A recorder shows itself as the application it records."""
-    recorder = trace.record(good)
-    assert (repr(recorder), recorder.__name__) == (repr(good), "good")
-
-
 def test_deadlock_hides_the_recorder() -> None:
     """The sentence of a deadlock names the application's functions, not the recorder's."""
 
@@ -234,15 +207,7 @@ def test_text() -> None:
         "10.25  sent      lifespan.startup.failed  no / database",
         "10.25  returned",
     ]
-
-
-def test_text_of_nothing() -> None:
-    """No entries, no text."""
     assert trace.text([]) == ""
-
-
-def test_text_of_whole_seconds() -> None:
-    """Whole seconds need no point."""
     assert trace.text([Entry(3600.0, "returned")]) == "3600  returned"
 
 

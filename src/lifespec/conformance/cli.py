@@ -184,7 +184,7 @@ def _servers(arguments: argparse.Namespace) -> int:
     jobs = servers.jobs(arguments.names, arguments.spec, arguments.timeout)
     only = server_check.chosen(arguments.only, slow=arguments.slow)
     words, ignored = _readers(arguments)
-    with _playing(arguments, "servers", len(only) * len(jobs)) as tell:
+    with _playing(arguments, ignored, "servers", len(only) * len(jobs)) as tell:
         found = servers.check(jobs, only, lambda job: functools.partial(tell, job.command[2]))
     reports = [each.without(ignored) for each in found]
     from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
@@ -413,7 +413,7 @@ def _publish(
     with ExitStack() as stack:
         targets = {form: stack.enter_context(Target(path)) for form, path in paths.items()}
         began, clock = datetime.now(UTC), time.monotonic()
-        with _playing(arguments, title, count) as tell:
+        with _playing(arguments, ignored, title, count) as tell:
             found = check(functools.partial(tell, "")).without(ignored)
         from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
@@ -433,10 +433,9 @@ def _readers(arguments: argparse.Namespace) -> tuple[i18n.Wording, list[str]]:
 
 @contextmanager
 def _playing(
-    arguments: argparse.Namespace, title: str, count: int
+    arguments: argparse.Namespace, ignored: Sequence[str], title: str, count: int
 ) -> Iterator[Callable[[str, str, Sequence[Finding]], bool]]:
     """Yield what is told of each case: whose it is, its name, its findings; whether to stop."""
-    _, ignored = _readers(arguments)
     processes.remove_abandoned()
     with _interruptible(), processes.adopting(), _progress(title, count) as advance:
 

@@ -136,7 +136,7 @@ RECORDS = {
             *(SERVER, APPLICATION, VALIDATE),
             *_each("tests", "either.py", "test_server.py", "test_server_asyncio.py"),
             *_each("tests", "test_application.py", "test_validate.py"),
-            *_each("tests", "pair/test_pair.py", "limits/injection.py", "limits/test_exits.py"),
+            *_each("tests", "limits/injection.py", "limits/test_exits.py"),
             *_each("tests", "limits/test_cancellation.py", "every/test_every.py"),
             *_each("tests", "mutation/mutants.py", "mutation/equivalent.toml"),
             "examples",
