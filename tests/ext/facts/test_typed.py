@@ -53,28 +53,6 @@ def test_both_ends_of_a_range() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "Wait 5 seconds and try again.",
-        "`grace` and a pause of 7 seconds.",
-        "By default nothing happens. Then wait 7 seconds.",
-        "By default it waits 7654 seconds.",
-        "Two rules and 3 servers.",
-        "Since uvicorn 0.1.0 it has it.",
-        "hypercorn, trio 0.1.0: 3 PASS",
-        "nonesuch 0.1.0 did not have it.",
-        "On 2018-10-15 it changed.",
-        "Python 3.11 has task groups.",
-        "`color` defaults to `red`.",
-        "lifespan 2.0 (ASGI)",
-    ],
-)
-def test_other_numbers_are_free(prose: str) -> None:
-    """A number is a fact only beside what it is a fact of."""
-    assert typed(prose) == []
-
-
 def test_what_is_said() -> None:
     """A false one is told as such."""
     assert str(Typed("a", ("b", "c"), true=True)) == "'a' is typed: write {fact}`b` or {fact}`c`."
