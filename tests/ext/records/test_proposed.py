@@ -85,52 +85,6 @@ def subject(name: str, *findings: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "versions": {"x": "1"}, "findings": findings}
 
 
-def test_who_does_so_already_is_drawn_from_the_record() -> None:
-    """All that was observed counts; what could not be observed does not."""
-    record = Record(
-        "servers",
-        {
-            "subjects": [
-                subject("one, asyncio", finding("pass", "status 1")),
-                subject("two", finding("pass", "status 0")),
-                subject("three", finding("pass", "status 1"), finding("info", "status 1")),
-                subject("four", finding("skip", "status 1")),
-            ]
-        },
-    )
-    (first, *_) = proposals.proposals()
-    asked = first._replace(seen=(proposals.Seen("a", "b", "status [1-9]"),))
-    assert proposals.observed(asked, record.subjects, {}) == {
-        True: ["one (asyncio)"],
-        False: ["two", "three"],
-    }
-
-
-def logged(line: str, *, shutdown: bool) -> dict[str, Any]:
-    """Return a server's row of the record loglines; by default it waits forever."""
-    waits = {"": {"shutdown": not shutdown}, "--limit": {"shutdown": shutdown}}
-    return {"runs": {"raises": {"SIGTERM": {"lines": ["INFO", line]}}}, "waits": waits}
-
-
-def test_who_does_so_already_is_drawn_from_what_servers_log_and_how_they_stop() -> None:
-    """A variant without a row there is not named, unless the suite has seen that it differs."""
-    names = "one", "two", "two, other", "three", "four"
-    rows = [subject(name, finding("pass", "")) for name in names[:-1]]
-    rows.append(subject("four", finding("fail", "")))
-    subjects = Record("servers", {"subjects": rows}).subjects
-    (first, *_) = proposals.proposals()
-    asked = first._replace(seen=(proposals.Seen("a", "b"),))
-    told = {
-        "one": logged("OSError: no", shutdown=True),
-        "two": logged("OSError: no", shutdown=False),
-        "three": logged("ERROR: no", shutdown=True),
-    }
-    found = {True: ["one", "two"], False: ["three", "four"]}
-    assert proposals.observed(asked._replace(log="^OSError"), subjects, told) == found
-    found = {True: ["one", "three"], False: ["two", "four"]}
-    assert proposals.observed(asked._replace(late=True), subjects, told) == found
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_reference_implementation_does_as_proposed() -> None:
