@@ -1,11 +1,11 @@
-"""The index of the search and its page, as a build writes them."""
+"""The index of the search, and when a build writes it."""
 
 from pathlib import Path
 
 import pytest
 
 from lifespec_docs.search.entries import sentences
-from lifespec_docs.search.index import FILE, Index
+from lifespec_docs.search.index import FILE
 from sample_site import SampleSite
 
 PAGES = {"index": "# Home\n\n{.doors}\n- {doc}`One <one>`\n\n- no door\n", "one": "# One\n"}
@@ -26,18 +26,12 @@ def test_a_text_is_cut_into_sentences(text: str, found: list[str]) -> None:
     assert sentences(text) == found
 
 
-def test_a_build_that_failed_or_writes_no_page_keeps_the_index(tmp_path: Path) -> None:
-    with SampleSite(tmp_path, PAGES, "search") as sample:
-        file = Path(sample.app.outdir, FILE)
-        file.write_text("kept")
-        index = Index()
-        index.write(sample.app, None)
-        index.pages["one"] = {}
-        index.write(sample.app, ValueError("no page"))
-        assert file.read_text() == "kept"
-
-
-def test_another_builder_has_no_search(tmp_path: Path) -> None:
+def test_a_build_that_failed_or_that_is_none_of_pages_writes_nothing(tmp_path: Path) -> None:
     with SampleSite(tmp_path, PAGES, "search", builder="dummy") as sample:
         assert not sample.warnings
         assert not list(Path(sample.app.outdir).rglob(FILE))
+    with SampleSite(tmp_path, PAGES, "search") as sample:
+        file = Path(sample.app.outdir, FILE)
+        file.write_text("kept")
+        sample.app.events.emit("build-finished", ValueError("no page"))
+        assert file.read_text() == "kept"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY, Metadata
+from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY
 from sample_site import SampleSite
 
 __all__: list[str] = []
@@ -104,12 +104,3 @@ def test_a_description_is_the_first_sentences(tmp_path: Path, text: str, descrip
     ) as built:  # fmt: skip
         told = json.loads(Path(built.app.doctreedir, PAGES).read_text(encoding="utf-8"))
         assert told["sections"][0]["pages"][0]["description"] == description
-
-
-def test_a_build_without_pages_keeps_what_the_root_names(tmp_path: Path) -> None:
-    """One that found nothing to write has read no page."""
-    with sample(tmp_path) as built:
-        file = Path(built.app.doctreedir, PAGES)
-        file.write_text("kept")
-        Metadata().write(built.app, None)
-        assert file.read_text() == "kept"

@@ -17,6 +17,7 @@ from docutils import nodes
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.examples import directive
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
 
@@ -165,9 +166,9 @@ def _program(docname: str, count: int, block: Example) -> str:
     return f"_programs/{docname}-{count}.{directive.SUFFIXES[block.language]}"
 
 
-def write_data(app: Sphinx, exception: Exception | None) -> None:
+def write_data(app: Sphinx) -> None:
     """Write the programs of each page, and the words of event logs, for its scripts."""
-    if exception or not app.config.live_size or app.builder.format != "html":
+    if not app.config.live_size:
         return
     for docname, blocks in directive.blocks(app.env).items():
         if blocks:
@@ -202,4 +203,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("live_size", default=0, rebuild="env", types=[int])
     app.connect("doctree-read", number)
     app.connect("html-page-context", add_context)
-    app.connect("build-finished", write_data)
+    then(app, write_data)

@@ -22,6 +22,7 @@ from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
 from lifespec_docs.facts import recorded
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live import servers
 from lifespec_docs.live.assets import FOLDER
@@ -319,10 +320,9 @@ def add_context(
         context["playground"] = {"folder": f"../{FOLDER}/", "data": DATA}
 
 
-def write_data(app: Sphinx, exception: Exception | None) -> None:
+def write_data(app: Sphinx) -> None:
     """Write what the script reads."""
-    found = PAGE in app.env.found_docs and app.builder.format == "html"
-    if found and app.config.live_size and not exception:
+    if PAGE in app.env.found_docs and app.config.live_size:
         text = json.dumps(data(app), ensure_ascii=False)
         Path(app.outdir, DATA).write_text(text, encoding="utf-8")
 
@@ -334,4 +334,4 @@ def setup(app: Sphinx) -> None:
     app.connect("env-purge-doc", forget_cases)
     app.connect("doctree-resolved", finish)
     app.connect("html-page-context", add_context)
-    app.connect("build-finished", write_data)
+    then(app, write_data)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.search.entries import sentences
 from lifespec_docs.theme.navigation import LANGUAGES
@@ -95,10 +96,8 @@ class Metadata:
             title = next(doctree.findall(nodes.title)).astext()
             self.pages[pagename] = {"title": title, "description": context["description"]}
 
-    def write(self, app: Sphinx, exception: Exception | None) -> None:
+    def write(self, app: Sphinx) -> None:
         """Write what the root of the site names of the pages, as they are now or were before."""
-        if exception or app.builder.format != "html" or not self.pages:
-            return
         root = app.config.root_doc
         trees = app.env.get_doctree(root).findall(addnodes.toctree)
         listed = [(tree.get("caption") or "", tree["includefiles"]) for tree in trees]
@@ -139,4 +138,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("site_issues", "", rebuild="html", types=[str])
     app.add_config_value("site_license", "", rebuild="html", types=[str])
     app.connect("html-page-context", metadata.add, priority=600)
-    app.connect("build-finished", metadata.write)
+    then(app, metadata.write)

@@ -13,6 +13,7 @@ from docutils.io import StringOutput
 from sphinx.builders.text import TextBuilder
 from sphinx.writers.text import TextTranslator, TextWriter
 
+from lifespec_docs.finished import then
 from lifespec_docs.rules import citations
 from lifespec_docs.rules.domain import rule_node
 
@@ -64,11 +65,9 @@ class Writer(TextWriter):
         self.output = visitor.body
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the file."""
     names = [name for name in app.config.specification_pages if name in app.env.found_docs]
-    if exception or app.builder.format != "html" or not names:
-        return
     builder = TextBuilder(app, app.env)
     builder.secnumbers = {}
     writer = Writer(builder)
@@ -89,4 +88,4 @@ def _page(app: Sphinx, writer: Writer, docname: str) -> str:
 def setup(app: Sphinx) -> None:
     """Register the value `specification_pages`, the names of the pages in order."""
     app.add_config_value("specification_pages", [], rebuild="html", types=[list])
-    app.connect("build-finished", write)
+    then(app, write)
