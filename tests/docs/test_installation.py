@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 PIP = ("-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--no-deps")
 
 

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from searching import found, marked
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.needs("node")
 
 FILLER = "Many words stand here about nothing at all."

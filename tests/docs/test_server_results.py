@@ -8,8 +8,6 @@ import pytest
 from browser import Browser
 from bs4 import BeautifulSoup, Tag
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 looked_at = pytest.mark.needs("chromium")
 both = pytest.mark.parametrize("language", ["en", "zh-cn"])
@@ -186,7 +184,6 @@ def test_each_cell_has_an_anchor_and_leads_to_a_sentence(
 
 @both
 def test_the_front_page_has_a_line_for_each_server(site: Path, language: str) -> None:
-    """Its name leads to the section of the server."""
     front = BeautifulSoup(
         (site / language / "index.html").read_text(encoding="utf-8"), "html.parser"
     )
@@ -206,7 +203,6 @@ def test_the_front_page_has_a_line_for_each_server(site: Path, language: str) ->
 
 @both
 def test_every_rule_that_has_a_case_leads_to_it(site: Path, language: str) -> None:
-    """Each link of a box leads to what is there."""
     pages = {
         path.name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         for path in (site / language).glob("*.html")

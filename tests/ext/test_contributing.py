@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-__all__: list[str] = []
-
 MATRIX = ROOT / "tests" / "matrix" / "run.py"
 
 

@@ -11,8 +11,6 @@ from lifespec_docs.examples.directive import pages as pages_of
 from lifespec_docs.i18n import extraction
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 BLOCK = "```python\nprint(1)\n```\n```{output}\n1\n```\n"
 PAGES = {
     "index": "# Home\n\n```{shown} beside.toml\n```\n",
@@ -64,7 +62,6 @@ def test_a_catalog_is_a_file_of_its_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_lacked_a_program_is_read_again(tmp_path: Path) -> None:
-    """The program may be there now."""
     page = f"# Other\n\n{{.real .needs-no-such-program}}\n{BLOCK}"
     with site(tmp_path, PAGES | {"other": page}) as sample:
         assert again(sample)["read"] == ["other"]
@@ -112,7 +109,6 @@ def test_all_pages_are_written_where_they_show_what_has_changed(
 
 
 def test_what_there_is_to_translate_is_known_after_each_build(tmp_path: Path) -> None:
-    """Also of the pages that were not read again."""
     with site(tmp_path) as sample:
         file = Path(sample.app.doctreedir, increment.MESSAGES)
         first = extraction.read(file)
@@ -125,7 +121,6 @@ def test_what_there_is_to_translate_is_known_after_each_build(tmp_path: Path) ->
 
 
 def test_a_build_says_what_it_did(tmp_path: Path) -> None:
-    """How many examples ran, and how long reading and writing took."""
     with site(tmp_path) as sample:
         done = told(sample)
         assert done["ran"] == 1

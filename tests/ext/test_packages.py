@@ -6,11 +6,8 @@ from published import ROOT
 
 from lifespec_docs import packages
 
-__all__: list[str] = []
-
 
 def test_two_builds_give_the_same_bytes(tmp_path: Path) -> None:
-    """Packages, index and checksums; what was there before is gone."""
     first, second = tmp_path / "first", tmp_path / "second"
     second.mkdir()
     (second / "old.whl").touch()

@@ -10,8 +10,6 @@ from published import ROOT
 from lifespec_docs.site_root import NAMES, address, files
 from lifespec_docs.theme.metadata import PAGES
 
-__all__: list[str] = []
-
 TEMPLATES = ROOT / "docs" / "_templates" / "root"
 
 

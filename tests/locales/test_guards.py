@@ -21,8 +21,6 @@ from lifespec_docs import translate
 from lifespec_docs.i18n import messages
 from lifespec_docs.lint import doctrees
 
-__all__: list[str] = []
-
 # myst-parser 5.2 resolves references with what Sphinx 11 will not have.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
@@ -208,7 +206,6 @@ def test_a_sentence_is_changed_as_contributing_describes(
 def test_a_rule_is_added_as_contributing_describes(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file of rules, the page and its catalog."""
     (rules,) = (project.root / "src").rglob("rules.toml")
     rules.write_text(RULES + NEW_RULE)
     line = f"{RULES}{NEW_RULE}".split("\n").index("[quiet]") + 1

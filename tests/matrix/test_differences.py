@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 PROGRAM = Path(__file__).with_name("differences.py")
 RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
 

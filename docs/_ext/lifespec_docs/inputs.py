@@ -80,11 +80,12 @@ class Inputs:
                 files[file] = _digest(files[file], *recorded.changed(root, name))
         said, others = _words_of_cases(root)
         files[CASES] = _digest(files.get(CASES, ""), said)
+        machine = _machine()
         base = [anywhere, others, *(os.environ.get(name, "") for name in NAMES.values()), runtime]
         return cls(
-            code=_digest(_machine(), _together(root, code)),
-            library=_digest(_machine(), _together(root, sorted(library))),
-            frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
+            code=_digest(machine, _together(root, code)),
+            library=_digest(machine, _together(root, sorted(library))),
+            frame=_digest(machine, _together(root, [*frame, *words]), *base),
             files=files,
             programs={name: lacking(name) for name in sorted(programs)},
         )

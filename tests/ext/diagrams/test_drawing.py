@@ -18,8 +18,6 @@ from lifespec_docs.i18n.messages import marked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__: list[str] = []
-
 SVG = "{http://www.w3.org/2000/svg}"
 CALLED = Entry(0.0, "called", "lifespan")
 STARTUP = Entry(0.0, "received", "lifespan.startup")
@@ -105,7 +103,6 @@ def test_every_drawing(draw: Callable[[Any], str], translate: Callable[[str], st
 @pytest.mark.parametrize("translate", [listed, chinese])
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_no_overlap(draw: Callable[[Any], str], translate: Callable[[str], str]) -> None:
-    """No text touches another."""
     for a, b in combinations(boxes(draw(translate)), 2):
         apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] or b[4] <= a[2]
         assert apart, (a, b)
@@ -118,13 +115,11 @@ def test_width(draw: Callable[[Any], str]) -> None:
 
 
 def test_strange_text() -> None:
-    """What an application says is text, whatever it is."""
     svg = drawing.sequence([Entry(0.0, "refused", "<b>&\x00", "\x1b[1m\n\"'\ud800")])
     assert [text.strip() for text in texts(svg)[:2]] == ["<b>&", "[1m \"'"]
 
 
 def test_step_with_percent() -> None:
-    """A percent sign in what was said is a percent sign."""
     entry = Entry(0.0, "raised", "ValueError", "100 %s")
     assert drawing.steps([entry]) == ["The application raises ValueError: 100 %s"]
 
@@ -145,7 +140,6 @@ def noted(svg: str, name: str) -> list[str]:
 
 
 def test_breaking_steps() -> None:
-    """A step that breaks a rule is not drawn, wherever it leads."""
     table = {"called": {"raise": Step("gone", "some-rule")}, "gone": {}}
     assert noted(drawing.states(table), "step") == []
 
@@ -165,6 +159,5 @@ def test_breaking_steps() -> None:
     ],
 )
 def test_unknown(table: Any, sentence: str) -> None:
-    """A table that the drawing has no room for is refused with a sentence."""
     with pytest.raises(ValueError, match=re.escape(sentence)):
         drawing.states(table)

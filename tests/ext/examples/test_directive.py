@@ -9,8 +9,6 @@ import pytest
 from lifespec_docs.examples import directive
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PLACES = """\
 ```python
 x = 1

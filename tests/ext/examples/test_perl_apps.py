@@ -15,8 +15,6 @@ from lifespec.limits import LimitPassed
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps
 
-__all__: list[str] = []
-
 FAKE = """
 import json, sys, time
 say = lambda **what: print(json.dumps(what), flush=True)

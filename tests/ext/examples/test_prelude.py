@@ -7,8 +7,6 @@ import pytest
 from lifespec_docs.examples.prelude import MATRIX, reads
 from lifespec_docs.examples.runner import Example, ExampleFailed, Namespace, run
 
-__all__: list[str] = []
-
 RAISES = "with expect(OSError, "
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__: list[str] = []
-
 
 def block(source: str, expected: str | None = None, **fields: object) -> runner.Example:
     """Return a block that begins in line 41 of a page."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def namespace() -> Iterator[sandbox.Namespace]:

@@ -11,8 +11,6 @@ from lifespec.conformance.data_files import DataError
 from lifespec_docs import translate
 from lifespec_docs.facts import approval, proofs, review
 
-__all__: list[str] = []
-
 RULES = """\
 [sent]
 role = "server"

@@ -2,8 +2,6 @@
 
 from lifespec_docs.facts.blocks import blocks, sentences, shows
 
-__all__: list[str] = []
-
 
 def test_a_text_belongs_to_what_follows_it_in_its_section() -> None:
     """Or to the last before it; the title of a page shows nothing of another section."""

@@ -10,8 +10,6 @@ from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.typed import typed
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 PAGE = """\
 # Wait five seconds by default

@@ -11,8 +11,6 @@ import pytest
 from lifespec_docs.facts import known
 from lifespec_docs.facts.known import Value, canonical, facts, nearest
 
-__all__: list[str] = []
-
 READ = (
     *known.SOURCES,
     known.LOCK,

@@ -7,8 +7,6 @@ import pytest
 from lifespec_docs.facts import checks, names
 from lifespec_docs.facts.names import Names, Unknown, words
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 KNOWN = names.names()
 

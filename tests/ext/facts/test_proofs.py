@@ -9,8 +9,6 @@ import pytest
 from lifespec_docs.facts import proofs, review
 from lifespec_docs.facts.proofs import Proof
 
-__all__: list[str] = []
-
 PAGE = """\
 # A
 

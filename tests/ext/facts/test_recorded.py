@@ -14,8 +14,6 @@ from lifespec_docs.facts.known import ROOT
 from lifespec_docs.facts.recorded import RECORDS, RecordError
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PEERS: dict[str, Any] = {
     "python": "CPython 3.11.7",
     "suites": [

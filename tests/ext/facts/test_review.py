@@ -8,8 +8,6 @@ import pytest
 
 from lifespec_docs.facts import proofs, review
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 PAGE = """\
 # A

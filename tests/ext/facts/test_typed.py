@@ -5,8 +5,6 @@ import pytest
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.typed import Typed, typed
 
-__all__: list[str] = []
-
 RULES = facts()["count rules"].words[0]
 UVICORN = facts()["version uvicorn"].words[0]
 STRICT, RAISES = "`strict` defaults to `True`", "`raises` is `False` by default"

@@ -9,8 +9,6 @@ import pytest
 from lifespec_docs.i18n import catalogs
 from lifespec_docs.i18n.catalogs import CatalogError, Fault, Message, Template
 
-__all__: list[str] = []
-
 PAGE = Template(
     "docs/page.md",
     (Message("A page", 1, "title"), Message("It must run.", 5, "rule runs"), Message("# x", 9)),

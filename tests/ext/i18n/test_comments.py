@@ -11,8 +11,6 @@ import pytest
 from lifespec_docs.i18n import comments
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PROGRAMS = {
     "strings": "a = '# no' \"# no\"  # yes\nb = '''\n# no\n'''  # and yes\n",
     "bytes and raw": "a = b'#' rb'\\#'  # yes\n",

@@ -7,8 +7,6 @@ import pytest
 
 from lifespec_docs.i18n.compilation import compile_catalogs
 
-__all__: list[str] = []
-
 HEAD = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n'
 CATALOG = f'{HEAD}\nmsgid "a"\nmsgstr "甲"\n'
 

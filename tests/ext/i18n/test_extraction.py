@@ -8,8 +8,6 @@ import pytest
 from lifespec_docs.i18n import extraction
 from sample_site import RULES, SampleSite, named
 
-__all__: list[str] = []
-
 # myst-parser 5.2 resolves references with what Sphinx 11 will not have.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 

@@ -7,8 +7,6 @@ import pytest
 from lifespec_docs.i18n.glossary import TERMS
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 ENTRIES = "".join(f"\n{term.name}\n  The meaning of {term.name}.\n" for term in TERMS)
 PAGE = f"# Words\n\n```{{terms}}{ENTRIES}```\n\nA {{term}}`scope`.\n"
 

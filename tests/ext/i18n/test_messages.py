@@ -7,8 +7,6 @@ import pytest
 from lifespec_docs.i18n.messages import UnmarkedWordError, marked, messages, words
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PAGES = {"index": "# A page\n"}
 
 

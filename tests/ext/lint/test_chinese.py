@@ -5,9 +5,6 @@ import pytest
 from lifespec_docs.lint import chinese
 from lifespec_docs.lint.markup import CODE
 
-__all__: list[str] = []
-
-
 HALF = "the half-width %s stands in Chinese: write %s"
 SPACE = "a space is missing between Chinese and Latin text or code"
 

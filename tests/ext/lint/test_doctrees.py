@@ -10,8 +10,6 @@ from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
 from lifespec_docs.lint import doctrees
 
-__all__: list[str] = []
-
 
 def page(*children: nodes.Node) -> nodes.document:
     """Make a doctree."""

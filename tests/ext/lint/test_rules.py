@@ -4,8 +4,6 @@ import pytest
 
 from lifespec_docs.lint import rules
 
-__all__: list[str] = []
-
 
 def told(english: str, chinese: str) -> list[str]:
     """Give what is said of the translation of a rule."""

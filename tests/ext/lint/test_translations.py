@@ -6,8 +6,6 @@ import pytest
 from lifespec_docs.i18n.catalogs import Fault, Message, Template
 from lifespec_docs.lint.translations import Pair, faults, pairs, sentences
 
-__all__: list[str] = []
-
 ENGLISH = "The server must send `startup` 2 times, see [here](#a) and {rule}`sent`: **now**."
 CHINESE = "服务器必须发送 `startup` 2 次，见[此处](#a)与 {rule}`sent`：**现在**。"
 

@@ -15,8 +15,6 @@ from published import ROOT
 from lifespec_docs.live import assets
 from sample_runtime import VERSION, install
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

@@ -12,8 +12,6 @@ from lifespec_docs.examples.runner import TRACEBACK, Example
 from lifespec_docs.live import blocks
 from lifespec_docs.live.blocks import EDITED, run_blocks
 
-__all__: list[str] = []
-
 LIFESPAN = """
     import asyncio
     from lifespec import Lifespan

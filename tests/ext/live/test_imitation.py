@@ -9,8 +9,6 @@ from lifespec_docs.live import servers
 from lifespec_docs.live.imitation import CASES
 from lifespec_docs.live.play import play
 
-__all__: list[str] = []
-
 ROWS = servers.rows(recorded.ROOT, str)
 STARTED = "    await send({'type': 'lifespan.startup.complete'})\n"
 STOPPED = "    await send({'type': 'lifespan.shutdown.complete'})\n"

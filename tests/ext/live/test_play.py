@@ -21,8 +21,6 @@ from lifespec_docs.live.play import (
     play,
 )
 
-__all__: list[str] = []
-
 APP = """\
 import asyncio
 

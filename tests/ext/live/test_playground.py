@@ -12,8 +12,6 @@ from lifespec_docs.live.play import Conduct, Result, ran
 from lifespec_docs.rules.edge_cases import case_node
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PLAYGROUND = """\
 # Playground
 

@@ -9,8 +9,6 @@ from lifespec_docs.facts import recorded
 from lifespec_docs.live import servers
 from lifespec_docs.live.imitation import CASES, LOGGED
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict[str, Any]]:

@@ -19,8 +19,6 @@ from lifespec_docs.records.broken import (
 from lifespec_docs.records.frameworks import Run
 from lifespec_docs.records.hosts import HostRun
 
-__all__: list[str] = []
-
 MADE = "CPython 3.11, Linux"
 SCOPE, EVENT = ["lifespan", "state"], ["event", "lifespan.startup"]
 STOP = ["event", "lifespan.shutdown"]

@@ -4,8 +4,6 @@ from lifespec_docs.records import loglines, middleware
 from lifespec_docs.records.asked import NONE
 from lifespec_docs.records.hosts import GROUPS, NO, HostRun
 
-__all__: list[str] = []
-
 
 def test_what_no_record_has_today() -> None:
     """A server ended by force, a scope that is not passed on, or a copy of it, and no state."""

@@ -6,8 +6,6 @@ from typing import Any
 
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 EXTENSIONS = (
     "rules.domain",
     "examples.directive",

@@ -18,8 +18,6 @@ sys.path.append(str(Path(__file__).parents[2] / "sentences"))
 
 from sentences import listed, sentences
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 SERVE = ROOT / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]

@@ -8,8 +8,6 @@ from lifespec_docs.rules.citations import (
     unspecified,
 )
 
-__all__: list[str] = []
-
 
 def rule(*rows: str) -> Rule:
     """Return a rule with these sources, the last of which may be what lifespec does."""

@@ -7,9 +7,6 @@ import pytest
 
 from sample_site import RULES, SampleSite
 
-__all__: list[str] = []
-
-
 MISSING = (
     "docs/rules.toml:9: WARNING: No page has the rule 'answered-once': put its block {rule} on"
     " the page 'index'."
@@ -112,7 +109,6 @@ def test_a_page_read_again_forgets_its_rules(tmp_path: Path) -> None:
 
 
 def test_the_places_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:
-    """Those of other pages stay."""
     with sample(tmp_path, {"index": PAGE}, builder="dummy") as built:
         domain = built.app.env.domains["lifespec"]
         domain.places["servers", "startup-sent"] = ("index", "servers-startup-sent")

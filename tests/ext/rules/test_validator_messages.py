@@ -9,8 +9,6 @@ import lifespec.validate
 from lifespec.conformance.rules import rules
 from lifespec_docs.rules.validator_messages import SEQUENCES, message_of
 
-__all__: list[str] = []
-
 
 def named_by_the_validator() -> set[str]:
     """Return the rules that the validator names in its source."""

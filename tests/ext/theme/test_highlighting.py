@@ -5,8 +5,6 @@ from pygments.style import Style
 
 from lifespec_docs.theme.highlighting import Dark, Light
 
-__all__: list[str] = []
-
 
 def luminance(colour: str) -> float:
     """Return how bright a colour is, as WCAG 2 defines it."""

@@ -8,8 +8,6 @@ import pytest
 from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 TEMPLATE = """\
 {%- extends "!page.html" %}
 {%- block body %}
@@ -46,7 +44,6 @@ def shown(built: SampleSite, name: str = "index") -> dict[str, str]:
 
 
 def test_a_site_without_addresses_claims_none(tmp_path: Path) -> None:
-    """What would need one is left out; the rest is there."""
     with sample(tmp_path, site_license="0BSD") as built:
         found = shown(built)
         assert {found[name] for name in ("canonical", "card", "repository", "edit", "issues")} == {

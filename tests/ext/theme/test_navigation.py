@@ -8,8 +8,6 @@ from sphinx.locale import init
 from lifespec_docs.theme.navigation import translated_chrome
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 TEMPLATE = """\
 {%- extends "!page.html" %}
 {%- block body %}
