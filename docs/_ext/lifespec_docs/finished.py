@@ -1,13 +1,8 @@
 """What follows a build of pages; after one that failed there is nothing to be sure of."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 __all__ = ["then"]
 

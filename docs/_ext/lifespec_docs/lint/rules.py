@@ -3,15 +3,10 @@
 Only rule boxes are held to this.  In all other prose both languages write as they like.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from lifespec_docs.facts.turned import CHINESE_DENIALS, ENGLISH_DENIALS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["CHINESE", "debtors", "denials", "faults", "levels"]
 

@@ -4,31 +4,24 @@ The number of an example is a class of its block. Its program is read from `_liv
 is fetched at the first run. Without the runtime a page is as if this extension did not exist.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.examples import directive
+from lifespec_docs.examples.runner import Example
 from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec_docs.examples.runner import Example
 
 __all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "PLAYGROUND", "obstacle", "programs", "setup"]
 

@@ -4,18 +4,19 @@ A page says what is there only with a runtime, or only without one, by the class
 `not-live`. Each edge case leads to its program, with the conduct that its call of `serve` has.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance import cases, explain
 from lifespec.conformance.words import mark as _
@@ -31,12 +32,6 @@ from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
 from lifespec_docs.live.pages import PLAYGROUND as PAGE
 from lifespec_docs.rules.domain import RuleDomain, text_of
 from lifespec_docs.rules.edge_cases import case_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 __all__ = ["Start", "conduct", "program", "setup"]
 

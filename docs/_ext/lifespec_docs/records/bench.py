@@ -1,25 +1,19 @@
 """What `make bench` measured: a table and a chart of a measure, one lifespan by Python."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import Drawing
 from lifespec_docs.records.record import Shows
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-
-    Row = dict[str, Any]
-    Translate = Callable[[str], str]
+Row = dict[str, Any]
+Translate = Callable[[str], str]
 
 __all__ = ["Measured", "MeasuredByPython", "MeasuredWhen", "chart", "setup"]
 

@@ -6,24 +6,26 @@ is its section: the content, then its programs and what happened, question by qu
 With `{one-framework}` readers choose the one that the page shows.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.asked import Choice, Column, OfAsked, Section, Table, asked
+from lifespec_docs.records.asked import (
+    Choice,
+    Column,
+    Happened,
+    OfAsked,
+    Said,
+    Section,
+    Table,
+    asked,
+)
 from lifespec_docs.records.broken import issues_of_framework
+from lifespec_docs.records.record import Issue
 from lifespec_docs.rules.spec_tables import NONE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.asked import Happened, Said
-    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 

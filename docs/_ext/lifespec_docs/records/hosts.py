@@ -6,26 +6,18 @@ the kinds that it has.  `{host}` with the name of a host is its section: the con
 programs and what happened, question by question.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.asked import Column, OfAsked, Section, Table
+from lifespec_docs.records.asked import Column, OfAsked, Said, Section, Table
 from lifespec_docs.records.broken import issues_of_host
+from lifespec_docs.records.record import Issue
 from lifespec_docs.rules.spec_tables import NONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.asked import Said
-    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Host", "HostRun", "Hosts", "setup"]
 

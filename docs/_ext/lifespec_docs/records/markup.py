@@ -1,14 +1,8 @@
 """Elements of HTML for what docutils cannot say: heads of rows, captions, controls."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from docutils import nodes
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 __all__ = ["caption_node", "element", "markup_node", "setup", "unseen"]
 

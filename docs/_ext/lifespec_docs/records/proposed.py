@@ -5,15 +5,16 @@
 {proposed-text}           the text as a whole; what is new is marked
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from docutils import nodes
 from docutils.core import publish_doctree
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -25,18 +26,11 @@ from lifespec_docs.i18n.messages import words
 from lifespec_docs.i18n.restructured import restructured, written
 from lifespec_docs.records import proposals
 from lifespec_docs.records.loglines import RECORD as LOGGED
+from lifespec_docs.records.proposals import Proposal
 from lifespec_docs.records.record import OfRecord
 from lifespec_docs.rules.spec_tables import said
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec_docs.records.proposals import Proposal
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["setup"]
 

@@ -3,28 +3,20 @@
 With `short` it is a list, which says what is wrong and counts the servers with which nothing is.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.markup import caption_node, element
-from lifespec_docs.records.record import LATER, SIGNS, OfRecord, verdict_class, word_of
+from lifespec_docs.records.markup import caption_node, element, markup_node
+from lifespec_docs.records.record import LATER, SIGNS, OfRecord, Subject, verdict_class, word_of
 from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.markup import markup_node
-    from lifespec_docs.records.record import Subject
 
 __all__ = ["Scores", "setup"]
 

@@ -1,31 +1,25 @@
 """What the page on the cases draws from the data: the cases of a role, and their vocabulary."""
 
-from __future__ import annotations
-
 import functools
 import json
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases, language
+from lifespec.conformance.cases import Case
+from lifespec.conformance.language import Phrase, Verb
 from lifespec.conformance.rules import rules
 from lifespec_docs.i18n.messages import note_cases, words
 from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec.conformance.cases import Case
-    from lifespec.conformance.language import Phrase, Verb
 
 __all__ = ["CasesByRuleDirective", "CasesDirective", "VocabularyDirective", "setup"]
 

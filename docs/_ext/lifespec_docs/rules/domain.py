@@ -4,36 +4,29 @@ Each of these is a warning with file and line: a rule that rules.toml does not h
 twice or on another page than the file says, one without a page, one that no example shows.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
+from docutils.nodes import Element
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
+from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+from sphinx.writers.html5 import HTML5Translator
 
 from lifespec.conformance import rules
-from lifespec.conformance.rules import heading
+from lifespec.conformance.rules import Rule, heading
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules import citations, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from docutils.nodes import Element
-    from sphinx.application import Sphinx
-    from sphinx.builders import Builder
-    from sphinx.environment import BuildEnvironment
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "RuleDirective",

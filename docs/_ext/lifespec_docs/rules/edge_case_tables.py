@@ -4,24 +4,18 @@
 typed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.edge_cases import case_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
 
 __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "setup"]
 

@@ -20,29 +20,21 @@ output is compared when they run; lines of known form in it are the facts of the
 Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from lifespec.conformance.rules import names
+from lifespec.conformance.rules import Rule, names
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "FACTS",

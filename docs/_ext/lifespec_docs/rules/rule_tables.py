@@ -1,30 +1,23 @@
 """What a page draws from our tables: the state diagram, and the list of all rules."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance import cases
-from lifespec.conformance.rules import level_lines
+from lifespec.conformance.rules import Rule, level_lines
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import note_cases, sentences, words
 from lifespec_docs.rules.domain import RuleDomain, inlines
 from lifespec_docs.rules.spec_tables import NONE
 from lifespec_docs.rules.validator_messages import message_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = ["RulesDirective", "StatesDirective", "setup"]
 

@@ -4,30 +4,22 @@
 {levels}                the rules whose level is not the same in all specifications
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from lifespec.conformance.rules import MAIN, STAGES, names
+from lifespec.conformance.rules import MAIN, STAGES, Rule, names
 from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = ["held_node", "setup"]
 

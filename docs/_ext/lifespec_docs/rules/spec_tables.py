@@ -7,32 +7,25 @@
 Where several specifications are named, with commas, their texts say the same.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import cast
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance.rules import names
 from lifespec.conformance.words import mark as _
-from lifespec.validate import EVENTS, SPECS
+from lifespec.validate import EVENTS, SPECS, Spec
 from lifespec_docs.i18n.messages import words
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec.validate import Spec
-
-    Translate = Callable[[str], str]
-    Cell = list[nodes.Node]
-    Drawn = tuple[str, str, str]  # by which directive, for which specification and role
+Translate = Callable[[str], str]
+Cell = list[nodes.Node]
+Drawn = tuple[str, str, str]
 
 __all__ = ["NONE", "OfSpecs", "code", "groups", "said", "setup", "table"]
 

@@ -5,24 +5,18 @@ no other file; `search.js` reads it.  It holds every sentence, so that a result 
 that has the query without loading its page.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from lifespec_docs.finished import then
 from lifespec_docs.search.entries import page_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from sphinx.application import Sphinx
 
 __all__ = ["FILE", "Index", "doors", "setup"]
 

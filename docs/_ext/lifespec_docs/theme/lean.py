@@ -5,22 +5,16 @@ code that are those of plain text. Elements that only such a colour, or a fact, 
 out, too: a third of the largest page.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from docutils import nodes
 from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
 
 from lifespec_docs.finished import then
 from lifespec_docs.theme.highlighting import Dark, Light
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
 
 __all__ = ["compacted", "setup"]
 

@@ -4,25 +4,19 @@
 need an address that is not known is left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
 from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.search.entries import sentences
 from lifespec_docs.theme.navigation import LANGUAGES
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sphinx.application import Sphinx
 
 __all__ = ["PAGES", "POLICY", "Metadata", "described", "setup"]
 

@@ -1,21 +1,15 @@
 """What surrounds a page: the way to its other language, its program, the theme's words."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.locale import get_translation
 
 from lifespec_docs.examples import directive
 from lifespec_docs.i18n.messages import words
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
-    from sphinx.builders import Builder
 
 __all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
 

@@ -3,24 +3,19 @@
 Sphinx's writer of text does the work; rule boxes and edge cases get their head as a line.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
 from docutils.io import StringOutput
+from sphinx.application import Sphinx
 from sphinx.builders.text import TextBuilder
 from sphinx.writers.text import TextTranslator, TextWriter
 
 from lifespec_docs.finished import then
 from lifespec_docs.rules import citations
 from lifespec_docs.rules.domain import rule_node
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sphinx.application import Sphinx
 
 __all__ = ["FILE", "setup"]
 
