@@ -36,22 +36,18 @@ def unseen(text: str) -> markup_node:
 
 
 def visit_markup(writer: HTML5Translator, node: markup_node) -> None:
-    """Open the element."""
     writer.body.append(writer.starttag(node, node["tag"], "", **node["attributes"]))
 
 
 def depart_markup(writer: HTML5Translator, node: markup_node) -> None:
-    """Close it."""
     writer.body.append(f"</{node['tag']}>")
 
 
 def visit_caption(writer: HTML5Translator, node: caption_node) -> None:
-    """Open the caption."""
     writer.body.append(writer.starttag(node, "caption", ""))
 
 
 def depart_caption(writer: HTML5Translator, _node: caption_node) -> None:
-    """Close it."""
     writer.body.append("</caption>\n")
 
 

@@ -263,7 +263,6 @@ def text_of(node: nodes.Node) -> str:
 
 
 def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
-    """Open the box and write its heading."""
     rule_id, anchor = escape(node["rule_id"]), escape(node["ids"][0])
     role, level = (escape(word) for word in node["head"])
     role = role and f'<span class="rule-role">{role}</span> '
@@ -277,7 +276,6 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 
 
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
-    """Write the sources and close the box."""
     for line in node["sources"]:
         writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
     if links := [*_links(writer, node)]:

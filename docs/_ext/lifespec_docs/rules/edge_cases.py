@@ -164,13 +164,11 @@ def take_facts(_app: Sphinx, document: nodes.document) -> None:
 
 
 def visit_case(writer: HTML5Translator, node: case_node) -> None:
-    """Open the box; its name is a link to itself."""
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(f'<a class="case-name" href="#{node["name"]}">{node["name"]}</a>\n')
 
 
 def depart_case(writer: HTML5Translator, _node: case_node) -> None:
-    """Close the box."""
     writer.body.append("</div>\n")
 
 

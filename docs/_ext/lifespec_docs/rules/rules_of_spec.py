@@ -138,12 +138,10 @@ class Levels(SphinxDirective):
 
 
 def visit_held(writer: HTML5Translator, node: held_node) -> None:
-    """Open the rule; searches lead to its own page."""
     writer.body.append(writer.starttag(node, "div"))
 
 
 def depart_held(writer: HTML5Translator, _node: held_node) -> None:
-    """Close it."""
     writer.body.append("</div>\n")
 
 
