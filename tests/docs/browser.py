@@ -7,7 +7,6 @@ import select
 import subprocess
 import tempfile
 import time
-from types import TracebackType
 from typing import Any, Self
 
 __all__ = ["CONTROL", "SHIFT", "Browser"]
@@ -70,12 +69,7 @@ class Browser:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
         os.close(self._to)

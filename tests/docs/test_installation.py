@@ -22,7 +22,6 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wheel(site: Path) -> Path:
-    """Return the wheel of the site."""
     (found,) = site.glob("*.whl")
     return found
 

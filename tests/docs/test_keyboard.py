@@ -93,19 +93,6 @@ def test_the_drawers_of_a_phone_open_and_close(
     assert browser.run(f"{FOCUSED}.id") == name
 
 
-def test_the_results_of_servers_are_filtered(browser: Browser, address: str) -> None:
-    """A selection is changed by a letter."""
-    browser.width(1280)
-    browser.open(f"{address}/en/server-compatibility.html")
-    tab_to(browser, ".matrix-controls select[name=rows]", 400)
-    before = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
-    for character in browser.run(f"{FOCUSED}.options[1].text")[:4]:
-        browser.send("Input.dispatchKeyEvent", type="char", text=character)
-    browser.until(f"{FOCUSED}.selectedIndex === 1")
-    after = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
-    assert 0 < after < before
-
-
 def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, address: str) -> None:
     reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
     browser.send("Emulation.setEmulatedMedia", features=reduced)

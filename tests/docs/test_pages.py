@@ -38,15 +38,6 @@ def test_an_example_of_the_readme(readme: runner.Session, number: int) -> None:
     readme.run(number)
 
 
-def test_both_languages_have_the_same_examples() -> None:
-    places = {
-        language: sorted((block.page, block.line) for page in pages.values() for block in page)
-        for language, pages in published().items()
-    }
-    assert places["en"] == places["zh"]
-    assert places["en"]
-
-
 def lines(text: str) -> list[str]:
     """Return the lines that say something: a blank one at the edge of an output is not shown."""
     return [line.rstrip() for line in text.splitlines() if line.strip()]

@@ -92,7 +92,6 @@ QUESTIONS = {
 
 
 def read(page: Path) -> BeautifulSoup:
-    """Parse a page."""
     return BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
 
 
@@ -135,7 +134,6 @@ def ids(section: Tag) -> set[str]:
 
 
 def text_of(page: Path, section: str) -> str:
-    """Give the text of a section."""
     (found,) = [each for each in read(page).select("article section") if section in ids(each)]
     return found.get_text()
 

@@ -71,7 +71,6 @@ PLACES = {
 
 
 def index(entries: dict[str, list[list[Any]]]) -> str:
-    """Write an index."""
     pages = {
         name: {"keywords": KEYWORDS.get(name, ""), "entries": each}
         for name, each in entries.items()

@@ -67,15 +67,6 @@ def test_a_frequent_word_leads_to_more_than_the_page_that_is_called_so(
     assert len(answer["results"]) > SHOWN
 
 
-def test_queries_name_pages_that_there_are(site: Path) -> None:
-    """And no query is both among those fitted to and those held back."""
-    for folder, sets in QUERIES.items():
-        answers = {page for each in sets.values() for pages in each.values() for page in pages}
-        fitted = {*sets["review"], *sets["tuned"]}
-        assert fitted.isdisjoint(sets["held"])
-        assert [page for page in answers if not (site / folder / f"{page}.html").exists()] == []
-
-
 def search(browser: Browser, address: str, folder: str, query: str) -> list[str]:
     """Open the page of the search with a query; return where its results lead."""
     browser.open(f"{address}/{folder}/search.html?q={quote(query)}")

@@ -141,20 +141,6 @@ def test_the_head_stays_and_nothing_scrolls_sideways(
     assert "uvicorn" in opened.run(names)
 
 
-@looked_at
-@both
-def test_the_keyboard_reaches_every_choice(opened: Browser) -> None:
-    """The form has three fields and a button, each with a name."""
-    names = """
-        [...document.querySelectorAll(".matrix-controls :is(select, button)")]
-            .map((each) => { each.focus(); return document.activeElement === each
-                && (each.labels?.[0]?.querySelector("span")?.textContent || each.textContent); })
-    """
-    found = opened.run(names)
-    assert len(found) == 4
-    assert all(found)
-
-
 def cells(page: BeautifulSoup) -> Iterator[Tag]:
     """Yield the cells of all tables of verdicts of a page."""
     yield from page.select("table.matrix td")

@@ -10,7 +10,6 @@ MATRIX = ROOT / "tests" / "matrix" / "run.py"
 
 
 def change(file: Path, old: str, new: str) -> None:
-    """Change one place of a file."""
     text = file.read_text()
     assert text.count(old) == 1, text
     file.write_text(text.replace(old, new))

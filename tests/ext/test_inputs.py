@@ -26,7 +26,6 @@ CHINESE = 'msgid "It waits."\nmsgstr "等待。"\n\nmsgid "Result"\nmsgstr "结�
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Write a project."""
     data = {f"{DATA}/cases.toml": CASE, f"{DATA}/rules.toml": "", f"{DATA}/report.zh.po": CHINESE}
     for name, text in {**{name: name for name in FILES}, **data}.items():
         path = tmp_path / name

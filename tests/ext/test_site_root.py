@@ -70,30 +70,6 @@ def test_a_page_that_is_not_found_leads_back_from_any_depth(
     assert f'href="{path}root.css"' in page
 
 
-def test_programs_are_told_of_each_page(doctrees: dict[str, Path]) -> None:
-    """In both languages, with the specification in one file."""
-    text = files("", TEMPLATES, doctrees)["llms.txt"]
-    assert text.startswith("# lifespec\n\n> The reference for lifespan")
-    assert (
-        """
-## English
-
-- [specification.txt](en/specification.txt): All of it
-- [Home](en/index.html): What it is.
-
-## English: Reference
-
-- [State](en/state.html): It is a dict.
-
-## 中文
-"""
-        in text
-    )
-    assert (
-        "(https://a.org/en/state.html)" in files("https://a.org", TEMPLATES, doctrees)["llms.txt"]
-    )
-
-
 def test_a_sitemap_names_each_page_in_each_language(doctrees: dict[str, Path]) -> None:
     """Only where the site has an address: a sitemap has no relative one."""
     assert "sitemap.xml" not in files("", TEMPLATES, doctrees)

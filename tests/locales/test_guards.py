@@ -4,7 +4,6 @@ The steps are taken in a small project of its own, with the true configuration.
 """
 
 import io
-import re
 import shutil
 import sys
 from pathlib import Path
@@ -178,29 +177,6 @@ def renewed(project: Project, capsys: pytest.CaptureFixture[str]) -> str:
     """Renew the catalogs; give the end of what was said."""
     assert translate.main([], project.root) == 0
     return capsys.readouterr().out.splitlines()[-1].rpartition(", ")[2]
-
-
-def test_a_sentence_is_changed_as_contributing_describes(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Page and catalog; it is built without Chinese, with the older Chinese kept for the next."""
-    line = project.change("docs/index.md", "waits 10 s", "waits 9 s")
-    assert project.check()[0].startswith(f"docs/index.md:{line}: 'The server waits 9 s")
-    assert renewed(project, capsys) == "1 waiting for a translation"
-    assert project.build("en") == project.build("zh_CN") == project.check() == []
-    assert project.compare() == []
-    assert translate.main(["--release"], project.root) == 1
-    assert capsys.readouterr().out.startswith(f"{CATALOG}:")
-    catalog = (project.root / CATALOG).read_text()
-    (kept,) = re.findall("# Chinese before: (.*)", catalog)
-    (entry,) = re.findall(
-        '(msgid "The server waits 9 .*\nmsgstr ")"', (project.root / CATALOG).read_text()
-    )
-    project.change(CATALOG, f'{entry}"', f'{entry}{kept.replace("10", "9")}"')
-    assert "is translated: `make translate` takes the mark" in project.check()[0]
-    assert renewed(project, capsys) == "0 waiting for a translation"
-    assert project.check() == []
-    assert "before:" not in (project.root / CATALOG).read_text()
 
 
 def test_a_rule_is_added_as_contributing_describes(

@@ -87,7 +87,6 @@ def project(
 
 @pytest.fixture
 def whole(project: Project) -> Project:
-    """Make a project with whole catalogs."""
     project.run()
     for path in (project.root / translate.CATALOGS).glob("*.po"):
         text = path.read_text()
@@ -177,8 +176,7 @@ def test_a_translation_is_kept_where_the_message_moved_to_another_page(whole: Pr
 
 
 @pytest.mark.parametrize(
-    "entry",
-    ['#, fuzzy\nmsgid "# one"\nmsgstr "# 一"', '#~ msgid "# one"\n#~ msgstr "# 一"'],
+    "entry", ['#, fuzzy\nmsgid "# one"\nmsgstr "# 一"', '#~ msgid "# one"\n#~ msgstr "# 一"']
 )
 def test_what_is_fuzzy_or_obsolete_is_not_kept(whole: Project, entry: str) -> None:
     whole.change(OTHER, 'msgid "# one"\nmsgstr "# 一"', entry)

@@ -33,11 +33,7 @@ async def app(scope, receive, send):
     await disconnect("database")
     await send({"type": "lifespan.shutdown.complete"})
 """
-STARTED = [
-    ["event", "lifespan.startup"],
-    ["connect", "database"],
-    ["connect", "cache"],
-]
+STARTED = [["event", "lifespan.startup"], ["connect", "database"], ["connect", "cache"]]
 SAID: dict[str, Any] = {
     "happened": {"usual": [["returned"]], "twice": []},
     "variants": {"mounted": {"program": "shop", "happened": []}},

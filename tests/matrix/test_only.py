@@ -11,7 +11,6 @@ DOCS = HERE.parents[1] / "docs" / "_ext"
 
 
 def said(*arguments: str) -> tuple[int, str]:
-    """Run the command."""
     done = subprocess.run(
         [sys.executable, HERE / "only.py", *arguments],
         env={"PYTHONPATH": str(DOCS)}, capture_output=True, text=True, check=False,

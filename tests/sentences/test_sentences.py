@@ -275,7 +275,6 @@ def test_a_section_that_is_plain() -> None:
 
 
 def command(*folders: Path | str) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
     file = Path(sentences.__file__)
     return subprocess.run(
         [sys.executable, file, *folders], capture_output=True, text=True, check=False

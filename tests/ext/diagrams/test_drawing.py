@@ -1,10 +1,9 @@
 """What is drawn, and how it reads where nobody sees it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,9 +13,6 @@ from lifespec.testing.trace import Entry
 from lifespec.validate import Step
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import marked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SVG = "{http://www.w3.org/2000/svg}"
 CALLED = Entry(0.0, "called", "lifespan")
@@ -55,12 +51,10 @@ def chinese(text: str) -> str:
 
 
 def drawn(svg: str) -> ET.Element:
-    """Parse a drawing."""
     return ET.fromstring(svg)
 
 
 def texts(svg: str) -> list[str]:
-    """Return the texts of a drawing, in order."""
     return [each.text for each in drawn(svg).iter(f"{SVG}text") if each.text]
 
 
@@ -122,16 +116,6 @@ def test_strange_text() -> None:
 def test_step_with_percent() -> None:
     entry = Entry(0.0, "raised", "ValueError", "100 %s")
     assert drawing.steps([entry]) == ["The application raises ValueError: 100 %s"]
-
-
-def legal(transitions: Any) -> set[str]:
-    """Return the pairs of states that a step joins which breaks no rule."""
-    return {
-        f"{state} {step.to}"
-        for state, row in transitions.items()
-        for step in row.values()
-        if not step.rule
-    }
 
 
 def noted(svg: str, name: str) -> list[str]:

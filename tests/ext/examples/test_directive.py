@@ -75,7 +75,6 @@ NOT_RUN = """\
 
 
 def sample(folder: Path, page: str, **options: Any) -> SampleSite:
-    """Return one page with examples."""
     extensions = "examples.directive", "examples.included"
     return SampleSite(folder, {"index": f"# A page\n\n{page}"}, *extensions, **options)
 

@@ -34,7 +34,6 @@ def told(found: list[Result]) -> list[tuple[str, bool]]:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Keep results in a folder."""
     return Results(tmp_path / "kept", "library", "code")
 
 

@@ -1,20 +1,15 @@
 """How an example is run, and what is said of one that fails."""
 
-from __future__ import annotations
-
 import functools
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lifespec_docs.examples import perl_apps, runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def block(source: str, expected: str | None = None, **fields: object) -> runner.Example:
@@ -22,16 +17,11 @@ def block(source: str, expected: str | None = None, **fields: object) -> runner.
     fields = {"language": "python", **fields}
     shown = None if expected is None else dedent(expected).strip("\n")
     return runner.Example(
-        page="docs/startup.md",
-        line=41,
-        source=dedent(source).strip("\n"),
-        expected=shown,
-        **fields,
+        page="docs/startup.md", line=41, source=dedent(source).strip("\n"), expected=shown, **fields
     )
 
 
 def pycon(source: str) -> runner.Example:
-    """Return a session."""
     return block(source, language="pycon")
 
 
@@ -45,7 +35,6 @@ def told(*blocks: runner.Example) -> str:
 
 
 def output(*blocks: runner.Example) -> str:
-    """Return what the last of these blocks prints."""
     with runner.Session(blocks) as session:
         return session.run(len(blocks) - 1).output
 

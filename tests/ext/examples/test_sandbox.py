@@ -1,27 +1,21 @@
 """Where an example runs."""
 
-from __future__ import annotations
-
 import logging
 import re
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lifespec import server
 from lifespec_docs.examples import sandbox
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 @pytest.fixture
 def namespace() -> Iterator[sandbox.Namespace]:
-    """Give a page, and close it."""
     page = sandbox.Namespace()
     yield page
     page.close()
@@ -60,7 +54,6 @@ def test_logging_disabled(namespace: sandbox.Namespace) -> None:
 
 
 def beside(source: str, limit: float = 30, *files: str) -> tuple[int | None, str, str]:
-    """Run a program beside."""
     return sandbox.beside(dedent(source), limit, files)
 
 

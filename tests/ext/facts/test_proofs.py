@@ -150,10 +150,7 @@ Files: the page.
     ],
 )
 def test_what_stands_elsewhere_waits(
-    root: Path,
-    pairs: Sequence[tuple[str, str]],
-    fault: str,
-    capsys: pytest.CaptureFixture[str],
+    root: Path, pairs: Sequence[tuple[str, str]], fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Steps, titles and cells that change places."""
     page = root / "docs" / "b.md"
@@ -262,29 +259,6 @@ def test_a_statement_that_no_catalog_has_is_a_fault(root: Path) -> None:
     assert review.main(["--approve", "--yes"], root) == 1
 
 
-@pytest.mark.parametrize(
-    ("beside", "evidence", "held"),
-    [
-        (
-            "```{shown} a.toml\n:language: toml\n```\n",
-            "{shown} a.toml 2cf24dba5fb0\n:language: toml\n",
-            True,
-        ),
-        ("```{loglines} raises\n```\n", "{loglines} raises\n", True),
-        ("```{rule} sent\n```\n", "sent\n", True),
-        ("```sh\nls docs\n```\n", "ls docs\n", False),
-        (":::{decision} a\n:rules: b\n\nSo.\n:::\n", ":::{decision} a\n:rules: b\n", False),
-    ],
-)
-def test_a_statement_is_bound_to_what_is_drawn_below_it(
-    tmp_path: Path, beside: str, evidence: str, held: bool
-) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/a.toml").write_text("hello")
-    first = next(iter(proofs.read("a", f"It is:\n\n{beside}", "", {}, tmp_path)))
-    assert (first.evidence, first.held) == (evidence, held)
-
-
 def test_a_title_shows_the_first_evidence_of_its_section(root: Path) -> None:
     """It is no part of what is approved: a changed check does not ask about the title too."""
     (root / "docs" / "b.md").write_text("# B\n\nSo.\n\nIs it.\n\n```{loglines} a\n```\n\n## C\n")
@@ -330,17 +304,3 @@ def test_a_statement_is_bound_to_the_help_of_its_commands(root: Path) -> None:
     for said, announced in ("These commands:", True), ("It ends", False):
         (proof,) = of_b(root, f"# B\n\n{said}\n\n```sh\nmake docs\n```\n")
         assert ("make docs: run every" in proof.evidence) is proof.held is announced
-
-
-def test_a_check_proves_the_sentence_that_introduces_a_list_or_a_table(root: Path) -> None:
-    check = "```{check}\n1\n```\n"
-    for listed, colon, held in (
-        ("- One.\n- Two.\n", ":", [True, True, True]),
-        ("- One.\n- Two.\n", ".", [False, True, True]),
-        ("| a |\n|---|\n| b |\n", ":", [True, True]),
-        ("So.\n", ":", [False, True]),
-    ):
-        found = of_b(root, f"# B\n\nThese{colon}\n\n{listed}\n{check}")
-        assert [each.runs for each in found] == held
-    first = next(proofs.read("a", f"| a |\n|---|\n| b |\n\n{check}", "", {}))
-    assert (first.kind, first.runs) == ("table", True)

@@ -38,7 +38,6 @@ def project(folder: Path) -> None:
 
 
 def write(folder: Path, name: str, found: dict[str, Any]) -> None:
-    """Write a record."""
     (folder / recorded.FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / recorded.FOLDER / f"{name}.json").write_text(json.dumps(found))
 

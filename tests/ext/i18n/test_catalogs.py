@@ -48,7 +48,6 @@ def read(tmp_path: Path) -> Callable[[str], polib.POFile]:
 
 
 def known(catalog: polib.POFile) -> dict[str, polib.POEntry]:
-    """Give the entries by message."""
     return {entry.msgid: entry for entry in catalog}
 
 

@@ -50,12 +50,10 @@ TEXTS = {
 
 
 def texts(source: str, language: str = "python") -> list[str]:
-    """Give the texts of a source's comments."""
     return [comment.text for comment in comments.comments(source, language)]
 
 
 def block(source: str, language: str = "python") -> comments.literal_block:
-    """Give a block that is about to be translated."""
     node = comments.literal_block(source, source, language=language)
     node.preserve_original_messages()
     return node
@@ -178,15 +176,6 @@ def test_what_does_not_parse_has_no_comments(source: str) -> None:
         comments.comments(source, "python")
 
 
-def test_one_message_stands_for_all_comments_with_its_text() -> None:
-    """Each is translated, and no message is asked for twice."""
-    node = block("a  # x\nb  # y\nc  # x\n")
-    assert node.extract_original_messages() == ["# x", "# y"]
-    node.apply_translated_message("# x", "# 一")
-    node.apply_translated_message("# y", "# 二")
-    assert node.astext() == "a  # 一\nb  # 二\nc  # 一\n"
-
-
 PAGE = """# A page
 
 ```python
@@ -220,7 +209,6 @@ a # no
 
 @pytest.fixture(scope="module")
 def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleSite]:
-    """Build the page in Chinese."""
     pages = {"index": PAGE, "broken": "# B\n\n```python\nf(  # x\n```\n"}
     with_comments = SampleSite(
         tmp_path_factory.mktemp("zh"),

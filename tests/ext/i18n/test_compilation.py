@@ -13,7 +13,6 @@ CATALOG = f'{HEAD}\nmsgid "a"\nmsgstr "甲"\n'
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Path:
-    """Write a catalog."""
     path = tmp_path / "zh_CN" / "page.po"
     path.parent.mkdir()
     path.write_text(CATALOG)

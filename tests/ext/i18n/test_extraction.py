@@ -50,7 +50,6 @@ EXTENSIONS = [
 
 @pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleSite:
-    """Three pages, not read yet."""
     (tmp_path / "file.py").write_text("# three\n")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "sample_code.py").write_text('def f():\n    """Do it."""\n')

@@ -12,7 +12,6 @@ from lifespec_docs.lint import doctrees
 
 
 def page(*children: nodes.Node) -> nodes.document:
-    """Make a doctree."""
     document = utils.new_document("docs/page.md")
     document.extend(children)
     for line, node in enumerate(document.findall(nodes.Element)):
@@ -21,19 +20,16 @@ def page(*children: nodes.Node) -> nodes.document:
 
 
 def code(text: str, language: str = "python") -> nodes.literal_block:
-    """Make a block whose comments are translatable."""
     node = comments.literal_block(text, text, language=language)
     node.preserve_original_messages()
     return node
 
 
 def paragraph(*children: nodes.Node) -> nodes.paragraph:
-    """Make a paragraph."""
     return nodes.paragraph("", "", *children)
 
 
 def told(english: nodes.document, chinese: nodes.document) -> list[str]:
-    """Give the faults of a Chinese page."""
     return [str(each) for each in doctrees.faults(english, chinese, "page.md")]
 
 

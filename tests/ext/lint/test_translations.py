@@ -11,7 +11,6 @@ CHINESE = "服务器必须发送 `startup` 2 次，见[此处](#a)与 {rule}`sen
 
 
 def told(english: str, chinese: str, kind: str = "text", suffix: str = ".md") -> list[str]:
-    """Give the sentences about a translation."""
     return list(sentences(Pair("page.po", 7, english, chinese, kind, suffix)))
 
 

@@ -40,7 +40,6 @@ def fresh() -> Iterator[None]:
 
 
 def row(source: str, expected: str | None = None, line: int = 41) -> dict[str, Any]:
-    """Return an example as a page's data has it."""
     return asdict(Example("docs/startup.md", line, "python", dedent(source).strip("\n"), expected))
 
 

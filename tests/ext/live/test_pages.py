@@ -9,7 +9,6 @@ from sample_site import SampleSite
 
 
 def example(source: str, **more: Any) -> Example:
-    """Return a block of a page."""
     return Example("page.md", 1, "python", source, None, **more)
 
 

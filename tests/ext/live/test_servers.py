@@ -12,7 +12,6 @@ from lifespec_docs.live.imitation import CASES, LOGGED
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict[str, Any]]:
-    """Return the rows in English."""
     return servers.rows(recorded.ROOT, str)
 
 

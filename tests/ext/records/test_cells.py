@@ -10,7 +10,7 @@ def test_what_no_record_has_today() -> None:
     assert loglines._status({"status": None}, str) == loglines.NONE
     scopes = [], [["scope", "copy", "state", "extra"]], [["scope", "copy"]]
     assert [middleware._scope({"usual": each}) for each in scopes] == [
-        *(("Not passed on",), ("A copy, other in `%s`", "state extra"), ("A copy",)),
+        *(("Not passed on",), ("A copy, other in `%s`", "state extra"), ("A copy",))
     ]
     state = GROUPS["state"][3]
     assert state.says(HostRun([["lifespan", "state"]])) == (NONE,)

@@ -19,18 +19,15 @@ SECTIONS = "```{subjects} servers\n```"
 
 
 def finding(verdict: str, case: str = "plain") -> dict[str, Any]:
-    """Return a finding."""
     return {"case": case, "rule": "startup-sent", "verdict": verdict, "actual": "It came."}
 
 
 def subject(name: str, *findings: dict[str, Any], **also: Any) -> dict[str, Any]:
-    """Return a subject's row of a record."""
     versions = {name: "1.0", "extra": "2.0"}
     return {"name": name, "command": name, "versions": versions, "findings": [*findings], **also}
 
 
 def tried(folder: Path, *subjects: dict[str, Any]) -> SampleSite:
-    """Make a page that shows a record."""
     page = f"# A\n\n{RULE}\n{TABLE}\n\n{SECTIONS}\n"
     sample = SampleSite(folder, {"index": page}, *EXTENSIONS)
     about = {"date": "2026-01-02", "python": "CPython 3.11.2", "system": "Linux"}

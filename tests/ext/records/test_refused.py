@@ -29,7 +29,6 @@ TOLD = {
 
 @pytest.fixture(scope="module")
 def warnings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """Build a page with all of them."""
     page = "# A\n\n" + "\n\n".join(f"```{each}\n```" for each in TOLD)
     extensions = (f"records.{name}" for name in lifespec_docs.FOLDERS["records"])
     sample = SampleSite(

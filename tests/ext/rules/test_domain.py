@@ -14,18 +14,15 @@ MISSING = (
 
 
 def rule(rule_id: str) -> str:
-    """Draw the boxes of a rule."""
     return f"\n:::{{rule}} {rule_id}\n:::\n"
 
 
 def example(*rule_ids: str) -> str:
-    """Write an example that shows these rules."""
     links = ", ".join(f"{{rule}}`{each}`" for each in rule_ids)
     return f"\n{links}\n\n```python\n1\n```\n"
 
 
 def shown(rule_id: str) -> str:
-    """Draw a rule, and show it by an example."""
     return rule(rule_id) + example(rule_id)
 
 

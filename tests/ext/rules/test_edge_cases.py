@@ -31,13 +31,11 @@ def sample(folder: Path, page: str, **options: Any) -> SampleSite:
 
 
 def case(built: SampleSite) -> edge_cases.case_node:
-    """Return the page's first case."""
     (found, *_) = built.app.env.get_doctree("index").findall(edge_cases.case_node)
     return found
 
 
 def source(spec: str, section: str = "Scope", text: str = "") -> Source:
-    """Make a source of one text."""
     return Source((spec,), "must", section, text)
 
 

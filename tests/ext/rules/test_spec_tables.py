@@ -15,7 +15,6 @@ KNOWN = "asgi 1.0, asgi 2.0, amgi 1.0"
 
 
 def sample(folder: Path, page: str, **pages: str) -> SampleSite:
-    """Return pages that draw the true rules."""
     extensions = "rules.domain", "rules.spec_tables", "rules.rules_of_spec", "rules.walkthrough"
     found = {"index": page, **pages}
     return SampleSite(folder, found, *extensions, rules=packaged("rules.toml"))

@@ -15,7 +15,6 @@ WHEEL = "lifespec-1.2-py3-none-any.whl"
 
 
 def sample(folder: Path, base: str) -> SampleSite:
-    """Return two pages of version 1.2."""
     extensions = ("theme.install", "theme.navigation")
     return SampleSite(folder, PAGES, *extensions, release="1.2", site_base_url=base)
 

@@ -36,7 +36,6 @@ def sample(folder: Path, **configuration: object) -> SampleSite:
 
 
 def shown(built: SampleSite, name: str = "index") -> dict[str, str]:
-    """Return what the template of a page was given."""
     script = built.page(name).find("script", type="application/json")
     assert script is not None
     found: dict[str, str] = json.loads(script.get_text())

@@ -39,7 +39,6 @@ def sample(folder: Path, pages: dict[str, str] = PAGES, **configuration: object)
 
 
 def links(built: SampleSite, name: str, kind: str) -> list[str]:
-    """Return the addresses of the links of a class."""
     return [link["href"] for link in built.page(name).find_all("a", class_=kind)]
 
 

@@ -37,18 +37,22 @@ class Folded(SphinxDirective):
 
 
 def visit_folded(writer: HTML5Translator, node: folded_node) -> None:
+    """Open the note."""
     writer.body.append(writer.starttag(node, "details", CLASS="folded"))
 
 
 def depart_folded(writer: HTML5Translator, _node: folded_node) -> None:
+    """Close it."""
     writer.body.append("</details>\n")
 
 
 def visit_summary(writer: HTML5Translator, node: summary_node) -> None:
+    """Open the title."""
     writer.body.append(writer.starttag(node, "summary", ""))
 
 
 def depart_summary(writer: HTML5Translator, _node: summary_node) -> None:
+    """Close it."""
     writer.body.append("</summary>\n")
 
 

@@ -10,13 +10,7 @@ from lifespec_docs.facts.turned import CHINESE_DENIALS, ENGLISH_DENIALS
 
 __all__ = ["CHINESE", "debtors", "denials", "faults", "levels"]
 
-CHINESE = {
-    "must": "必须",
-    "must not": "不得",
-    "should": "应",
-    "should not": "不应",
-    "may": "可以",
-}
+CHINESE = {"must": "必须", "must not": "不得", "should": "应", "should not": "不应", "may": "可以"}
 ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}
 ENGLISH_WORDS = re.compile(
     r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"

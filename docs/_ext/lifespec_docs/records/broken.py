@@ -182,10 +182,7 @@ OF_FRAMEWORKS = (
         _unanswered,
     ),
     Broken(
-        "unknown-scope-rejected",
-        "other scope",
-        "The application raised no exception.",
-        _silent,
+        "unknown-scope-rejected", "other scope", "The application raised no exception.", _silent
     ),
 )
 

@@ -107,10 +107,6 @@ def _shutdowns(run: HostRun) -> Said:
     return _times(len(found))
 
 
-def _serves(run: HostRun) -> Said:
-    return YES if run.where("request") else NO
-
-
 def _shown(run: HostRun) -> Said:
     """Say whether the text of a failure is in an exception or in a line of the host."""
     if not run.where(*SHUTDOWN) and run.where(*COMPLETE):
@@ -166,10 +162,6 @@ def _cap(run: HostRun) -> str:
     return str(round(run.seconds, -1))
 
 
-def _scope(run: HostRun) -> Said:
-    return YES if run.first("lifespan")[1:] else NO
-
-
 def _request_state(run: HostRun) -> Said:
     seen = run.first("request")[1]
     return {"no state": (_("no `state`"),), "no pool": NO}.get(seen, YES)
@@ -214,10 +206,6 @@ def _at_signal(run: HostRun) -> Said:
     return YES if "shutdown" in found else NO
 
 
-def _status(run: HostRun) -> Said:
-    return ("%s", run.statuses)
-
-
 GROUPS: dict[str, tuple[Column, ...]] = {
     "starts": (
         Column(_("Startup for two requests"), _("usual"), _startups),
@@ -228,7 +216,11 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "failures": (
         Column(_("After startup.failed"), _("startup fails"), _outcome),
         Column(_("Message shown"), _("startup fails"), _shown),
-        Column(_("Then serves a request"), _("startup fails"), _serves),
+        Column(
+            _("Then serves a request"),
+            _("startup fails"),
+            lambda run: YES if run.where("request") else NO,
+        ),
         Column(_("It raises at startup"), _("startup raises"), _outcome),
         Column(_("It raises on the scope"), _("raises on the scope"), _outcome),
         Column(_("It raises while serving"), _("crashes later"), _outcome),
@@ -241,16 +233,20 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Shutdown never answers"), _("shutdown hangs"), _waits_for_shutdown),
     ),
     "state": (
-        Column(_("The lifespan has a state"), _("usual"), _scope),
+        Column(
+            _("The lifespan has a state"),
+            _("usual"),
+            lambda run: YES if run.first("lifespan")[1:] else NO,
+        ),
         Column(_("A request sees what startup wrote"), _("usual"), _request_state),
         Column(_("A dict for each request"), _("usual"), _copied),
         Column(_("Shutdown sees what startup wrote"), _("usual"), _at_shutdown),
     ),
     "signals": (
         Column(_("Shutdown at SIGTERM"), _("usual"), _at_signal),
-        Column(_("Exit status"), _("usual"), _status),
+        Column(_("Exit status"), _("usual"), lambda run: ("%s", run.statuses)),
         Column(_("Shutdown at Ctrl-C"), CTRL_C, _at_signal),
-        Column(_("Exit status"), CTRL_C, _status),
+        Column(_("Exit status"), CTRL_C, lambda run: ("%s", run.statuses)),
     ),
     "again": (
         Column(_("A second SIGTERM"), TWICE[0], _again),

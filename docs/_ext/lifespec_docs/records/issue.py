@@ -76,12 +76,7 @@ def _by_case(
 
 
 def issue(
-    package: str,
-    shown: Program,
-    broken: Mapping[str, str],
-    python: str,
-    spec: str,
-    title: str = "",
+    package: str, shown: Program, broken: Mapping[str, str], python: str, spec: str, title: str = ""
 ) -> Issue:
     """Return an issue about what a program shows: by rule, what was seen."""
     lines = [

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
@@ -28,7 +27,7 @@ from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import note_cases, words
 from lifespec_docs.records.drawn import note
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.domain import RuleDomain, refer
 
 Translate = Callable[[str], str]
 
@@ -339,11 +338,9 @@ class OfRecord(Shows):
 
     def link(self, kind: str, name: str) -> nodes.Element:
         """Return a link to a rule, or to a case that the suite has."""
-        text = nodes.literal("", name)
         if kind == "case" and name not in self.cases:
-            return text
-        place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
-        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+            return nodes.literal("", name)
+        return refer(self.env.docname, kind, name, refwarn=True)
 
 
 def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:

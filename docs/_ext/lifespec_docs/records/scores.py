@@ -9,14 +9,13 @@ from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element, markup_node
 from lifespec_docs.records.record import LATER, SIGNS, OfRecord, Subject, verdict_class, word_of
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.domain import refer
 
 __all__ = ["Scores", "setup"]
 
@@ -95,10 +94,8 @@ class Scores(OfRecord):
         yield element("ul", *items, classes=["best", "no-search"])
 
     def _link(self, subject: Subject) -> nodes.Node:
-        place = {"refdomain": RuleDomain.name, "reftype": "subject", "reftarget": subject.name}
-        return pending_xref(
-            "", nodes.inline("", subject.name), refdoc=self.env.docname, refwarn=True, **place
-        )
+        name = nodes.inline("", subject.name)
+        return refer(self.env.docname, "subject", subject.name, name, refwarn=True)
 
     def _row(self, subject: Subject) -> markup_node:
         versions = element("span", subject.release, classes=["versions"])

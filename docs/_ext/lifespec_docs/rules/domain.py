@@ -34,7 +34,7 @@ __all__ = [
     "RuleRole",
     "check_examples",
     "inlines",
-    "link_to_rule",
+    "refer",
     "rule_node",
     "setup",
     "text_of",
@@ -104,10 +104,12 @@ def inlines(text: str) -> Iterator[nodes.Node]:
         yield nodes.literal("", part) if place % 2 else nodes.Text(part)
 
 
-def link_to_rule(docname: str, rule: Rule, kind: str, shown: nodes.Node) -> pending_xref:
-    """Link to the box of a rule, or with the kind "example" to its example."""
-    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": rule.rule_id}
-    return pending_xref("", shown, refdoc=docname, refexplicit=True, **place)
+def refer(
+    docname: str, kind: str, name: str, shown: nodes.Node | None = None, **options: bool
+) -> pending_xref:
+    """Return a link to a rule, its example, a case or a subject."""
+    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
+    return pending_xref("", shown or nodes.literal("", name), refdoc=docname, **place, **options)
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:

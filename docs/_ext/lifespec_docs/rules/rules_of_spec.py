@@ -18,7 +18,7 @@ from lifespec.conformance.rules import MAIN, STAGES, Rule, names
 from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 from lifespec_docs.i18n.messages import sentences, words
-from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
+from lifespec_docs.rules.domain import RuleDomain, inlines, refer
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
 
 __all__ = ["held_node", "setup"]
@@ -80,11 +80,11 @@ class Holds(OfSpecs):
         example = nodes.Text(self.translate("Example"))
         parts: dict[str, list[nodes.Node]] = {
             "held-source": self._sources(rule, spec),
-            "held-example": [link_to_rule(docname, rule, "example", example)],
+            "held-example": [refer(docname, "example", rule.rule_id, example, refexplicit=True)],
         }
         spans = (nodes.inline("", "", *part, classes=[name]) for name, part in parts.items())
         spaced = (node for span in spans for node in (nodes.Text(" "), span))
-        rule_id = link_to_rule(docname, rule, "rule", nodes.literal("", rule.rule_id))
+        rule_id = refer(docname, "rule", rule.rule_id, refexplicit=True)
         return nodes.paragraph("", "", rule_id, *spaced, classes=["held-foot"])
 
     def _sources(self, rule: Rule, spec: str) -> list[nodes.Node]:
@@ -131,7 +131,7 @@ class Levels(SphinxDirective):
         for rule_id, row in cells.items():
             if len({*row.values()}) > 1:
                 shown = nodes.literal("", rule_id)
-                link = link_to_rule(self.env.docname, book[rule_id], "rule", shown)
+                link = refer(self.env.docname, "rule", rule_id, shown, refexplicit=True)
                 rows.append([[link], *(said(row[column[0]]) for column in columns)])
         titles = [translate("Rule"), *(names(each, translate) for each in columns)]
         return [table(titles, rows, "levels")]

@@ -101,10 +101,7 @@ class Metadata:
         told = {
             "specification": translate("The whole specification in one file, as plain text"),
             "sections": [
-                {
-                    "caption": caption,
-                    "pages": [{"name": name, **pages[name]} for name in names],
-                }
+                {"caption": caption, "pages": [{"name": name, **pages[name]} for name in names]}
                 for caption, names in [("", [root]), *listed]
             ],
         }

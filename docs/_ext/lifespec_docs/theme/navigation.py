@@ -14,10 +14,7 @@ from lifespec_docs.i18n.messages import words
 __all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
 
 # Sphinx's name of a language: the folder of its pages, its tag, its own name.
-LANGUAGES = {
-    "en": ("en", "en", "English"),
-    "zh_CN": ("zh-cn", "zh-CN", "中文"),
-}
+LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
 
 # Sentences which the theme writes into its templates without asking a catalog.
 _FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')
