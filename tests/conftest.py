@@ -30,8 +30,9 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers and brokers, type checkers, the built site, and what wants a processor for itself.
-SLOW = {"bench", "docs", "real", "typing"}
+# Real servers and brokers, type checkers, the built site, what measures, and what wants a processor
+# for itself.
+SLOW = {"bench", "docs", "drift", "matrix", "real", "typing"}
 # What this computes is run by others, too: coverage would only take its time, four times over.
 NOT_MEASURED = {"every"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]

@@ -7,10 +7,9 @@ import select
 import subprocess
 import tempfile
 import time
-from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Browser"]
+__all__ = ["CONTROL", "SHIFT", "Browser"]
 
 COMMAND = (
     "chromium",
@@ -22,6 +21,12 @@ COMMAND = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
+KEYS = {
+    "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
+    "a": 65, "z": 90, "/": 191,
+}  # fmt: skip
+TYPED = {"Enter": "\r", " ": " ", "/": "/"}
+CONTROL, SHIFT = 2, 8
 LIMIT = 120.0  # seconds; axe takes long on the largest pages
 # What Chromium answers while a page makes way for another.
 MAKING_WAY = "navigated", "context was destroyed", "Cannot find"
@@ -64,12 +69,7 @@ class Browser:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.process.kill()
         self.process.wait()
         os.close(self._to)
@@ -125,6 +125,14 @@ class Browser:
             deviceScaleFactor=1,
             mobile=False,
         )
+
+    def press(self, key: str, modifiers: int = 0) -> None:
+        """Press a key, and let it go."""
+        code = f"Key{key.upper()}" if key in "az" else key
+        about = {"key": key, "code": code, "windowsVirtualKeyCode": KEYS[key]}
+        text = {} if modifiers or key not in TYPED else {"text": TYPED[key]}
+        for kind in ({"type": "keyDown", **text}, {"type": "keyUp"}):
+            self.send("Input.dispatchKeyEvent", modifiers=modifiers, **about, **kind)
 
     def open(self, address: str) -> None:
         """Go to a page, and wait until all of it is there."""

@@ -10,8 +10,6 @@ from published import site
 
 from lifespec_docs.live.assets import FOLDER
 
-__all__: list[str] = []
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let a test wait until another file's has built the site."""

@@ -8,14 +8,12 @@ these tests a server, or the suite, does that.
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
 __all__ = ["GUIDES", "Program", "guides", "programs"]
 
-ROOT = Path(__file__).parents[2]
 GUIDES = "Get started", "Guides for"  # how captions of docs/index.md begin
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)

@@ -23,12 +23,7 @@ def _run(script: str, queries: list[str], *marked: tuple[str, list[str]]) -> Any
     given = json.dumps({"script": script, "queries": queries, "marked": marked})
     command = ["node", "-e", RUN, str(SCRIPT)]
     done = subprocess.run(
-        command,
-        check=False,
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=120,
+        command, check=False, input=given, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -7,8 +7,6 @@ import pytest
 from browser import Browser
 from published import ROOT
 
-__all__: list[str] = []
-
 pytestmark = [pytest.mark.timeout(600), pytest.mark.needs("chromium")]
 
 AXE = ROOT / "build" / "live" / "node_modules" / "axe-core" / "axe.min.js"
@@ -74,17 +72,10 @@ def test_axe_finds_no_violation_on_the_pages_of_no_language(
     assert browser.run(RUN.replace("RULES", ALL)) == []
 
 
-@pytest.mark.parametrize(
-    ("broken", "rule"),
-    [
-        ("<img src='data:,'>", "image-alt"),
-        ("<p style='color: #ccc; background: #fff'>pale</p>", "color-contrast"),
-        ("<a href='x'></a>", "link-name"),
-    ],
-)
-def test_a_violation_is_found(browser: Browser, address: str, broken: str, rule: str) -> None:
-    """Each setting would see what it looks at."""
+def test_a_violation_is_found(browser: Browser, address: str) -> None:
+    """The setting would see what it looks at."""
+    broken = "<img src='data:,'><p style='color: #ccc; background: #fff'>pale</p>"
     opened(browser, f"{address}/en/state.html")
     browser.run(f"document.querySelector('article').insertAdjacentHTML('beforeend', `{broken}`)")
     found = looked_at(browser, 1280, "light", ALL)
-    assert {each.partition(":")[0] for each in found} == {rule}
+    assert {each.partition(":")[0] for each in found} == {"image-alt", "color-contrast"}

@@ -6,8 +6,6 @@ import tomllib
 import pytest
 from published import ROOT
 
-__all__: list[str] = []
-
 PAGE = (ROOT / "docs" / "ambiguities.md").read_text(encoding="utf-8")
 RULES = tomllib.loads(
     (ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml").read_text()
@@ -19,7 +17,6 @@ CITED = re.compile(r"(\[?)\b[a-z][\w-]*#(\d+)(\]\(https://github\.com/[\w-]+/[\w
 
 @pytest.mark.parametrize("rule_id", [key for key, rule in RULES.items() if "ours" in rule])
 def test_a_rule_that_a_specification_lacks_has_an_entry(rule_id: str) -> None:
-    """The entry links the rule."""
     assert f"{{rule}}`{rule_id}`" in PAGE
 
 
@@ -40,7 +37,6 @@ def test_a_specification_is_quoted_in_a_few_words(entry: str) -> None:
 
 @pytest.mark.parametrize("page", ["ambiguities", "specifications"])
 def test_every_issue_is_a_link(page: str) -> None:
-    """A reader can follow the dispute."""
     cited = list(CITED.finditer((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")))
     assert cited
     assert [each[0] for each in cited if not (each[1] and each[3])] == []

@@ -8,8 +8,6 @@ from published import published
 from lifespec.server import TABLE, StateMachine
 from lifespec_docs.examples import runner
 
-__all__: list[str] = []
-
 
 def test_every_step_of_the_server_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of server.TABLE is taken by a program of the page; a row without is named."""

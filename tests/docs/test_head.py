@@ -9,8 +9,6 @@ from bs4 import BeautifulSoup
 
 from lifespec_docs.theme.metadata import POLICY
 
-__all__: list[str] = []
-
 LANGUAGES = ("en", "zh-cn")
 
 
@@ -69,7 +67,6 @@ def test_every_page_describes_itself(pages: dict[str, BeautifulSoup], folder: st
 
 
 def test_one_viewport_and_one_heading_of_the_first_rank(pages: dict[str, BeautifulSoup]) -> None:
-    """On every page."""
     for name, page in pages.items():
         assert len(page.select('meta[name="viewport"]')) == 1, name
         assert len(page.select("h1")) == 1, name
@@ -95,7 +92,6 @@ def test_llms_names_every_page(site: Path, pages: dict[str, BeautifulSoup]) -> N
 
 
 def test_the_foot_names_version_date_and_licence(pages: dict[str, BeautifulSoup]) -> None:
-    """On every page."""
     for name in (name for name in pages if "/" in name):
         foot = pages[name].select_one(".colophon")
         assert foot is not None, name

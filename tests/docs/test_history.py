@@ -5,13 +5,10 @@ import tomllib
 
 from published import ROOT
 
-__all__: list[str] = []
-
 DATED = re.compile(r"^\| (\d{4}-\d\d-\d\d) \|", re.MULTILINE)
 
 
 def test_the_newest_change_is_that_of_this_version() -> None:
-    """The first heading of the page is the version of the package."""
     versions = re.findall(r"^## (\S+)$", (ROOT / "docs" / "changelog.md").read_text(), re.MULTILINE)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert versions[0] == project["version"]

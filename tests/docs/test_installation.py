@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 PIP = ("-m", "pip", "--isolated", "--disable-pip-version-check", "install", "--no-deps")
 
 
@@ -24,7 +22,6 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wheel(site: Path) -> Path:
-    """Return the wheel of the site."""
     (found,) = site.glob("*.whl")
     return found
 

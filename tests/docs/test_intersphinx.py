@@ -7,8 +7,6 @@ import pytest
 from bs4 import BeautifulSoup
 from sphinx.testing.util import SphinxTestApp
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
 MARKDOWN = "# Notes\n\n<inv:lifespec:lifespec:rule#startup-sent>\n"

@@ -3,11 +3,8 @@
 import pytest
 from browser import Browser
 
-__all__: list[str] = []
-
 pytestmark = [pytest.mark.timeout(300), pytest.mark.needs("chromium")]
 
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "/": 191}
 SEEN = """[...document.querySelectorAll("DRAWER a")]
     .some((each) => each.checkVisibility({visibilityProperty: true}))"""
 FOCUSED = "document.activeElement"
@@ -22,18 +19,10 @@ SHOWN = """(() => {
 })()"""
 
 
-def press(browser: Browser, key: str) -> None:
-    """Press a key, and let it go."""
-    about = {"key": key, "code": key, "windowsVirtualKeyCode": KEYS[key]}
-    text = {"Enter": {"text": "\r"}, " ": {"text": " "}, "/": {"text": "/"}}.get(key, {})
-    browser.send("Input.dispatchKeyEvent", type="keyDown", **about, **text)
-    browser.send("Input.dispatchKeyEvent", type="keyUp", **about)
-
-
 def tab_to(browser: Browser, selector: str, most: int = 300) -> None:
     """Press Tab until an element has the focus."""
     for _ in range(most):
-        press(browser, "Tab")
+        browser.press("Tab")
         if browser.run(f"{FOCUSED}.matches({selector!r})"):
             return
     raise AssertionError(f"Tab does not reach {selector}")
@@ -47,21 +36,20 @@ def test_what_has_the_focus_is_seen(browser: Browser, address: str, page: str, w
     browser.open(f"{address}/en/{page}.html")
     hidden = []
     for _ in range(100):
-        press(browser, "Tab")
+        browser.press("Tab")
         if (found := browser.run(SHOWN)) is not True:
             hidden.append(found)
     assert hidden == []
 
 
 def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str) -> None:
-    """To the text."""
     browser.width(1280)
     browser.open(f"{address}/en/startup.html")
-    press(browser, "Tab")
+    browser.press("Tab")
     assert browser.run(f"{FOCUSED}.className").startswith("skip-to-content")
-    press(browser, "Enter")
+    browser.press("Enter")
     assert browser.until("location.hash") == "#furo-main-content"
-    press(browser, "Tab")
+    browser.press("Tab")
     assert browser.run(f"!!{FOCUSED}.closest('article')")
 
 
@@ -71,21 +59,8 @@ def test_the_language_is_switched(browser: Browser, address: str, width: int) ->
     browser.width(width)
     browser.open(f"{address}/en/scope.html")
     tab_to(browser, ".languages a")
-    press(browser, "Enter")
+    browser.press("Enter")
     browser.until("location.pathname.endsWith('/zh-cn/scope.html') && document.readyState")
-
-
-def test_a_page_is_searched_for(browser: Browser, address: str) -> None:
-    """From the field of the sidebar to a result."""
-    browser.width(1280)
-    browser.open(f"{address}/en/index.html")
-    tab_to(browser, ".sidebar-search")
-    browser.send("Input.insertText", text="startup-sent")
-    press(browser, "Enter")
-    browser.until("!!document.querySelector('#search-results li a')")
-    tab_to(browser, "#search-results li a")
-    press(browser, "Enter")
-    browser.until("location.hash === '#startup-sent'")
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -93,9 +68,9 @@ def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int)
     """The field can be seen, and takes a slash like any other letter."""
     browser.width(width)
     browser.open(f"{address}/en/scope.html")
-    press(browser, "/")
+    browser.press("/")
     browser.until(f"{FOCUSED}.matches('.sidebar-search') && {FOCUSED}.checkVisibility()")
-    press(browser, "/")
+    browser.press("/")
     assert browser.run(f"{FOCUSED}.value") == "/"
     browser.width(1280)
 
@@ -111,28 +86,14 @@ def test_the_drawers_of_a_phone_open_and_close(
     browser.open(f"{address}/en/startup.html")
     tab_to(browser, f"#{name}")
     assert not browser.run(SEEN.replace("DRAWER", drawer))
-    press(browser, " ")
+    browser.press(" ")
     browser.until(f"!!{FOCUSED}.closest('{drawer}')")
     browser.until(SEEN.replace("DRAWER", drawer))
-    press(browser, "Escape")
+    browser.press("Escape")
     assert browser.run(f"{FOCUSED}.id") == name
 
 
-def test_the_results_of_servers_are_filtered(browser: Browser, address: str) -> None:
-    """A selection is changed by a letter."""
-    browser.width(1280)
-    browser.open(f"{address}/en/server-compatibility.html")
-    tab_to(browser, ".matrix-controls select[name=rows]", 400)
-    before = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
-    for character in browser.run(f"{FOCUSED}.options[1].text")[:4]:
-        browser.send("Input.dispatchKeyEvent", type="char", text=character)
-    browser.until(f"{FOCUSED}.selectedIndex === 1")
-    after = browser.run("document.querySelectorAll('table.matrix tbody tr:not([hidden])').length")
-    assert 0 < after < before
-
-
 def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, address: str) -> None:
-    """Neither scrolling nor colours."""
     reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
     browser.send("Emulation.setEmulatedMedia", features=reduced)
     browser.open(f"{address}/en/startup.html")

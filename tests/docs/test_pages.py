@@ -8,8 +8,6 @@ from published import ROOT, known, of_readme, published, site
 from lifespec_docs.examples import download, runner
 from lifespec_docs.examples.directive import programs
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 
 TRACEBACK = "Traceback (most recent call last):"
@@ -37,28 +35,7 @@ def readme() -> Iterator[runner.Session]:
 
 @pytest.mark.parametrize("number", range(len(README)), ids=lambda n: f"line {README[n].line}")
 def test_an_example_of_the_readme(readme: runner.Session, number: int) -> None:
-    """It prints what is shown below it."""
     readme.run(number)
-
-
-def test_readme_blocks_know_their_line_and_their_output() -> None:
-    """A `text` block directly below an example is what it prints."""
-    text = "Title\n\n```python\nprint(1)\n```\n\n```text\n1\n```\n\n"
-    text += "```sh\nls\n```\n\n```pycon\n>>> 1\n1\n```\n"
-    assert of_readme(text) == [
-        runner.Example("README.md", 4, "python", "print(1)\n", "1\n"),
-        runner.Example("README.md", 16, "pycon", ">>> 1\n1\n", None),
-    ]
-
-
-def test_both_languages_have_the_same_examples() -> None:
-    """As many on each page, in the same lines."""
-    places = {
-        language: sorted((block.page, block.line) for page in pages.values() for block in page)
-        for language, pages in published().items()
-    }
-    assert places["en"] == places["zh"]
-    assert places["en"]
 
 
 def lines(text: str) -> list[str]:

@@ -12,8 +12,6 @@ from published import published
 
 from lifespec_docs.live.pages import obstacle
 
-__all__: list[str] = []
-
 pytestmark = [pytest.mark.needs("node"), pytest.mark.usefixtures("live")]
 
 
@@ -39,14 +37,12 @@ def test_every_example_prints_what_its_page_shows(
 
 
 def test_examples_of_lifespans_have_an_event_log(found: dict[str, Any]) -> None:
-    """In the language of their page."""
     logs = {row["language"]: row["log"] for row in found["results"] if row["log"]}
     assert "<summary>Event log: " in logs["en"]
     assert "<summary>事件记录" in logs["zh-cn"]
 
 
 def test_another_output_is_noticed(site: Path, live: Path, tmp_path: Path) -> None:
-    """One example of a site that shows another output."""
     assert live.exists()
     shutil.copytree(site / "live", tmp_path / "live")
     data = json.loads((site / "en" / "_live" / "index.json").read_text(encoding="utf-8"))

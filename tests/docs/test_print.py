@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from browser import Browser
 
-__all__: list[str] = []
-
 pytestmark = [pytest.mark.timeout(300), pytest.mark.needs("chromium")]
 
 A4 = {"paperWidth": 8.27, "paperHeight": 11.69}
@@ -17,7 +15,6 @@ A4 = {"paperWidth": 8.27, "paperHeight": 11.69}
 @pytest.mark.parametrize("page", ["asgi-2", "amgi", "pagi"])
 @pytest.mark.parametrize("language", ["en", "zh-cn"])
 def test_four_sheets(language: str, page: str, browser: Browser, site: Path) -> None:
-    """As Chromium prints it."""
     browser.open((site / language / f"{page}.html").as_uri())
     printed = browser.send("Page.printToPDF", printBackground=True, **A4)
     sheets = re.findall(rb"/Type /Page$", base64.b64decode(printed["data"]), re.MULTILINE)

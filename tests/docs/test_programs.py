@@ -8,38 +8,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from published import ROOT
 
 from lifespec import cli
-from programs import ROOT, Program, guides, programs
-
-__all__: list[str] = []
+from programs import Program, guides, programs
 
 LIMIT = 60.0  # seconds; nothing here takes ten
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
-PAGE = """\
-```python
-import asyncio
-async def app(scope, receive, send): ...
-async def main(): ...
-asyncio.run(main())
-```
-
-{.fragment}
-```python
-app = 1
-```
-
-{.file-my-shop .real}
-```python
-shop = 1
-```
-
-```python
-from my_shop import shop
-app = other = shop
-print(app)
-```
-"""
 
 
 def found() -> list[Program]:
@@ -57,17 +32,7 @@ def found() -> list[Program]:
 PROGRAMS = found()
 
 
-def test_programs_of_a_page() -> None:
-    """Those that define `app`; without what runs them, with the modules above them."""
-    first, second = programs("a.md", PAGE)
-    assert (first.line, first.modules) == (1, {})
-    assert "asyncio.run" not in first.text
-    assert (second.line, second.modules) == (18, {"my_shop": "shop = 1\n"})
-    assert "print(app)" in second.text
-
-
 def test_the_guides_are_those_of_the_index() -> None:
-    """And the README has a program, too."""
     index = "```{toctree}\n:caption: Get started\n\nself\nTitle <a>\n```\n```{toctree}\n\nb\n```\n"
     assert guides(index) == ["index", "a"]
     assert {program.file for program in PROGRAMS} >= {"README.md"}
@@ -97,7 +62,6 @@ each_program = pytest.mark.parametrize("program", PROGRAMS, ids=place)
 @pytest.mark.slow
 @each_program
 def test_it_passes_the_check(target: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Also where a specification says should."""
     status = cli.main(["check", "app", "--strict", "--timeout", "10", target])
     assert status == 0, capfd.readouterr().out
 

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from searching import found, marked
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.needs("node")
 
 FILLER = "Many words stand here about nothing at all."
@@ -73,7 +71,6 @@ PLACES = {
 
 
 def index(entries: dict[str, list[list[Any]]]) -> str:
-    """Write an index."""
     pages = {
         name: {"keywords": KEYWORDS.get(name, ""), "entries": each}
         for name, each in entries.items()

@@ -12,8 +12,6 @@ from searching import found
 
 from lifespec_docs.search.index import FILE
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 looked_at = pytest.mark.needs("chromium")
 
@@ -69,15 +67,6 @@ def test_a_frequent_word_leads_to_more_than_the_page_that_is_called_so(
     assert len(answer["results"]) > SHOWN
 
 
-def test_queries_name_pages_that_there_are(site: Path) -> None:
-    """And no query is both among those fitted to and those held back."""
-    for folder, sets in QUERIES.items():
-        answers = {page for each in sets.values() for pages in each.values() for page in pages}
-        fitted = {*sets["review"], *sets["tuned"]}
-        assert fitted.isdisjoint(sets["held"])
-        assert [page for page in answers if not (site / folder / f"{page}.html").exists()] == []
-
-
 def search(browser: Browser, address: str, folder: str, query: str) -> list[str]:
     """Open the page of the search with a query; return where its results lead."""
     browser.open(f"{address}/{folder}/search.html?q={quote(query)}")
@@ -101,7 +90,6 @@ def search(browser: Browser, address: str, folder: str, query: str) -> list[str]
 def test_a_name_or_a_log_line_leads_to_its_place(
     browser: Browser, address: str, folder: str, query: str, place: str
 ) -> None:
-    """And the place is there."""
     assert search(browser, address, folder, query)[0] == place
     browser.open(browser.run(LINKS)[0])
     assert browser.until("!!document.querySelector(':target')")
@@ -159,7 +147,6 @@ def test_a_page_without_all_words_is_told(
 def test_the_other_language_keeps_the_query(
     browser: Browser, address: str, here: str, there: str
 ) -> None:
-    """Also one that was typed there."""
     search(browser, address, here, "state")
     browser.run("document.querySelector('#search-query').select()")
     browser.send("Input.insertText", text="uvicorn & 超时")
@@ -182,37 +169,27 @@ def test_no_result_is_fetched(browser: Browser, address: str) -> None:
 @looked_at
 def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
     """A query is typed, Tab and the arrows lead to the results, Enter to the first of them."""
-
-    def press(key: str, code: int, text: str = "") -> None:
-        for kind in ("keyDown", "keyUp"):
-            told = {"text": text} if text and kind == "keyDown" else {}
-            browser.send(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key,
-                windowsVirtualKeyCode=code, **told,
-            )  # fmt: skip
-
     search(browser, address, "en", "")
     assert browser.run("document.activeElement.id") == "search-query"
     browser.send("Input.insertText", text="startup-sent")
-    press("Enter", 13, "\r")
+    browser.press("Enter")
     browser.until(f"{LINKS}.length")
     for _ in range(2):
-        press("Tab", 9)
+        browser.press("Tab")
     assert browser.run("document.activeElement.href") == browser.run(LINKS)[0]
-    press("ArrowDown", 40)
+    browser.press("ArrowDown")
     assert browser.run("document.activeElement.href") == browser.run(LINKS)[1]
     for _ in range(3):
-        press("ArrowUp", 38)
+        browser.press("ArrowUp")
     assert browser.run("document.activeElement.id") == "search-query"
-    press("ArrowDown", 40)
-    press("Enter", 13, "\r")
+    browser.press("ArrowDown")
+    browser.press("Enter")
     browser.until("location.hash === '#startup-sent'")
 
 
 @looked_at
 @pytest.mark.parametrize("folder", LANGUAGES)
 def test_results_fit_a_phone(browser: Browser, address: str, folder: str) -> None:
-    """Also a long log line and a name without spaces."""
     browser.width(390)
     for query in (LOG_LINE, "lifespan.startup.complete", "x" * 90):
         search(browser, address, folder, query)

@@ -10,33 +10,8 @@ import pytest
 from browser import Browser
 from bs4 import BeautifulSoup, Tag
 
-__all__: list[str] = []
-
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 looked_at = pytest.mark.needs("chromium")
-
-QUERIES = {
-    "en": [
-        "startup",
-        "shutdown",
-        "state",
-        "shallow copy",
-        "timeout",
-        "decline",
-        "lifespan.startup.complete",
-        "startup-sent",
-    ],
-    "zh-cn": [
-        "启动",
-        "关闭",
-        "状态",
-        "浅拷贝",
-        "服务器",
-        "不支持",
-        "lifespan.startup.complete",
-        "startup-sent",
-    ],
-}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +90,6 @@ def test_the_contents_fit_beside_the_page(browser: Browser, address: str, pixels
 
 @looked_at
 def test_no_page_does_what_its_policy_forbids(visits: Visits) -> None:
-    """Its scripts and styles are the files of the site."""
     assert {page: found for page, found in visits.stopped.items() if found} == {}
 
 
@@ -133,7 +107,6 @@ def test_no_page_does_what_its_policy_forbids(visits: Visits) -> None:
 def test_what_the_policy_forbids_is_stopped(
     browser: Browser, address: str, script: str, directive: str
 ) -> None:
-    """An inline script and requests to another host."""
     listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
     browser.open(f"{address}/en/state.html")
     browser.run(f"{script}; 0")
@@ -144,7 +117,6 @@ def test_what_the_policy_forbids_is_stopped(
 
 @looked_at
 def test_a_page_that_is_too_wide_is_found(browser: Browser, site: Path) -> None:
-    """The measure above names what sticks out."""
     browser.width(400)
     browser.open(f"{site.as_uri()}/en/index.html")
     wide = "<div style='width: 900px'>wide</div>"
@@ -162,19 +134,10 @@ def test_no_page_asks_another_host(visits: Visits, address: str, pages: list[str
 
 
 @looked_at
-@pytest.mark.parametrize(("folder", "query"), [(k, q) for k, v in QUERIES.items() for q in v])
-def test_the_search_answers(browser: Browser, address: str, folder: str, query: str) -> None:
-    """Each query finds a page that holds its words."""
-    browser.open(f"{address}/{folder}/search.html?q={query}")
-    assert browser.until("document.querySelectorAll('#search-results li a').length")
-
-
-@looked_at
 @pytest.mark.parametrize(("here", "there"), [("en", "zh-cn"), ("zh-cn", "en")])
 def test_the_other_language_is_at_the_same_place(
     browser: Browser, address: str, here: str, there: str
 ) -> None:
-    """The switch keeps page and heading, and that heading is there."""
     browser.open(f"{address}/{here}/startup.html#startup-sent")
     browser.run("document.querySelector('.languages a').click()")
     browser.until(f"location.pathname.endsWith('/{there}/startup.html') && document.readyState")

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-__all__: list[str] = []
-
 BUDGET = 75_000  # bytes; the heaviest page is that of the frameworks
 INDEX = "search-index.js"  # of the search: every sentence of the site
 LOADED = 'script[src], link[rel="stylesheet"], link[rel~="icon"], article img'
@@ -41,17 +39,3 @@ def test_every_page_is_within_the_budget(site: Path) -> None:
     }
     assert len(weights) > 70
     assert {page: weight for page, weight in weights.items() if weight > BUDGET} == {}
-
-
-def test_a_file_that_a_page_names_counts(tmp_path: Path) -> None:
-    """Scripts, styles, and what these name; data in the address is in the file itself."""
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / "a.css").write_text(
-        "a {b: url(c.woff2)} d {e: url(data:x)} f {g: url('data:y')}"
-    )
-    (tmp_path / "s" / "c.woff2").write_text("")
-    (tmp_path / "b.js").write_text("")
-    page = tmp_path / "page.html"
-    page.write_text('<link rel="stylesheet" href="s/a.css?v=1"><script src="b.js"></script>')
-    names = {path.relative_to(tmp_path).as_posix() for path in loaded(page)}
-    assert names == {"page.html", "s/a.css", "s/c.woff2", "b.js"}

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from bs4 import BeautifulSoup
@@ -93,12 +92,7 @@ class SampleSite:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.app.cleanup()
 
     @property

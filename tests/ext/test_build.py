@@ -23,8 +23,6 @@ from lifespec_docs.publish import swap
 from lifespec_docs.sphinx_run import Build, faults
 from sample_runtime import install
 
-__all__: list[str] = []
-
 Command = subprocess.CompletedProcess[str]
 Run = Callable[..., Command]
 INDEX = "# A page\n\n```python\nprint(1)\n```\n```{output}\n1\n```\n"
@@ -39,7 +37,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ROOT / folder,
             root / folder,
             ignore=shutil.ignore_patterns(
-                "*.md", "*.rst", "examples.json", "proofs.json", "drawn.json"
+                "*.md", "api.rst", "examples.json", "proofs.json", "drawn.json"
             ),
         )
     for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"):
@@ -94,44 +92,45 @@ def commanded(project: Path, program: str = "build.py", *options: str) -> Comman
     )
 
 
-def test_a_site_is_built_and_told(project: Path) -> None:
-    """It says pages, examples in each language, rules, messages, and what to open.
-
-    Examples see nothing of the machine's wishes for warnings and colours.
-    """
-    wishes = 'import os\nprint(1 + len({"FORCE_COLOR", "PYTHONWARNINGS"} & {*os.environ}))'
-    (project / "docs" / "index.md").write_text(INDEX.replace("print(1)", wishes), encoding="utf-8")
-    done = commanded(project)
-    assert done.stderr == ""
-    assert done.returncode == 0
-    said = done.stdout.splitlines()
-    ran = re.findall(r"  (English|Chinese):  1 page, 1 read; 1 example, (\d) run\n", done.stdout)
-    assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
-    assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
-    assert said[-3:-1] == [f"  changed:  docs/{name}.json" for name in ("examples", "drawn")]
-    assert said[-4].endswith(" in all, 0 waiting for a translation")
-    assert said[-1].endswith("Open site/index.html")
-    assert (project / "site" / "zh-cn" / "index.html").exists()
-
-
 @pytest.fixture(scope="module")
-def first(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Command]:
     """Build the project, whose page shows what the package says; all of it is kept."""
     root = shutil.copytree(whole, tmp_path_factory.mktemp("good") / "project")
-    asks = "from lifespec import server\nprint(server.PLANTED)"
+    asks = (
+        "import os\nfrom lifespec import server\n"
+        'print(server.PLANTED, *{"FORCE_COLOR", "PYTHONWARNINGS"} & {*os.environ})'
+    )
     server = root / "src" / "lifespec" / "server.py"
     server.write_text(f"{server.read_text()}PLANTED = 1\n")
     (root / ".ci").mkdir()
     (root / ".ci" / "requirements.lock").write_text("one==1\n")
     (root / "docs" / "index.md").write_text(INDEX.replace("print(1)", asks))
     done = commanded(root)
-    assert done.returncode == 0, done.stderr
-    return shutil.copytree(root, root.with_name("first"))
+    assert (done.returncode, done.stderr) == (0, "")
+    return shutil.copytree(root, root.with_name("first")), done
+
+
+def test_a_build_says_what_it_did(built: tuple[Path, Command]) -> None:
+    """It says pages, examples in each language, messages, and what to open.
+
+    Examples see nothing of the machine's wishes for warnings and colours.
+    """
+    root, done = built
+    said = done.stdout.splitlines()
+    ran = re.findall(r"  (English|Chinese):  1 page, 1 read; 1 example, (\d) run\n", done.stdout)
+    assert sorted(count for _, count in ran) == ["0", "1"]  # for both, by who came first
+    assert all(re.fullmatch(r" +[\d.]+ s to read, .*", said[line]) for line in (2, 4))
+    assert said[-3:-1] == [f"  changed:  docs/{name}.json" for name in ("examples", "drawn")]
+    assert said[-4].endswith(" in all, 0 waiting for a translation")
+    assert "  live:     without buttons to run the examples, which `make live` brings" in said
+    assert said[-1].endswith("Open site/index.html")
+    assert "data-live" not in (root / "site" / "zh-cn" / "index.html").read_text()
 
 
 @pytest.fixture
-def good(first: Path) -> Path:
+def good(built: tuple[Path, Command]) -> Path:
     """Return the project as it was built, in its place: what was built holds paths of it."""
+    first, _ = built
     root = first.with_name("project")
     rmtree(root)
     return shutil.copytree(first, root)
@@ -180,7 +179,7 @@ def aged(file: Path, old: str, new: str) -> None:
 EXT = "docs/_ext/lifespec_docs"
 CHANGES = {
     "the package": ("src/lifespec/server.py", "PLANTED = 1", "PLANTED = 2", "docs/index.md:4: "),
-    "a page": ("docs/index.md", "PLANTED)", "PLANTED + 1)", "docs/index.md:4: "),
+    "a page": ("docs/index.md", "PLANTED,", "PLANTED + 1,", "docs/index.md:4: "),
     "an output": ("docs/index.md", "\n1\n", "\n2\n", "docs/index.md:4: "),
     "a catalog": ("locales/zh_CN/LC_MESSAGES/index.po", "一页", "一页,", "locales/zh_CN/"),
     "an extension": (f"{EXT}/examples/runner.py", "has == wants or", "False or", "docs/index.md:"),
@@ -203,7 +202,6 @@ def test_what_has_changed_is_noticed_whatever_its_time(
 
 
 def test_an_example_that_is_gone_is_noticed(good: Path, build: Run) -> None:
-    """The number of each page is written down; more are added to it."""
     counts = good / "docs" / "examples.json"
     assert json.loads(counts.read_text()) == {"index": 1}
     counts.write_text('{\n "index": 2\n}\n')
@@ -219,7 +217,6 @@ def test_an_example_that_is_gone_is_noticed(good: Path, build: Run) -> None:
 
 @pytest.mark.slow
 def test_another_lock_runs_the_examples_again(good: Path, build: Run) -> None:
-    """The versions that they ran with may be others."""
     aged(good / ".ci" / "requirements.lock", "one==1", "one==2")
     assert "1 example, 1 run" in build(good).stdout
 
@@ -247,20 +244,13 @@ def test_a_fresh_build_reuses_nothing_and_keeps_nothing(good: Path, build: Run) 
 def test_the_examples_run_in_the_browser_if_there_is_a_runtime(good: Path, build: Run) -> None:
     """`make live` has installed it: it is published with the pages, and they say so."""
     page, manifest = good / "site" / "en" / "index.html", good / "site" / "live" / "manifest.json"
-    without = "  live:     without buttons to run the examples, which `make live` brings"
-    assert "data-live" not in page.read_text()
     assert not manifest.exists()
     install(good)
     assert "  live:     with buttons to run the examples" in build(good).stdout
     assert "data-live" in page.read_text()
-    assert manifest.exists()
     inode = manifest.stat().st_ino
     assert build(good).stdout.splitlines()[0] == "Nothing has changed since the last build."
     assert manifest.stat().st_ino == inode
-    rmtree(good / "build" / "live")
-    assert without in build(good).stdout
-    assert "data-live" not in page.read_text()
-    assert not manifest.exists()
 
 
 def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, build: Run) -> None:
@@ -280,7 +270,6 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
 
 @pytest.mark.parametrize("options", [(), ("--fresh",)])
 def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple[str, ...]) -> None:
-    """Two languages end by the same sentence."""
     with (project / "docs" / "conf.py").open("a") as configuration:
         configuration.write("\nextensions.append('lifespec_docs.absent')\n")
     done = build(project, *options)
@@ -293,7 +282,6 @@ def test_what_ends_sphinx_is_told_once(project: Path, build: Run, options: tuple
 def test_each_fault_of_the_rules_and_cases_is_told_and_no_traceback(
     project: Path, command: str
 ) -> None:
-    """A contributor sees all of them at once, with file and line."""
     data = project / "src" / "lifespec" / "conformance" / "data"
     (data / "cases.toml").write_text("[a]\nsays = 'A.'\n\n[b]\nsays = 'B.'\n")
     program, *options = command.split()
@@ -313,7 +301,6 @@ def test_each_fault_of_the_rules_and_cases_is_told_and_no_traceback(
 def test_a_terminal_is_told_how_far_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so once for each page that was read."""
     monkeypatch.setattr(building, "HERE", tmp_path)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     (tmp_path / "index.md").write_text("")
@@ -340,7 +327,6 @@ def patient(process: subprocess.Popen[bytes]) -> Callable[[float], None]:
 
 
 def test_a_wrong_command_is_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """It says how it is used."""
     with pytest.raises(SystemExit) as ended:
         main(["--unknown"])
     assert ended.value.code == 2
@@ -348,7 +334,6 @@ def test_a_wrong_command_is_status_2(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_warnings_become_faults_with_file_and_line() -> None:
-    """Sphinx's own words around them are left out."""
     text = (
         f"{ROOT}/docs/startup.md:41: WARNING: No such thing. [a.b]\n"
         f"{ROOT}/docs/state.md: WARNING: Not true: a == 1\n    2\n    1\n"
@@ -363,7 +348,6 @@ def test_warnings_become_faults_with_file_and_line() -> None:
 
 
 def test_a_new_site_takes_the_place_of_the_old(tmp_path: Path) -> None:
-    """The old one is put beside the new one's folder."""
     (tmp_path / "work" / "site").mkdir(parents=True)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "old").write_text("")
@@ -374,7 +358,6 @@ def test_a_new_site_takes_the_place_of_the_old(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stood", [True, False])
 def test_where_the_new_site_cannot_be_moved_the_old_one_stays(tmp_path: Path, stood: bool) -> None:
-    """Nothing is half done."""
     (tmp_path / "work").mkdir()
     if stood:
         (tmp_path / "site").mkdir()
@@ -409,6 +392,5 @@ def test_an_english_fix_is_built_without_chinese(project: Path, build: Run) -> N
 
 
 def test_what_catalogs_have_and_lack_is_counted(tmp_path: Path) -> None:
-    """In all, and those that wait."""
     (tmp_path / "a.po").write_text('msgid "a"\nmsgstr "x"\n\n#, waiting\nmsgid "b"\nmsgstr ""\n')
     assert counted(tmp_path) == {"in all": 2, "waiting for a translation": 1}

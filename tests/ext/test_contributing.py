@@ -6,13 +6,10 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-__all__: list[str] = []
-
 MATRIX = ROOT / "tests" / "matrix" / "run.py"
 
 
 def change(file: Path, old: str, new: str) -> None:
-    """Change one place of a file."""
     text = file.read_text()
     assert text.count(old) == 1, text
     file.write_text(text.replace(old, new))

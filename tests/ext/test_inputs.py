@@ -10,8 +10,6 @@ import pytest
 from lifespec_docs import inputs
 from lifespec_docs.inputs import Inputs
 
-__all__: list[str] = []
-
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
 FILES = (
     "src/lifespec/server.py", "docs/_ext/lifespec_docs/build.py", ".ci/requirements.lock",
@@ -28,7 +26,6 @@ CHINESE = 'msgid "It waits."\nmsgstr "等待。"\n\nmsgid "Result"\nmsgstr "结�
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Write a project."""
     data = {f"{DATA}/cases.toml": CASE, f"{DATA}/rules.toml": "", f"{DATA}/report.zh.po": CHINESE}
     for name, text in {**{name: name for name in FILES}, **data}.items():
         path = tmp_path / name
@@ -97,7 +94,6 @@ def test_a_case_concerns_the_pages_that_use_cases(
 def test_python_and_its_packages_count(
     root: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[pytest.MonkeyPatch], None]
 ) -> None:
-    """Whatever the lock says."""
     before = Inputs.now(root, ())
     change(monkeypatch)
     now = Inputs.now(root, ())
@@ -124,7 +120,6 @@ def test_programs_count(root: Path) -> None:
 
 
 def test_what_was_written_is_read(root: Path) -> None:
-    """What is not whole is as nothing."""
     file = root / "inputs.json"
     assert Inputs.read(file) is None
     found = Inputs.now(root, ["sh"])

@@ -10,8 +10,6 @@ from published import ROOT
 from lifespec_docs.site_root import NAMES, address, files
 from lifespec_docs.theme.metadata import PAGES
 
-__all__: list[str] = []
-
 TEMPLATES = ROOT / "docs" / "_templates" / "root"
 
 
@@ -70,30 +68,6 @@ def test_a_page_that_is_not_found_leads_back_from_any_depth(
     assert f'<a href="{path}en/index.html"' in page
     assert f'<a href="{path}zh-cn/search.html"' in page
     assert f'href="{path}root.css"' in page
-
-
-def test_programs_are_told_of_each_page(doctrees: dict[str, Path]) -> None:
-    """In both languages, with the specification in one file."""
-    text = files("", TEMPLATES, doctrees)["llms.txt"]
-    assert text.startswith("# lifespec\n\n> The reference for lifespan")
-    assert (
-        """
-## English
-
-- [specification.txt](en/specification.txt): All of it
-- [Home](en/index.html): What it is.
-
-## English: Reference
-
-- [State](en/state.html): It is a dict.
-
-## 中文
-"""
-        in text
-    )
-    assert (
-        "(https://a.org/en/state.html)" in files("https://a.org", TEMPLATES, doctrees)["llms.txt"]
-    )
 
 
 def test_a_sitemap_names_each_page_in_each_language(doctrees: dict[str, Path]) -> None:

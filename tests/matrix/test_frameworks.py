@@ -12,8 +12,6 @@ import pytest
 from lifespec_docs.facts.recorded import read
 from lifespec_docs.records.frameworks import GROUPS, Run
 
-__all__: list[str] = []
-
 MAIN = str(Path(__file__).with_name("frameworks.py"))
 ROOT = Path(__file__).parents[2]
 PLAIN = """
@@ -35,11 +33,7 @@ async def app(scope, receive, send):
     await disconnect("database")
     await send({"type": "lifespan.shutdown.complete"})
 """
-STARTED = [
-    ["event", "lifespan.startup"],
-    ["connect", "database"],
-    ["connect", "cache"],
-]
+STARTED = [["event", "lifespan.startup"], ["connect", "database"], ["connect", "cache"]]
 SAID: dict[str, Any] = {
     "happened": {"usual": [["returned"]], "twice": []},
     "variants": {"mounted": {"program": "shop", "happened": []}},
@@ -112,7 +106,6 @@ async def app(scope, receive, send):
 
 
 def test_a_program_that_cannot_be_imported_is_named(command: dict[str, Any], plain: Path) -> None:
-    """With its traceback."""
     plain.write_text("raise OSError('no framework')")
     with pytest.raises(RuntimeError, match=r"(?s)plain\.py: Traceback.*no framework"):
         command["observed"](sys.executable, plain, "usual")

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-__all__: list[str] = []
-
 FOLDER = Path(__file__).parent
 HERE = Path(sys.executable).parent
 STARTED = [
@@ -110,7 +108,6 @@ def test_a_host_that_ends_in_several_ways_has_them_all(command: dict[str, Any]) 
 
 
 def test_the_record_has_a_row_for_each_host(command: dict[str, Any], tmp_path: Path) -> None:
-    """With what happened in each question, and the versions."""
     command["main"].__globals__["QUESTIONS"] = ("usual",)
     path = tmp_path / "hosts.json"
     assert command["main"]([str(HERE), str(path), "httpx"]) == 0

@@ -11,8 +11,6 @@ import pytest
 from lifespec_docs.facts.recorded import read
 from lifespec_docs.records.middleware import COLUMNS
 
-__all__: list[str] = []
-
 MAIN = str(Path(__file__).with_name("middleware.py"))
 ROOT = Path(__file__).parents[2]
 HERE = "Starlette GZipMiddleware", "Starlette Mount", "uvicorn ProxyHeadersMiddleware"
@@ -45,7 +43,6 @@ def test_a_middleware_does_here_what_the_record_says(command: dict[str, Any], na
 
 
 def test_what_answers_in_the_applications_place_is_told(command: dict[str, Any]) -> None:
-    """With its own work, and with the finding of the suite."""
     subject = command["Subject"]("starlette", SWALLOW, "swallow")
     command["SUBJECTS"]["swallow"] = subject
     found = command["row"](sys.executable, "swallow")
@@ -84,7 +81,6 @@ def test_the_record_keeps_the_rows_of_those_that_were_not_asked_for(
 
 
 def test_each_middleware_of_the_table_is_in_the_record(command: dict[str, Any]) -> None:
-    """With the code by which it was put around the application."""
     record = read(ROOT, "middleware")["subjects"]
     assert {row["name"]: (row["needs"], row["code"]) for row in record} == {
         name: (each.needs, each.code) for name, each in command["SUBJECTS"].items()

@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs" / "_ext"
 
 
 def said(*arguments: str) -> tuple[int, str]:
-    """Run the command."""
     done = subprocess.run(
         [sys.executable, HERE / "only.py", *arguments],
         env={"PYTHONPATH": str(DOCS)}, capture_output=True, text=True, check=False,
@@ -23,7 +20,6 @@ def said(*arguments: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("module", ["frameworks", "middleware", "hosts", "run"])
 def test_an_unknown_name_is_refused(module: str) -> None:
-    """There are the names that may have been meant."""
     status, sentence = said(module, "starlett")
     assert status == 2
     assert f"{module}.py has no row 'starlett': did you mean " in sentence

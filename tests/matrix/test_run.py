@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-__all__: list[str] = []
-
 COMPARED = runpy.run_path(str(Path(__file__).with_name("run.py")))["compared"]
 OLD = "2026-01-01"
 

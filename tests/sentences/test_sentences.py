@@ -12,8 +12,6 @@ import sentences
 from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 
-__all__: list[str] = []
-
 TEXTS = sentences.listed()
 # Which texts lack what a rule is about; from all others each rule has a source, or is ours there.
 FAILURES = {
@@ -208,7 +206,6 @@ SECTIONS = [{"name": "Scope", "begins": "Scope"}, {"name": "End", "begins": "Shu
 
 
 def test_sentences_of_a_section() -> None:
-    """A sentence has a section, a place in it, a line, and its words in one line."""
     assert [tuple(each) for each in sentences.sentences(TEXT, SECTIONS)] == [
         ("Scope", 1, 6, "The server must wait::"),
         ("Scope", 2, 10, "It may go on, e.g. Later."),
@@ -263,7 +260,6 @@ def test_a_text_as_it_is_listed() -> None:
     ],
 )
 def test_a_text_that_differs(old: str, new: str, told: str) -> None:
-    """What is another sentence, not listed, or not there is told with its place."""
     assert old in TEXT
     (fault,) = sentences.faults(a_list(), TEXT.replace(old, new))
     assert fault.startswith(told)
@@ -279,7 +275,6 @@ def test_a_section_that_is_plain() -> None:
 
 
 def command(*folders: Path | str) -> subprocess.CompletedProcess[str]:
-    """Run the command."""
     file = Path(sentences.__file__)
     return subprocess.run(
         [sys.executable, file, *folders], capture_output=True, text=True, check=False

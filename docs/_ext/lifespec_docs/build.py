@@ -14,8 +14,6 @@ Exit status: 0 the site stands; 1 something is wrong, each fault a line with its
 2 the command was not understood.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import json
@@ -26,10 +24,10 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polib
 
@@ -43,9 +41,6 @@ from lifespec_docs.live import assets
 from lifespec_docs.publish import publish
 from lifespec_docs.records import drawn
 from lifespec_docs.sphinx_run import LANGUAGES, Build, numbered, read_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = ["counted", "main"]
 

@@ -5,22 +5,18 @@ again, and so is one whose examples did not all run.  Those are written, and all
 pages show of each other has changed, such as a title.  `build.json` says what was done.
 """
 
-from __future__ import annotations
-
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec_docs.examples.directive import pages
 from lifespec_docs.i18n import extraction
 from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 __all__ = ["CHANGED", "DONE", "MESSAGES", "Increment", "setup"]
 

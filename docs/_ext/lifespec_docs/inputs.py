@@ -5,26 +5,22 @@ all that can show on any page; `files` are the pages, their catalogs and records
 what facts are read from: each concerns the pages that use it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 from lifespec_docs.examples.perl_apps import lacking
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.known import SOURCES
 from lifespec_docs.live import assets
 from lifespec_docs.site_root import NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 __all__ = ["Inputs"]
 
@@ -57,7 +53,7 @@ class Inputs:
     programs: dict[str, str]
 
     @classmethod
-    def now(cls, root: Path, programs: Iterable[str]) -> Inputs:
+    def now(cls, root: Path, programs: Iterable[str]) -> Self:
         """Look at everything as it is."""
         catalogs = [*_files(root / "locales")]
         frame = [path for name in FRAME for path in _files(root / name)]
@@ -80,17 +76,18 @@ class Inputs:
                 files[file] = _digest(files[file], *recorded.changed(root, name))
         said, others = _words_of_cases(root)
         files[CASES] = _digest(files.get(CASES, ""), said)
+        machine = _machine()
         base = [anywhere, others, *(os.environ.get(name, "") for name in NAMES.values()), runtime]
         return cls(
-            code=_digest(_machine(), _together(root, code)),
-            library=_digest(_machine(), _together(root, sorted(library))),
-            frame=_digest(_machine(), _together(root, [*frame, *words]), *base),
+            code=_digest(machine, _together(root, code)),
+            library=_digest(machine, _together(root, sorted(library))),
+            frame=_digest(machine, _together(root, [*frame, *words]), *base),
             files=files,
             programs={name: lacking(name) for name in sorted(programs)},
         )
 
     @classmethod
-    def read(cls, file: Path) -> Inputs | None:
+    def read(cls, file: Path) -> Self | None:
         """Return what was written, or None where that is not whole."""
         try:
             return cls(**json.loads(file.read_text(encoding="utf-8")))
@@ -101,7 +98,7 @@ class Inputs:
         """Write it for the next build."""
         file.write_text(json.dumps(asdict(self), indent=1), encoding="utf-8")
 
-    def changed(self, before: Inputs) -> list[str]:
+    def changed(self, before: Self) -> list[str]:
         """Return the single files that are not what they were, those that are gone too."""
         names = self.files.keys() | before.files.keys()
         return sorted(name for name in names if self.files.get(name) != before.files.get(name))

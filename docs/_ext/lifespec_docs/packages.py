@@ -1,21 +1,16 @@
 """What a site offers for installation: packages, an index of them, files to copy, checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from lifespec.cli import COPY_ME
 from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.theme.metadata import POLICY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 __all__ = ["CHECKSUMS", "FOLDER", "INDEX", "assemble"]
 

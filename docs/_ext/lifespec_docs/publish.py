@@ -1,19 +1,13 @@
 """Puts the site where it stands, whole or not at all."""
 
-from __future__ import annotations
-
 import filecmp
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from lifespec_docs import packages, site_root
 from lifespec_docs.live import assets
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from lifespec_docs.sphinx_run import Build
+from lifespec_docs.sphinx_run import Build
 
 __all__ = ["publish", "swap"]
 

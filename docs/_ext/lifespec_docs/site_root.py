@@ -1,23 +1,18 @@
 """The files of the site that belong to no language: its first page, 404, sitemap and `llms.txt`."""
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
 from lifespec_docs.theme.metadata import PAGES, POLICY
 from lifespec_docs.theme.navigation import LANGUAGES
 from lifespec_docs.theme.plain_text import FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-    from typing import Any
 
 __all__ = ["address", "files"]
 

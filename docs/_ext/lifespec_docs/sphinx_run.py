@@ -1,21 +1,17 @@
 """Runs Sphinx for one language, and tells what it did and what it found wrong."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from lifespec_docs import increment
 from lifespec_docs.examples.sandbox import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 __all__ = ["LANGUAGES", "Build", "faults", "numbered", "read_json"]
 

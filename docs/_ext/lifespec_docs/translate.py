@@ -5,32 +5,23 @@ An entry without a translation waits for one; only --release calls that wrong.
 Exit status: 0 all is well; 1 something is wrong; 2 the input cannot be read.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import polib
 from sphinx.errors import SphinxError
 
 from lifespec_docs import increment
 from lifespec_docs.facts import approval, proofs
 from lifespec_docs.i18n import catalogs, extraction
-from lifespec_docs.i18n.catalogs import CatalogError, Fault
-from lifespec_docs.i18n.extraction import PACKAGE
+from lifespec_docs.i18n.catalogs import CatalogError, Fault, Template
+from lifespec_docs.i18n.extraction import PACKAGE, Templates
 from lifespec_docs.inputs import Inputs
 from lifespec_docs.lint import translations
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import polib
-
-    from lifespec_docs.i18n.catalogs import Template
-    from lifespec_docs.i18n.extraction import Templates
 
 __all__ = ["faults", "main", "pages_of", "renew", "waiting"]
 

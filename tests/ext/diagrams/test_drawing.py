@@ -1,10 +1,9 @@
 """What is drawn, and how it reads where nobody sees it."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -14,11 +13,6 @@ from lifespec.testing.trace import Entry
 from lifespec.validate import Step
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import marked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__: list[str] = []
 
 SVG = "{http://www.w3.org/2000/svg}"
 CALLED = Entry(0.0, "called", "lifespan")
@@ -57,12 +51,10 @@ def chinese(text: str) -> str:
 
 
 def drawn(svg: str) -> ET.Element:
-    """Parse a drawing."""
     return ET.fromstring(svg)
 
 
 def texts(svg: str) -> list[str]:
-    """Return the texts of a drawing, in order."""
     return [each.text for each in drawn(svg).iter(f"{SVG}text") if each.text]
 
 
@@ -105,7 +97,6 @@ def test_every_drawing(draw: Callable[[Any], str], translate: Callable[[str], st
 @pytest.mark.parametrize("translate", [listed, chinese])
 @pytest.mark.parametrize("draw", DRAWINGS)
 def test_no_overlap(draw: Callable[[Any], str], translate: Callable[[str], str]) -> None:
-    """No text touches another."""
     for a, b in combinations(boxes(draw(translate)), 2):
         apart = a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] or b[4] <= a[2]
         assert apart, (a, b)
@@ -118,25 +109,13 @@ def test_width(draw: Callable[[Any], str]) -> None:
 
 
 def test_strange_text() -> None:
-    """What an application says is text, whatever it is."""
     svg = drawing.sequence([Entry(0.0, "refused", "<b>&\x00", "\x1b[1m\n\"'\ud800")])
     assert [text.strip() for text in texts(svg)[:2]] == ["<b>&", "[1m \"'"]
 
 
 def test_step_with_percent() -> None:
-    """A percent sign in what was said is a percent sign."""
     entry = Entry(0.0, "raised", "ValueError", "100 %s")
     assert drawing.steps([entry]) == ["The application raises ValueError: 100 %s"]
-
-
-def legal(transitions: Any) -> set[str]:
-    """Return the pairs of states that a step joins which breaks no rule."""
-    return {
-        f"{state} {step.to}"
-        for state, row in transitions.items()
-        for step in row.values()
-        if not step.rule
-    }
 
 
 def noted(svg: str, name: str) -> list[str]:
@@ -145,7 +124,6 @@ def noted(svg: str, name: str) -> list[str]:
 
 
 def test_breaking_steps() -> None:
-    """A step that breaks a rule is not drawn, wherever it leads."""
     table = {"called": {"raise": Step("gone", "some-rule")}, "gone": {}}
     assert noted(drawing.states(table), "step") == []
 
@@ -165,6 +143,5 @@ def test_breaking_steps() -> None:
     ],
 )
 def test_unknown(table: Any, sentence: str) -> None:
-    """A table that the drawing has no room for is refused with a sentence."""
     with pytest.raises(ValueError, match=re.escape(sentence)):
         drawing.states(table)

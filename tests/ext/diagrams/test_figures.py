@@ -9,8 +9,6 @@ from lifespec_docs.diagrams.figures import PICTURES
 from lifespec_docs.i18n.messages import marked
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 TEXT = re.compile(r"<text [^>]*>([^<]*)</text>")
 
 
@@ -44,7 +42,6 @@ def test_a_picture_fits_its_frame_and_a_phone(name: str) -> None:
 
 
 def test_a_picture_that_there_is_not_is_told(tmp_path: Path) -> None:
-    """With the names that there are."""
     page = {"index": "# Page\n\n```{picture} elephant\n```\n"}
     with SampleSite(tmp_path, page, "diagrams.figures") as sample:
         (warning,) = sample.warnings

@@ -1,56 +1,93 @@
 """Examples on pages: found where they stand, run in order, and shown with what was said."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lifespec_docs.examples import directive
-from lifespec_docs.examples.runner import Example
 from sample_site import SampleSite
 
-__all__: list[str] = []
+PLACES = """\
+```python
+x = 1
+```
+
+```{code-block} python
+:class: wide
+
+x = 1
+```
+
+:::{note}
+```python
+x = 1
+```
+:::
+
+- an item
+
+  ```python
+  x = 1
+  ```
+
+```python
+
+
+x = 1
+```
+
+```{literalinclude} ../x.py
+:language: python
+```
+"""
+NOT_RUN = """\
+```py
+1
+```
+
+~~~python3
+1
+~~~
+
+```
+1
+```
+
+```{code-block} py
+1
+```
+
+```{eval-rst}
+>>> 1
+1
+```
+
+:::{note}
+```text
+1
+```
+:::
+
+    1
+"""
 
 
 def sample(folder: Path, page: str, **options: Any) -> SampleSite:
-    """Return one page with examples."""
-    return SampleSite(folder, {"index": f"# A page\n\n{page}"}, "examples.directive", **options)
+    extensions = "examples.directive", "examples.included"
+    return SampleSite(folder, {"index": f"# A page\n\n{page}"}, *extensions, **options)
 
 
-def only(built: SampleSite) -> Example:
-    """Return the page's one block."""
-    (block,) = directive.blocks(built.app.env)["index"]
-    return block
-
-
-def test_a_block_knows_its_page_and_the_line_of_its_code(tmp_path: Path) -> None:
-    """The line is that of the first line of code, not of the fence."""
-    with sample(tmp_path, "```python\nx = 1\n```\n") as built:
-        assert only(built) == Example("docs/index.md", 4, "python", "x = 1\n", None)
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("```{code-block} python\n:class: wide\n\nx = 1\n```\n", 6),
-        (":::{note}\n```python\nx = 1\n```\n:::\n", 5),
-        ("- an item\n\n  ```python\n  x = 1\n  ```\n", 6),
-        ("```python\n\n\nx = 1\n```\n", 6),
-    ],
-)
-def test_the_line_is_found_below_options_and_in_other_blocks(
-    tmp_path: Path, text: str, line: int
-) -> None:
-    """Wherever a block stands, its line is the page's."""
-    with sample(tmp_path, text) as built:
-        assert only(built).line == line
-
-
-def test_the_line_of_a_block_from_another_file_is_below_its_place(tmp_path: Path) -> None:
+def test_the_line_of_a_block_is_that_of_its_first_line_of_code(tmp_path: Path) -> None:
     """Code that the page does not hold begins where it is asked for."""
     (tmp_path / "x.py").write_text("x = 1\n")
-    with sample(tmp_path, "```{literalinclude} ../x.py\n:language: python\n```\n") as built:
-        assert only(built).line == 4
+    with sample(tmp_path, PLACES) as built:
+        found = directive.blocks(built.app.env)["index"]
+        assert [block.line for block in found] == [4, 10, 15, 22, 28, 32]
+        assert {(block.page, block.source.strip()) for block in found} == {
+            ("docs/index.md", "x = 1")
+        }
 
 
 def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> None:
@@ -62,14 +99,18 @@ def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> N
         assert "docs/index.md" not in warning[20:]
 
 
-def test_output_that_belongs_to_no_block_is_a_warning(tmp_path: Path) -> None:
-    """It stands directly below a python block, or it is never compared."""
+def test_output_that_belongs_to_no_block_and_a_file_that_is_not_there_are_warnings(
+    tmp_path: Path,
+) -> None:
     page = "```{output}\n1\n```\n\n```python\nprint(2)\n```\n\nText.\n\n```{output}\n2\n```\n"
+    page += "\n```{shown} ../file.py\n```\n"
     with sample(tmp_path, page, examples_run=False) as built:
-        assert built.warnings == [
-            f"docs/index.md:{line}: WARNING: This output has no program directly above it."
-            for line in (3, 13)
-        ]
+        second, file, first = sorted(built.warnings)
+        assert file.startswith("docs/index.md:17: WARNING: Include file")
+        for line, told in (3, first), (13, second):
+            assert told == (
+                f"docs/index.md:{line}: WARNING: This output has no program directly above it."
+            )
 
 
 def test_where_a_need_is_missing_the_page_says_so(tmp_path: Path) -> None:
@@ -112,77 +153,35 @@ asyncio.run(start(2))
     assert log.string == "Event log: 6 entries in 2 s"
 
 
-def test_examples_can_be_read_without_running(tmp_path: Path) -> None:
-    """The tests read the pages so."""
-    with sample(tmp_path, "```python\nunknown\n```\n", examples_run=False) as built:
-        assert only(built).source == "unknown\n"
-        assert not built.warnings
-
-
-def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
-    """There is nothing to be sure of."""
+def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
+    """What it held before is forgotten; and a build that failed writes nothing."""
     with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         known = Path(built.app.doctreedir, "examples.json")
         known.unlink()
         directive.write_programs(built.app, ValueError())
         assert not known.exists()
-
-
-def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
-    """What it held before is forgotten."""
-    with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         (built.docs / "index.md").write_text("# A page\n")
         built.app.build()
         assert directive.blocks(built.app.env) == {"index": []}
 
 
+def test_a_block_that_is_not_run_says_so_however_it_is_spelled(tmp_path: Path) -> None:
+    with sample(tmp_path, NOT_RUN) as built:
+        said = "docs/index.md:.*This block is not run: write python, pycon or perl"
+        assert [bool(re.match(said, line)) for line in built.warnings] == [True] * 7
+
+
 @pytest.mark.parametrize(
-    "block",
+    ("library", "told"),
     [
-        "```py\n1\n```",
-        "~~~python3\n1\n~~~",
-        "```\n1\n```",
-        "```text\n1\n```",
-        "```{code-block} py\n1\n```",
-        "    1",
-        "```{eval-rst}\n>>> 1\n1\n```",
-        ":::{note}\n```py\n1\n```\n:::",
+        ("asyncio", "index.md:7: WARNING: What stands above is not so, on asyncio"),
+        ("curio", "A check runs on asyncio trio, not on 'curio'."),
     ],
 )
-def test_a_block_that_is_not_run_says_so_however_it_is_spelled(tmp_path: Path, block: str) -> None:
-    """Else nobody would see that it is not held."""
-    with sample(tmp_path, f"{block}\n") as built:
-        (warning,) = built.warnings
-        assert "This block is not run: write python, pycon or perl" in warning
-        assert warning.startswith("docs/index.md:")
-
-
-def test_what_need_not_be_run_is_left_alone(tmp_path: Path) -> None:
-    """Commands, settings, and what says that it is not run."""
-    page = "```sh\nls\n```\n\n```toml\na = 1\n```\n\n{.not-run}\n```py\n1\n```\n"
-    with sample(tmp_path, page) as built:
-        assert built.warnings == []
-
-
-def test_a_check_is_folded_and_fails_where_it_stands(tmp_path: Path) -> None:
-    """It uses the names of the page, runs on the libraries that it names, and shows no output."""
-    page = (
-        "```python\nx = 1\n```\n\n- It is `1`.\n\n  ```{check} asyncio\n  print(x)\n"
-        "  assert x == 1\n  ```\n"
-    )
-    with sample(tmp_path, page) as built:
-        _, check = directive.blocks(built.app.env)["index"]
-        assert (check.kind, check.line, check.run_by) == ("check", 10, "asyncio")
-        assert len(built.page().select("li > details.check pre")) == 1
-    false = tmp_path / "false"
-    false.mkdir()
-    with sample(false, page.replace("x == 1", "x == 2")) as built:
-        warning, *_ = built.warnings
-    assert "index.md:11: WARNING: What stands above is not so, on asyncio" in warning
-
-
-def test_a_check_on_another_library_is_refused(tmp_path: Path) -> None:
-    """Else it would run on none."""
-    with sample(tmp_path, "It is `1`.\n\n```{check} curio\nassert 1\n```\n") as built:
-        warning = "".join(built.warnings)
-    assert "A check runs on asyncio trio, not on 'curio'." in warning
+def test_a_check_that_fails_or_runs_on_no_library_is_a_warning(
+    tmp_path: Path, library: str, told: str
+) -> None:
+    with sample(
+        tmp_path, f"It is `1`.\n\n```{{check}} {library}\nx = 2\nassert x == 1\n```\n"
+    ) as built:
+        assert told in "".join(built.warnings)

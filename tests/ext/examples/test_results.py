@@ -10,8 +10,6 @@ from lifespec_docs.examples import runner
 from lifespec_docs.examples.results import Result, Results, keys
 from lifespec_docs.examples.runner import Example, ExampleFailed, Run
 
-__all__: list[str] = []
-
 ONE = Example("docs/a.md", 3, "python", "x = 1  # one\nprint(x)\n", "1\n")
 TWO = Example("docs/a.md", 9, "python", "print(x + 1)\n", "2\n")
 REAL = Example("docs/a.md", 15, "python", "print('apart')\n", "apart\n", kind="real")
@@ -36,7 +34,6 @@ def told(found: list[Result]) -> list[tuple[str, bool]]:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Keep results in a folder."""
     return Results(tmp_path / "kept", "library", "code")
 
 
@@ -69,7 +66,6 @@ def test_a_changed_block_runs_again_with_those_that_stand_on_it(
 
 
 def test_another_package_runs_all_again(results: Results) -> None:
-    """And another Python, or other packages: they are in the same digest."""
     results.of([ONE, TWO, REAL])
     other = Results(results.folder, "other", "code")
     assert [each.reused for each in other.of([ONE, TWO, REAL])] == [False] * 3

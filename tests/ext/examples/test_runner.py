@@ -1,37 +1,15 @@
 """How an example is run, and what is said of one that fails."""
 
-from __future__ import annotations
-
 import functools
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.testing.trace import Entry
 from lifespec_docs.examples import perl_apps, runner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-__all__: list[str] = []
-
-APP = """
-import asyncio
-from lifespec.server import Lifespan, StartupFailed
-
-async def app(scope, receive, send):
-    await receive()
-    await asyncio.sleep(2)
-    await send({"type": "lifespan.startup.failed", "message": "no database"})
-
-async def main():
-    async with Lifespan(app):
-        print("never")
-"""
 
 
 def block(source: str, expected: str | None = None, **fields: object) -> runner.Example:
@@ -39,25 +17,12 @@ def block(source: str, expected: str | None = None, **fields: object) -> runner.
     fields = {"language": "python", **fields}
     shown = None if expected is None else dedent(expected).strip("\n")
     return runner.Example(
-        page="docs/startup.md",
-        line=41,
-        source=dedent(source).strip("\n"),
-        expected=shown,
-        **fields,
+        page="docs/startup.md", line=41, source=dedent(source).strip("\n"), expected=shown, **fields
     )
 
 
 def pycon(source: str) -> runner.Example:
-    """Return a session."""
     return block(source, language="pycon")
-
-
-@pytest.fixture
-def namespace() -> Iterator[runner.Namespace]:
-    """Give a page."""
-    page = runner.Namespace()
-    yield page
-    page.close()
 
 
 def told(*blocks: runner.Example) -> str:
@@ -70,14 +35,8 @@ def told(*blocks: runner.Example) -> str:
 
 
 def output(*blocks: runner.Example) -> str:
-    """Return what the last of these blocks prints."""
     with runner.Session(blocks) as session:
         return session.run(len(blocks) - 1).output
-
-
-def test_silence() -> None:
-    """A program that prints nothing needs no output on its page."""
-    assert output(block("x = 1")) == ""
 
 
 @pytest.mark.parametrize(
@@ -109,13 +68,6 @@ def test_other_output(source: str, expected: str | None, sentence: str) -> None:
     assert told(block(source, expected)) == f"docs/startup.md:41: {sentence}"
 
 
-def test_failure_keeps_output() -> None:
-    """The failure holds the whole output and the place."""
-    with pytest.raises(runner.ExampleFailed) as caught:
-        runner.run(block("print('a')\nprint('b')", "a"), runner.Namespace())
-    assert (caught.value.output, caught.value.line) == ("a\nb\n", 41)
-
-
 def test_trailing_space() -> None:
     """Space at the end of a line or of the output does not count."""
     assert output(block("print('a  ')\nprint('b')\nprint()", "a\nb  ")) == "a  \nb\n\n"
@@ -129,15 +81,12 @@ def test_asserts_count() -> None:
     )
 
 
-@pytest.mark.parametrize("bad", ["x = 1\ndef", "x = 1\nreturn", "x = 1\nawait f()"])
+@pytest.mark.parametrize("bad", ["\ndef", "\nreturn", "\nawait f()", "x = '\0'"])
 def test_syntax(bad: str) -> None:
     """A block that does not parse is told with its line."""
-    assert told(block(bad)).startswith("docs/startup.md:42: The example does not parse: ")
-
-
-def test_null_byte() -> None:
-    """So is a block that is not even text for Python."""
-    assert told(block("x = '\0'")).startswith("docs/startup.md:41: The example does not parse: ")
+    line = 41 + bad.count("\n")
+    begin = f"docs/startup.md:{line}: The example does not parse: "
+    assert told(block(f"x = 1{bad}")).startswith(begin)
 
 
 def test_exception_from_elsewhere() -> None:
@@ -173,12 +122,6 @@ def test_other_exception(last: str, says: str) -> None:
     )
 
 
-def test_missing_exception() -> None:
-    """An exception that the page shows must be raised."""
-    sentence = told(block("print('started')", SHOWN.format("ValueError: no")))
-    assert "nothing more, the page shows 'Traceback (most recent call last):'" in sentence
-
-
 def test_system_exit() -> None:
     """An exit is an exception like any other."""
     assert (
@@ -186,10 +129,10 @@ def test_system_exit() -> None:
     )
 
 
-def test_interrupt(namespace: runner.Namespace) -> None:
+def test_interrupt() -> None:
     """Ctrl-C ends the run itself."""
     with pytest.raises(KeyboardInterrupt):
-        runner.run(block("raise KeyboardInterrupt"), namespace)
+        output(block("raise KeyboardInterrupt"))
 
 
 def test_hang() -> None:
@@ -217,49 +160,6 @@ def test_busy(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(block(source, language=language)) == (
         "docs/startup.md:42: The example ran for more than 0.1 seconds."
     )
-
-
-def test_session() -> None:
-    """A session shows values, output and exceptions, and may await."""
-    source = """
-        >>> 1 + 1
-        2
-        >>> print("a")
-        a
-        >>> # only said
-        >>> async def later(value):
-        ...     await asyncio.sleep(3600)
-        ...
-        ...     return value
-        ...
-        >>> await later("b")
-        'b'
-        >>>
-        >>> asyncio.get_running_loop().time()
-        3600.0
-
-        >>> await later(1 / 0)
-        Traceback (most recent call last):
-          ...
-        ZeroDivisionError: division by zero
-        >>> task = asyncio.create_task(later(_))
-        >>> await task
-        3600.0
-    """
-    assert output(pycon(source)).startswith("2\na\n'b'\n3600.0\nTraceback")
-
-
-def test_session_background() -> None:
-    """What a statement has started runs on until it waits, as while one types."""
-    source = """
-        >>> async def chat():
-        ...     print("hello")
-        ...     await asyncio.Event().wait()
-        ...
-        >>> task = asyncio.create_task(chat())
-        hello
-    """
-    assert output(pycon(source)) == "hello\n"
 
 
 @pytest.mark.parametrize(
@@ -297,18 +197,9 @@ def test_needs(kind: str) -> None:
         assert session.run(1) == runner.Run("", [], ("no-such-program",))
 
 
-def real(source: str, expected: str | None = None) -> runner.Example:
+def real(source: str, expected: str | None = None, **fields: object) -> runner.Example:
     """Return a block that runs in a process of its own."""
-    return block(source, expected, kind="real")
-
-
-def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
-    """A real block may end in an exception that its page shows; errors go where errors go."""
-    printed = output(
-        real("print('started')\nraise ValueError('no')", SHOWN.format("ValueError: no"))
-    )
-    assert printed.endswith("ValueError: no\n")
-    assert 'example.py", line 42' in capsys.readouterr().err
+    return block(source, expected, kind="real", **fields)
 
 
 @pytest.mark.parametrize(
@@ -335,68 +226,24 @@ def test_real_fails(source: str, expected: str | None, sentence: str) -> None:
     assert told(real(source, expected)) == f"docs/startup.md:{sentence}"
 
 
-PYTEST_FAILS = """
-def test_one():
-    assert 1 == 2
-
-
-def test_two():
-    pass
-"""
-
-
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("def test_one():\n    pass\n", "1 passed\n"),
-        (PYTEST_FAILS, "assert 1 == 2\n1 failed, 1 passed\n"),
-        (
-            "def test_one():\n    raise ValueError('0.12 s late')\n",
-            "ValueError: 0.12 s late\n1 failed\n",
-        ),
-        (
-            "def test_one():\n    raise ValueError('\\n0.12 s late\\n\\nend')\n",
-            "ValueError:\nlate\n\nend\n1 failed\n",
-        ),
+        ("assert 1 == 2\n\ndef test_two(): pass", "assert 1 == 2\n1 failed, 1 passed\n"),
+        ("raise ValueError('0.12 s late')", "ValueError: 0.12 s late\n1 failed\n"),
+        ("raise ValueError('\\n0.12 s late\\n\\nend')", "ValueError:\nlate\n\nend\n1 failed\n"),
     ],
 )
 def test_real_by_pytest(source: str, expected: str) -> None:
     """What counts are the errors and the last line, without times."""
-    assert output(replace(real(source, expected), run_by="pytest")) == expected
+    test = real(f"def test_one():\n    {source}", expected)
+    assert output(replace(test, run_by="pytest")) == expected
 
 
-def test_real_by_pytest_without_tests() -> None:
-    """A file of tests that has none is a mistake of the page."""
-    assert "ended with status 5" in told(replace(real("x = 1"), run_by="pytest"))
-
-
-UNSUPPORTED = """
-async def app(scope, receive, send):
-    raise NotImplementedError(scope["type"])
-"""
-LOG = """
-INFO:     Waiting for application startup.
-INFO:     ASGI 'lifespan' protocol appears unsupported.
-INFO:     Application startup complete.
-INFO:     Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)
-INFO:     Shutting down
-"""
-
-
-def test_real_under_uvicorn() -> None:
-    """The application is started and stopped; of the log, process and port are left out."""
-    shown = LOG.removeprefix("\n")
-    assert output(replace(real(UNSUPPORTED, shown), run_by="uvicorn")) == shown
-
-
-def commands(source: str, expected: str | None = None) -> runner.Example:
-    """Return a block that a shell runs."""
-    return replace(real(source, expected), language="sh", run_by="sh")
-
-
-def test_commands_that_fail() -> None:
-    """The status of the last one is that of the block, which has to say so."""
-    assert "ended with status 3" in told(commands("false\nexit 3"))
+def test_what_ends_with_a_status_of_its_own_is_told() -> None:
+    """A script of a shell, and tests of which there are none."""
+    assert "ended with status 3" in told(real("false\nexit 3", language="sh", run_by="sh"))
+    assert "ended with status 5" in told(real("x = 1", run_by="pytest"))
 
 
 def test_real_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,26 +267,6 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., run
     (tmp_path / "fake.py").write_text(FAKE)
     monkeypatch.setattr(perl_apps, "COMMAND", [sys.executable, str(tmp_path / "fake.py")])
     return functools.partial(block, language="perl", kind="real")
-
-
-def test_perl(served: Callable[..., runner.Example]) -> None:
-    """An application in Perl is served, and what it prints is compared."""
-    source = """
-        say(did="ready", loop="IO::Async")
-        hear()
-        print("declines", file=sys.stderr)
-        say(did="returned", id=1)
-        hear()
-    """
-    shown = """
-        declines
-        INFO: The application does not support lifespan: it returned
-    """
-    with runner.Session([served(source, shown), served(source, "unsupported")]) as session:
-        run = session.run(0)
-        assert run.conversations == [[Entry(0, "called", "lifespan"), Entry(0, "returned")]]
-        with pytest.raises(runner.ExampleFailed, match="41: The example printed 'declines'"):
-            session.run(1)
 
 
 def test_perl_broken(served: Callable[..., runner.Example]) -> None:

@@ -1,40 +1,24 @@
 """Where an example runs."""
 
-from __future__ import annotations
-
 import logging
-import os
 import re
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 
 from lifespec import server
 from lifespec_docs.examples import sandbox
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-__all__: list[str] = []
-
 
 @pytest.fixture
 def namespace() -> Iterator[sandbox.Namespace]:
-    """Give a page, and close it."""
     page = sandbox.Namespace()
     yield page
     page.close()
-
-
-async def app(_scope: object, receive: Callable[..., object], send: Callable[..., object]) -> None:
-    """Complete both halves."""
-    for half in ("startup", "shutdown"):
-        await receive()
-        await send({"type": f"lifespan.{half}.complete"})
 
 
 def test_not_callable(namespace: sandbox.Namespace) -> None:
@@ -69,35 +53,28 @@ def test_logging_disabled(namespace: sandbox.Namespace) -> None:
     assert (namespace.stdout.getvalue(), outside) == ("heard\n", logging.ERROR)
 
 
-def beside(source: str, limit: float = 30) -> tuple[int | None, str, str]:
-    """Run a program beside."""
-    return sandbox.beside(dedent(source), limit)
+def beside(source: str, limit: float = 30, *files: str) -> tuple[int | None, str, str]:
+    return sandbox.beside(dedent(source), limit, files)
 
 
 def test_beside_world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It knows this package, keeps its asserts, and stands alone in its folder."""
-    program = """
+    """It knows this package, keeps its asserts, and stands alone in its folder.
+
+    What the machine wants of colours, warnings and width is not what a page shows.
+    """
+    program = f"""
         import os, sys, lifespec.server
         print(os.listdir(), __debug__, __file__.rpartition(os.sep)[2], sys.stdin.read())
-        print(os.path.dirname(lifespec.server.__file__))
+        print(lifespec.server.__file__)
+        print(*set(os.environ) & {set(sandbox.LOUD)}, os.environ["COLUMNS"])
     """
-    expected = f"['example.py'] True example.py \n{os.path.dirname(server.__file__)}\n"  # noqa: PTH120
-    monkeypatch.setenv("PYTHONOPTIMIZE", "1")
+    expected = f"['example.py'] True example.py \n{server.__file__}\n80\n"
+    for name in (*sandbox.LOUD, "PYTHONOPTIMIZE"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("COLUMNS", "40")
     for path in ("", "relative"):
         monkeypatch.setenv("PYTHONPATH", path)
         assert beside(program) == (0, expected, "")
-
-
-def test_beside_prints_as_it_does_for_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the machine wants of colours, warnings and width is not what a page shows."""
-    for name in sandbox.LOUD:
-        monkeypatch.setenv(name, "1")
-    monkeypatch.setenv("COLUMNS", "40")
-    program = f"""
-        import os
-        print(*set(os.environ) & {set(sandbox.LOUD)}, os.environ["COLUMNS"])
-    """
-    assert beside(program) == (0, "80\n", "")
 
 
 def test_beside_files(tmp_path: Path) -> None:
@@ -110,7 +87,7 @@ def test_beside_files(tmp_path: Path) -> None:
         pathlib.Path("greeting.py").write_text("")
     """
     expected = "hello ['example.py', 'greeting.py']\n"
-    assert sandbox.beside(dedent(program), 30, [str(file)]) == (0, expected, "")
+    assert beside(program, 30, str(file)) == (0, expected, "")
     assert file.read_text()
 
 

@@ -11,8 +11,6 @@ import pytest
 from lifespec_docs.facts import known
 from lifespec_docs.facts.known import Value, canonical, facts, nearest
 
-__all__: list[str] = []
-
 READ = (
     *known.SOURCES,
     known.LOCK,
@@ -23,7 +21,6 @@ READ = (
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Copy what facts are read from."""
     for name in READ:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(known.ROOT / name, tmp_path / name)

@@ -7,63 +7,8 @@ import pytest
 from lifespec_docs.facts import checks, names
 from lifespec_docs.facts.names import Names, Unknown, words
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 KNOWN = names.names()
-
-
-@pytest.mark.parametrize(
-    "literal",
-    [
-        "lifespan.startup.complete",
-        "lifespan.with_state(scope)",
-        "lifespan.supported",
-        "report(level, sentence, error)",
-        "Lifespan(app, grace=5)",
-        "print(lifespan)",
-        "http.response.start",
-        'scope["asgi"]["version"]',
-        'scope["state"]["pool"]',
-        "startup_timeout=5",
-        "double_to_single_callable",
-        "asyncio.run",
-        "LifespanManager",
-        "FastAPI(lifespan=lifespan)",
-        "def configured(app): return 1",
-        "--strict",
-        "--lifespec-startup-timeout 3",
-        "uvicorn app:app --reload",
-        "lifespec check app --spec 'asgi 2.0' shop:app",
-        "lifespec check app --pipe perl --no-such",
-        "lifespec check server -- uvicorn {app} --port {port}",
-        "lifespec copy server > lifespan.py",
-        "lifespec check app it's",
-        "lifespec {command}",
-        "lifespec",
-        ".venv/bin/lifespec cases",
-        "python -m lifespec",
-        "make docs test    # both",
-        "make exhaustive N=7",
-        "LC_ALL",
-        "startup-sent",
-        "start-and-stop",
-        "uvicorn-worker",
-        "rules.toml",
-        "src/lifespec/server.py",
-        "conformance/data/rules.toml",
-        "docs/",
-        "build/matrix",
-        "site/zh-cn/index.html",
-        "site/en/",
-        "and/or",
-        "on_",
-        "complete",
-    ],
-)
-def test_what_there_is(literal: str) -> None:
-    """Nothing is said of it."""
-    assert KNOWN.faults(literal) == []
 
 
 @pytest.mark.parametrize(

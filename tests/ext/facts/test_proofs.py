@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec.conformance.rules import rules
 from lifespec_docs.facts import proofs, review
-from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.proofs import Proof
-
-__all__: list[str] = []
 
 PAGE = """\
 # A
@@ -86,22 +82,6 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_statement_has_both_languages_and_its_evidence(root: Path) -> None:
-    found = [each for each in proofs.proofs(root) if each.file == "docs/a.md"]
-    assert [(each.line, each.label, each.chinese.strip(), each.evidence) for each in found] == [
-        (1, "A", "A 页", "{check}\nassert 1\n"),
-        (6, "It `waits`. It goes on.", "等。", "{check}\nassert 1\n"),
-        (12, "One of `two`.", "二。", "{check} asyncio\nassert 2\n"),
-        (20, "| a | `b` | |---|---| | c | d |", "甲\n`b`\n丙\n丁", "{check}\nassert 3\n"),
-        (24, "A literal without.", "无。", ""),
-        (28, "It `waits`. It goes on.", "等。", "{check}\nassert 4\n"),
-        (32, "It `prints`:", "打印：", "print(1)\n-----\n1\n"),
-        (41, "That was `one`.", "那是一。", "print(1)\n-----\n1\n"),
-    ]
-    assert [each.line for each in proofs.bare(root)] == [24]
-    assert not list(proofs.faults(root))
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "label"),
     [
@@ -170,10 +150,7 @@ Files: the page.
     ],
 )
 def test_what_stands_elsewhere_waits(
-    root: Path,
-    pairs: Sequence[tuple[str, str]],
-    fault: str,
-    capsys: pytest.CaptureFixture[str],
+    root: Path, pairs: Sequence[tuple[str, str]], fault: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Steps, titles and cells that change places."""
     page = root / "docs" / "b.md"
@@ -282,64 +259,6 @@ def test_a_statement_that_no_catalog_has_is_a_fault(root: Path) -> None:
     assert review.main(["--approve", "--yes"], root) == 1
 
 
-def test_a_definition_is_two_messages() -> None:
-    catalog = 'msgid "It waits."\nmsgstr "等。"\n'
-    page = "lifespec\n: It waits.\n\n  ```{check}\n  1\n  ```\n"
-    (proof,) = proofs.read("a", page, catalog, {})
-    assert proof.chinese == "\n等。"
-
-
-@pytest.mark.parametrize("mark", ["{.live-only}", "(a-label)="])
-def test_the_marks_of_a_paragraph_are_no_words_of_it(mark: str) -> None:
-    catalog = 'msgid "It waits."\nmsgstr "等。"\n'
-    (proof,) = proofs.read("a", f"{mark}\nIt waits.\n\n```{{check}}\n1\n```\n", catalog, {})
-    assert (proof.chinese, proof.lost) == ("等。", ())
-
-
-def test_a_label_ends_with_a_word() -> None:
-    (proof,) = proofs.read("a", f"{'word ' * 20}\n\n```{{check}}\n1\n```\n", "", {})
-    assert proof.label == f"{'word ' * 11}word …"
-
-
-@pytest.mark.parametrize(
-    ("beside", "evidence", "held"),
-    [
-        (
-            "```{shown} a.toml\n:language: toml\n```\n",
-            "{shown} a.toml 2cf24dba5fb0\n:language: toml\n",
-            True,
-        ),
-        ("```{loglines} raises\n```\n", "{loglines} raises\n", True),
-        ("```{rule} sent\n```\n", "sent\n", True),
-        ("```sh\nls docs\n```\n", "ls docs\n", False),
-        (":::{decision} a\n:rules: b\n\nSo.\n:::\n", ":::{decision} a\n:rules: b\n", False),
-    ],
-)
-def test_a_statement_is_bound_to_what_is_drawn_below_it(
-    tmp_path: Path, beside: str, evidence: str, held: bool
-) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/a.toml").write_text("hello")
-    first = next(iter(proofs.read("a", f"It is:\n\n{beside}", "", {}, tmp_path)))
-    assert (first.evidence, first.held) == (evidence, held)
-
-
-def test_a_statement_is_bound_to_what_is_drawn_above_it(root: Path) -> None:
-    """Unless something stands below it."""
-    drawn, *said = of_b(root, "# B\n\nIt is.\n\n```{loglines} a\n```\n\nSo it is.\n\nNo.\n")
-    assert [drawn.evidence, *(each.evidence for each in said)] == ["{loglines} a\n"] * 2 + [""]
-
-
-def test_the_items_of_a_list_share_what_stands_beside_the_list(root: Path) -> None:
-    """What is below goes before what is above, and what an item has of its own before both."""
-    above, below = (f"```python\nprint({number})\n```\n" for number in (1, 2))
-    items = "\n- One.\n- Two.\n\n  ```python\n  print(3)\n  ```\n- Three.\n\n"
-    found = [each.evidence for each in of_b(root, f"# B\n\n{above}{items}")]
-    assert found == ["print(1)\n", "print(3)\n", "print(1)\n"]
-    found = [each.evidence for each in of_b(root, f"# B\n\n{above}{items}{below}\nSo.\n")]
-    assert found == ["print(2)\n", "print(3)\n", "print(2)\n", "print(2)\n"]
-
-
 def test_a_title_shows_the_first_evidence_of_its_section(root: Path) -> None:
     """It is no part of what is approved: a changed check does not ask about the title too."""
     (root / "docs" / "b.md").write_text("# B\n\nSo.\n\nIs it.\n\n```{loglines} a\n```\n\n## C\n")
@@ -347,15 +266,6 @@ def test_a_title_shows_the_first_evidence_of_its_section(root: Path) -> None:
     assert (first.evidence, first.held) == ("{loglines} a\n", True)
     assert (last.evidence, last.held) == ("", False)
     assert first.hash == first._replace(evidence="").hash
-
-
-def test_the_text_of_a_case_shares_the_program_below_it(root: Path) -> None:
-    """Text of another box has its own."""
-    program = "```python\nprint(1)\n```\n"
-    page = "# B\n\n:::{decision} a\n:lifespec:\n\nIt raises.\n\nIt ends.\n:::\n\n"
-    assert [each.evidence for each in of_b(root, page + program)] == ["print(1)\n"] * 2
-    noted = page.replace(":::{decision} a\n:lifespec:\n", ":::{note}\n")
-    assert [each.held for each in of_b(root, noted + program)] == [False, True]
 
 
 def test_a_statement_waits_if_a_rule_that_it_names_changes(root: Path) -> None:
@@ -384,12 +294,6 @@ def of_b(root: Path, page: str) -> list[Proof]:
     return [each for each in proofs.proofs(root) if each.file == "docs/b.md"][1:]
 
 
-def test_a_statement_is_bound_to_what_it_draws_of_others(root: Path) -> None:
-    """It is approved again if another version was measured."""
-    (proof,) = of_b(root, "# B\n\nuvicorn {fact}`version  uvicorn` waits.\n")
-    assert proof.evidence == f"version uvicorn: {facts()['version uvicorn'].words[0]}\n"
-
-
 def test_a_statement_is_bound_to_the_help_of_its_commands(root: Path) -> None:
     """What looks like a command and is none adds nothing."""
     said = "Run `make docs`, `lifespec check app shop:app`, and `make docs` or `make dogs`."
@@ -400,84 +304,3 @@ def test_a_statement_is_bound_to_the_help_of_its_commands(root: Path) -> None:
     for said, announced in ("These commands:", True), ("It ends", False):
         (proof,) = of_b(root, f"# B\n\n{said}\n\n```sh\nmake docs\n```\n")
         assert ("make docs: run every" in proof.evidence) is proof.held is announced
-
-
-def test_a_check_below_a_list_proves_each_item(root: Path) -> None:
-    """One that is indented proves its own item too."""
-    page = "# B\n\n- One `a`.\n- Two `b`.\n\n  ```{check}\n  1\n  ```\n- Three.\n\n"
-    found = of_b(root, f"{page}```{{check}}\n2\n```\n")
-    assert [(each.label, each.evidence) for each in found] == [
-        ("One `a`.", "{check}\n2\n"),
-        ("Two `b`.", "{check}\n1\n-----\n{check}\n2\n"),
-        ("Three.", "{check}\n2\n"),
-    ]
-
-
-def test_a_check_proves_the_sentence_that_introduces_a_list_or_a_table(root: Path) -> None:
-    check = "```{check}\n1\n```\n"
-    for listed, colon, held in (
-        ("- One.\n- Two.\n", ":", [True, True, True]),
-        ("- One.\n- Two.\n", ".", [False, True, True]),
-        ("| a |\n|---|\n| b |\n", ":", [True, True]),
-        ("So.\n", ":", [False, True]),
-    ):
-        found = of_b(root, f"# B\n\nThese{colon}\n\n{listed}\n{check}")
-        assert [each.runs for each in found] == held
-    first = next(proofs.read("a", f"| a |\n|---|\n| b |\n\n{check}", "", {}))
-    assert (first.kind, first.runs) == ("table", True)
-
-
-def test_the_readme_has_one_language(root: Path) -> None:
-    (root / proofs.README).write_text("# A\n\nSave it:\n\n```python\nprint(1)\n```\n")
-    _, said = (each for each in proofs.proofs(root) if each.file == proofs.README)
-    assert (said.chinese, said.evidence, said.lost) == ("", "print(1)\n", ())
-
-
-API = """\
-API
-===
-
-.. autofunction:: lifespec.lifespan_scope
-
-.. autoclass:: lifespec.Lifespan
-
-   .. check:: asyncio
-
-      if 1:
-
-          assert 2
-
-   .. automethod:: startup
-
-      .. check::
-
-         assert 3
-"""
-
-
-def test_a_docstring_is_proved_by_the_check_below_its_entry(root: Path) -> None:
-    (root / "docs" / "api.rst").write_text(API)
-    none, one, two = (each for each in proofs.proofs(root) if each.file == proofs.API)
-    assert (none.line, none.held) == (4, False)
-    assert (one.line, one.label) == (8, "lifespec.Lifespan")
-    assert one.evidence == "{check} asyncio\nif 1:\n\n    assert 2\n"
-    assert two.statement.startswith("Send startup and return self")
-    assert (two.label, two.evidence) == ("lifespec.Lifespan.startup", "{check}\nassert 3\n")
-    fault = next(iter(proofs.faults(root)))
-    assert fault.startswith("docs/api.rst:4: the text 'lifespec.lifespan_scope' is new")
-
-
-def test_definitions_in_a_row_share_a_check_and_their_links() -> None:
-    """So that what a specification says cannot change beside what lifespec does unseen."""
-    listed = "Text\n: It.\n\nServers\n: They.\n\nlifespec\n: It `waits`.\n\n"
-    text = f"{listed}```{{check}}\nassert 1\n```\n\nAlone\n: one.\n"
-    found = list(proofs.read("a", text, "", {}))
-    assert [(each.line, each.label) for each in found] == [
-        (10, "Text : It."),
-        (10, "Servers : They."),
-        (10, "lifespec : It `waits`."),
-        (14, "Alone : one."),
-    ]
-    text = "Text\n: It says so in a section.\n\nlifespec\n: {rule}`startup-sent`\n"
-    (first, _) = proofs.read("a", text, "", rules())
-    assert first.evidence.startswith("startup-sent: ")

@@ -14,8 +14,6 @@ from lifespec_docs.facts.known import ROOT
 from lifespec_docs.facts.recorded import RECORDS, RecordError
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PEERS: dict[str, Any] = {
     "python": "CPython 3.11.7",
     "suites": [
@@ -40,7 +38,6 @@ def project(folder: Path) -> None:
 
 
 def write(folder: Path, name: str, found: dict[str, Any]) -> None:
-    """Write a record."""
     (folder / recorded.FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / recorded.FOLDER / f"{name}.json").write_text(json.dumps(found))
 
@@ -102,115 +99,58 @@ def test_a_level_makes_the_records_of_its_specifications_old(tmp_path: Path) -> 
     assert changed(recorded.RULES, other, other.replace("may", "mist")) == {*digests()}
 
 
-CONTRADICTIONS: dict[str, dict[str, Any]] = {
-    "servers": {
-        "'a' stands there twice": {"subjects": [{"name": "a", "findings": []}] * 2},
-        "a has the verdict 'good'": {
-            "subjects": [{"name": "a", "findings": [{"rule": "r", "verdict": "good"}]}]
-        },
-        "a has changed in 'r', where nothing was found": {
-            "subjects": [{"name": "a", "findings": [], "before": {"changed": [{"row": "r"}]}}]
-        },
-    },
-    "frameworks": {
-        "'a' stands there twice": {"subjects": [{"name": "a", "happened": {}}] * 2},
-        "b was not asked 'usual'": {
-            "subjects": [{"name": "a", "happened": {"usual": []}}, {"name": "b", "happened": {}}]
-        },
-    },
-    "hosts": {
-        "b was not asked 'usual'": {
-            "subjects": [
-                {"name": "a", "kind": "server", "happened": {"usual": [], "signal": []}},
-                {"name": "b", "kind": "server", "happened": {"signal": []}},
-                {"name": "c", "kind": "client", "happened": {}},
-            ]
-        },
-    },
-    "history": {
-        "'a' stands there twice": {"subjects": [{"name": "a", "releases": []}] * 2},
-        "the years of a do not rise": {
-            "subjects": [{"name": "a", "releases": [{"year": 2023}, {"year": 2022}]}]
-        },
-    },
-    "middleware": {
-        "'a' stands there twice": {
-            "subjects": [{"name": "a", "counts": {"pass": 1}, "findings": []}] * 2
-        },
-        "of a, fail, 1 fail are not 0": {
-            "subjects": [{"name": "a", "counts": {"fail": 1}, "findings": []}]
-        },
-        "b has 1 findings, and another one has more": {
-            "subjects": [
-                {"name": "a", "counts": {"pass": 2}, "findings": []},
-                {"name": "b", "counts": {"pass": 1}, "findings": []},
-            ]
-        },
-    },
-    "loglines": {
-        "a ran 'b', which is no program of the record": {
-            "programs": {},
-            "subjects": [{"name": "a", "runs": {"b": {}}}],
-        },
-    },
-    "peers": {
-        "uvicorn has 8 tests with its own code, and 9 with server.py": {
-            "suites": [{**PEERS["suites"][0], "adapted": {"passed": 9}}]
-        },
-    },
-    "bench": {"a row of 'state' took no time": {"state": [{"name": "inline", "seconds": 0.0}]}},
-    "mutation": {
-        "of server, 665 noticed + 20 equivalent + 0 survived are not 675": {
-            "parts": {"server": {"mutants": 675, "noticed": 665, "equivalent": 20, "survived": 0}}
-        },
-    },
-    "exhaustive": {
-        "of 5 actions, 1 applications, 2 told apart do not decrease": {
-            "server": {"5": {"applications": 1, "told apart": 2}},
-            "drivers": {},
-        },
-        "not every implementation ran the same applications of 4 actions: {'a': 1, 'b': 2}": {
-            "server": {},
-            "drivers": {
-                name: {"version": "", "4": {"otherwise": count}}
-                for name, count in (("a", 1), ("b", 2))
-            },
-        },
-    },
-    "drift": {
-        "of server, 9 mutants, 5 tried, 6 noticed do not decrease": {
-            "code": {"server": {"mutants": 9, "tried": 5, "noticed": 6}}
-        },
-    },
-    "statements": {
-        "of both, 1 order are not 2": {
-            "chinese": {"all": {"tried": 0, "read": 0}},
-            "both": {"all": {"tried": 2, "read": 2}, "order": {"tried": 1, "read": 1}},
-        },
-        "of chinese, all, 1 known + 1 read are not 3": {
-            "chinese": {
-                "all": {"tried": 3, "known": 1, "read": 1},
-                "order": {"tried": 3, "read": 3},
-            },
-            "both": {"all": {"tried": 0, "read": 0}},
-        },
-    },
-    "parity": {
-        "of index, 7 examples, 8 virtual, 5 en do not decrease": {
-            "pages": {"index": {"examples": 7, "virtual": 8, "en": 5, "zh": 5}}
-        },
-    },
-}
+A: dict[str, Any] = {"name": "a", "findings": [], "happened": {}, "releases": [], "counts": {}}
+B = A | {"name": "b"}
+ASKED = A | {"happened": {"usual": [], "signal": []}}
+CHANGED = {"before": {"changed": [{"row": "r"}]}}
+STATEMENTS = {"chinese": {"all": {"tried": 0, "read": 0}}, "both": {"all": {"tried": 0, "read": 0}}}
+MUTANTS = {"mutants": 675, "noticed": 665, "equivalent": 20, "survived": 0}
+CONTRADICTIONS: list[tuple[str, str, dict[str, Any]]] = [
+    *((name, "'a' stands there twice", {"subjects": [A, A]})
+      for name in ("servers", "frameworks", "history", "middleware")),
+    ("servers", "a has the verdict 'good'",
+     {"subjects": [A | {"findings": [{"rule": "r", "verdict": "good"}]}]}),
+    ("servers", "a has changed in 'r', where nothing was found", {"subjects": [A | CHANGED]}),
+    ("frameworks", "b was not asked 'usual'", {"subjects": [A | {"happened": {"usual": []}}, B]}),
+    ("hosts", "b was not asked 'usual'",
+     {"subjects": [ASKED | {"kind": "server"}, B | {"kind": "server", "happened": {"signal": []}},
+                   A | {"name": "c", "kind": "client"}]}),
+    ("history", "the years of a do not rise",
+     {"subjects": [A | {"releases": [{"year": 2023}, {"year": 2022}]}]}),
+    ("middleware", "of a, fail, 1 fail are not 0", {"subjects": [A | {"counts": {"fail": 1}}]}),
+    ("middleware", "b has 1 findings, and another one has more",
+     {"subjects": [A | {"counts": {"pass": 2}}, B | {"counts": {"pass": 1}}]}),
+    ("loglines", "a ran 'b', which is no program of the record",
+     {"programs": {}, "subjects": [A | {"runs": {"b": {}}}]}),
+    ("peers", "uvicorn has 8 tests with its own code, and 9 with server.py",
+     {"suites": [{**PEERS["suites"][0], "adapted": {"passed": 9}}]}),
+    ("bench", "a row of 'state' took no time", {"state": [{"name": "inline", "seconds": 0.0}]}),
+    ("mutation", "of server, 665 noticed + 20 equivalent + 0 survived are not 675",
+     {"parts": {"server": MUTANTS}}),
+    ("exhaustive", "of 5 actions, 1 applications, 2 told apart do not decrease",
+     {"server": {"5": {"applications": 1, "told apart": 2}}, "drivers": {}}),
+    ("exhaustive",
+     "not every implementation ran the same applications of 4 actions: {'a': 1, 'b': 2}",
+     {"server": {}, "drivers": {name: {"version": "", "4": {"otherwise": count}}
+                                for name, count in (("a", 1), ("b", 2))}}),
+    ("drift", "of server, 9 mutants, 5 tried, 6 noticed do not decrease",
+     {"code": {"server": {"mutants": 9, "tried": 5, "noticed": 6}}}),
+    ("statements", "of both, 1 order are not 2",
+     STATEMENTS | {"both": {"all": {"tried": 2, "read": 2}, "order": {"tried": 1, "read": 1}}}),
+    ("statements", "of chinese, all, 1 known + 1 read are not 3",
+     STATEMENTS | {"chinese": {"all": {"tried": 3, "known": 1, "read": 1},
+                               "order": {"tried": 3, "read": 3}}}),
+    ("parity", "of index, 7 examples, 8 virtual, 5 en do not decrease",
+     {"pages": {"index": {"examples": 7, "virtual": 8, "en": 5, "zh": 5}}}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("name", "fault"), [(name, fault) for name, rows in CONTRADICTIONS.items() for fault in rows]
-)
+@pytest.mark.parametrize(("name", "fault", "found"), CONTRADICTIONS)
 def test_a_record_that_contradicts_itself_is_not_read(
-    name: str, fault: str, tmp_path: Path
+    name: str, fault: str, found: dict[str, Any], tmp_path: Path
 ) -> None:
     """Somebody has written a number by hand."""
-    write(tmp_path, name, CONTRADICTIONS[name][fault])
+    write(tmp_path, name, found)
     with pytest.raises(RecordError) as raised:
         recorded.read(tmp_path, name)
     assert str(raised.value) == f"docs/matrix/{name}.json contradicts itself: {fault}."
@@ -232,7 +172,7 @@ def test_a_page_says_once_that_a_record_is_old(tmp_path: Path) -> None:
 def test_a_record_that_contradicts_itself_is_a_fault_of_the_page(tmp_path: Path) -> None:
     """With the line of the directive."""
     project(tmp_path)
-    write(tmp_path, "peers", CONTRADICTIONS["peers"][next(iter(CONTRADICTIONS["peers"]))])
+    write(tmp_path, *next((name, found) for name, _, found in CONTRADICTIONS if name == "peers"))
     page = "# A\n\n```{peers} suites\n```\n"
     with SampleSite(tmp_path, {"index": page}, "records.verification") as sample:
         (first, *_) = sample.warnings

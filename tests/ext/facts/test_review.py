@@ -8,8 +8,6 @@ import pytest
 
 from lifespec_docs.facts import proofs, review
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[3]
 PAGE = """\
 # A
@@ -39,7 +37,6 @@ PO = "locales/zh_CN/LC_MESSAGES/a.po"
 
 
 def git(root: Path, *arguments: str) -> None:
-    """Run git there."""
     who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
     subprocess.run(["git", "-C", root, *who, *arguments], check=True, capture_output=True)
 
@@ -58,7 +55,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def edit(root: Path, name: str, *pairs: tuple[str, str]) -> None:
-    """Change words of a file."""
     text = (root / name).read_text()
     for old, new in pairs:
         text = text.replace(old, new)

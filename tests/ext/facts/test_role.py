@@ -9,8 +9,6 @@ from lifespec_docs.facts.known import facts
 from lifespec_docs.lint.translations import Pair, sentences
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 
 def test_a_fact_that_is_not_known(tmp_path: Path) -> None:
     """The warning has file and line, and the names that are most like it."""

@@ -7,8 +7,6 @@ import pytest
 from lifespec_docs.facts import surface
 from lifespec_docs.facts.known import ROOT
 
-__all__: list[str] = []
-
 
 def test_each_kind_of_thing_is_looked_for() -> None:
     assert set(surface.surface(ROOT)) > {

@@ -2,8 +2,6 @@
 
 from lifespec_docs.facts.tables import raised
 
-__all__: list[str] = []
-
 
 def test_what_is_raised() -> None:
     """It is what `Lifespan` raises when applications run to each outcome."""

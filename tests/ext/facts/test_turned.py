@@ -4,8 +4,6 @@ import pytest
 
 from lifespec_docs.facts.turned import Texts, turned
 
-__all__: list[str] = []
-
 OLD = Texts("The server waits before it starts.", "服务器启动之前会等待。")
 
 

@@ -5,8 +5,6 @@ import pytest
 from lifespec_docs.facts.known import facts
 from lifespec_docs.facts.typed import Typed, typed
 
-__all__: list[str] = []
-
 RULES = facts()["count rules"].words[0]
 UVICORN = facts()["version uvicorn"].words[0]
 STRICT, RAISES = "`strict` defaults to `True`", "`raises` is `False` by default"
@@ -51,28 +49,6 @@ def test_both_ends_of_a_range() -> None:
         (("python oldest",), True),
         (("python newest",), False),
     ]
-
-
-@pytest.mark.parametrize(
-    "prose",
-    [
-        "Wait 5 seconds and try again.",
-        "`grace` and a pause of 7 seconds.",
-        "By default nothing happens. Then wait 7 seconds.",
-        "By default it waits 7654 seconds.",
-        "Two rules and 3 servers.",
-        "Since uvicorn 0.1.0 it has it.",
-        "hypercorn, trio 0.1.0: 3 PASS",
-        "nonesuch 0.1.0 did not have it.",
-        "On 2018-10-15 it changed.",
-        "Python 3.11 has task groups.",
-        "`color` defaults to `red`.",
-        "lifespan 2.0 (ASGI)",
-    ],
-)
-def test_other_numbers_are_free(prose: str) -> None:
-    """A number is a fact only beside what it is a fact of."""
-    assert typed(prose) == []
 
 
 def test_what_is_said() -> None:

@@ -2,7 +2,6 @@
 
 import ast
 import sys
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +10,6 @@ import pytest
 
 from lifespec_docs.i18n import comments
 from sample_site import SampleSite
-
-__all__: list[str] = []
 
 PROGRAMS = {
     "strings": "a = '# no' \"# no\"  # yes\nb = '''\n# no\n'''  # and yes\n",
@@ -53,12 +50,10 @@ TEXTS = {
 
 
 def texts(source: str, language: str = "python") -> list[str]:
-    """Give the texts of a source's comments."""
     return [comment.text for comment in comments.comments(source, language)]
 
 
 def block(source: str, language: str = "python") -> comments.literal_block:
-    """Give a block that is about to be translated."""
     node = comments.literal_block(source, source, language=language)
     node.preserve_original_messages()
     return node
@@ -113,12 +108,6 @@ def test_no_translation_changes_a_session(text: str) -> None:
 def test_a_refusal_says_why(text: str, why: str) -> None:
     """The sentence names the fault."""
     assert why in (comments.objection("# one", text) or "")
-
-
-def test_a_translation_that_is_one_comment_is_accepted() -> None:
-    """It begins as the comment does."""
-    assert comments.objection("# one", "# 一") is None
-    assert comments.objection("#: one", "#: 一") is None
 
 
 @pytest.mark.parametrize(
@@ -187,15 +176,6 @@ def test_what_does_not_parse_has_no_comments(source: str) -> None:
         comments.comments(source, "python")
 
 
-def test_one_message_stands_for_all_comments_with_its_text() -> None:
-    """Each is translated, and no message is asked for twice."""
-    node = block("a  # x\nb  # y\nc  # x\n")
-    assert node.extract_original_messages() == ["# x", "# y"]
-    node.apply_translated_message("# x", "# 一")
-    node.apply_translated_message("# y", "# 二")
-    assert node.astext() == "a  # 一\nb  # 二\nc  # 一\n"
-
-
 PAGE = """# A page
 
 ```python
@@ -229,7 +209,6 @@ a # no
 
 @pytest.fixture(scope="module")
 def chinese(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SampleSite]:
-    """Build the page in Chinese."""
     pages = {"index": PAGE, "broken": "# B\n\n```python\nf(  # x\n```\n"}
     with_comments = SampleSite(
         tmp_path_factory.mktemp("zh"),
@@ -263,23 +242,6 @@ def test_a_block_that_does_not_parse_is_a_warning(chinese: SampleSite) -> None:
     """It names page and line."""
     begin = "docs/broken.md:3: WARNING: the comments of this block cannot be read: it is no Python"
     assert [line for line in chinese.warnings if line.startswith(begin)]
-
-
-def test_types_are_no_messages(tmp_path: Path) -> None:
-    """Neither are the names of their fields, which Sphinx translates; the docstring is one."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "sample_module.py").write_text(
-        'def f() -> "dict[str, int]":\n    """Return it."""\n'
-    )
-    conf = ["sphinx.ext.autodoc", "sphinx_autodoc_typehints", "i18n.comments"]
-    pages = {"index.rst": "Page\n====\n\n.. autofunction:: sample_module.f\n\n:field: body\n"}
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        patch.syspath_prepend(tmp_path / "docs")
-        with SampleSite(tmp_path, pages, *conf, builder="gettext", gettext_compact=False) as sample:
-            found = polib.pofile(str(sample.app.outdir / "index.pot"))
-    assert [entry.msgid for entry in found] == ["Page", "Return it.", "field", "body"]
 
 
 def test_a_refusal_without_a_catalog_names_the_page(tmp_path: Path) -> None:

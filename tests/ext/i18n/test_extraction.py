@@ -8,8 +8,6 @@ import pytest
 from lifespec_docs.i18n import extraction
 from sample_site import RULES, SampleSite, named
 
-__all__: list[str] = []
-
 # myst-parser 5.2 resolves references with what Sphinx 11 will not have.
 pytestmark = pytest.mark.filterwarnings("ignore::sphinx.deprecation.RemovedInSphinx11Warning")
 
@@ -52,7 +50,6 @@ EXTENSIONS = [
 
 @pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SampleSite:
-    """Three pages, not read yet."""
     (tmp_path / "file.py").write_text("# three\n")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "sample_code.py").write_text('def f():\n    """Do it."""\n')

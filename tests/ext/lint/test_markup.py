@@ -6,8 +6,6 @@ import pytest
 
 from lifespec_docs.lint.markup import CODE, UNKNOWN, parse
 
-__all__: list[str] = []
-
 INLINE = frozenset({"attrs_inline"})
 
 

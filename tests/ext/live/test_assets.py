@@ -15,8 +15,6 @@ from published import ROOT
 from lifespec_docs.live import assets
 from sample_runtime import VERSION, install
 
-__all__: list[str] = []
-
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -30,7 +28,6 @@ def project(tmp_path: Path) -> Path:
 
 
 def manifest(folder: Path) -> dict[str, Any]:
-    """Return what the folder says of itself."""
     found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
     return found
 
@@ -69,7 +66,7 @@ def test_what_a_browser_loads_is_listed_with_its_size(project: Path, tmp_path: P
     assert {"starlette", "asgi_lifespan", *native["modules"]} < {*beside["modules"]}
     assert about["lock"] == {"info": {"python": "3.14.2"}, "packages": {}}
     assert sorted(path.name for path in (live / folder).iterdir()) == [
-        *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip"),
+        *("pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide.mjs", "python_stdlib.zip")
     ]
     assert {path.name for path in live.iterdir()} == {
         *(folder, "manifest.json", sources, packages, fetched, prints),

@@ -12,8 +12,6 @@ from lifespec_docs.examples.runner import TRACEBACK, Example
 from lifespec_docs.live import blocks
 from lifespec_docs.live.blocks import EDITED, run_blocks
 
-__all__: list[str] = []
-
 LIFESPAN = """
     import asyncio
     from lifespec import Lifespan
@@ -42,7 +40,6 @@ def fresh() -> Iterator[None]:
 
 
 def row(source: str, expected: str | None = None, line: int = 41) -> dict[str, Any]:
-    """Return an example as a page's data has it."""
     return asdict(Example("docs/startup.md", line, "python", dedent(source).strip("\n"), expected))
 
 

@@ -9,8 +9,6 @@ import pytest
 
 from lifespec_docs.live import bridge
 
-__all__: list[str] = []
-
 PROGRAM = "import asyncio\n\nasync def main():\n    print('ran')\n\nasyncio.run(main())"
 EXAMPLE = {"page": "docs/a.md", "line": 1, "language": "python", "source": PROGRAM}
 REQUEST = {"blocks": [EXAMPLE | {"expected": "ran"}], "edited": {}, "words": {}}

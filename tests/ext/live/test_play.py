@@ -21,8 +21,6 @@ from lifespec_docs.live.play import (
     play,
 )
 
-__all__: list[str] = []
-
 APP = """\
 import asyncio
 
@@ -47,19 +45,20 @@ async def answer(scope, receive, send):
 
 
 def played(program: str, words: dict[str, str] | None = None, **server: Any) -> dict[str, Any]:
-    """Run a program as a page does."""
     return play({"program": program, "server": server, "words": words or {}})
 
 
 def messages(found: dict[str, Any]) -> list[str]:
-    """Return the messages of the validator."""
     return [f"{each['kind']} {each['rule']}: {each['message']}" for each in found["validator"]]
 
 
 def test_an_application_is_started_and_stopped() -> None:
     """The outcome, the message sequence, what was printed and what the validator says."""
-    found = played(APP)
+    found = played(f"import starlette\n{APP}")
     assert (found["served"], found["outcome"], found["raised"]) == (True, "complete", None)
+    assert next(iter(found["versions"])) == "Python"
+    for name in ("lifespec", "starlette"):
+        assert found["versions"][name] == version(name)
     assert (found["waits"], found["failure"], found["line"]) == (None, "", None)
     assert "lifespan.shutdown.complete" in found["messages"]
     assert found["console"] == [("print", "True ['asgi', 'state', 'type']\n")]
@@ -68,7 +67,6 @@ def test_an_application_is_started_and_stopped() -> None:
 
 
 def checked(program: str, language: str = "en") -> dict[str, Any]:
-    """Check a program as a page does."""
     return check({"program": program, "spec": "asgi 2.0", "language": language})
 
 
@@ -97,14 +95,6 @@ def test_what_cannot_be_checked_is_told(program: str, failure: str, line: int | 
     assert (found["report"], found["line"]) == ("", line)
     assert failure in found["failure"]
     assert bool(failure) == bool(found["failure"])
-
-
-def test_a_result_has_the_versions_of_what_is_imported() -> None:
-    """Python, lifespec, and the packages that the program uses."""
-    found = played(f"import starlette\n{APP}")["versions"]
-    assert next(iter(found)) == "Python"
-    assert found["lifespec"] == version("lifespec")
-    assert found["starlette"] == version("starlette")
 
 
 def test_the_words_are_those_of_the_page() -> None:
@@ -137,12 +127,6 @@ def test_a_server_follows_any_specification(spec: str) -> None:
     assert (envelope or "type") in found["console"][0][1]
 
 
-def test_a_server_can_do_without_state() -> None:
-    """Its scope has none, and its requests have none either."""
-    found = played(APP, state=False)
-    assert found["console"] == [("print", "False ['asgi', 'type']\n")]
-
-
 def test_a_request_that_fails_is_told() -> None:
     """The server goes on."""
     program = APP.replace("async def answer(scope, receive, send):", "async def answer(*_):")
@@ -170,35 +154,26 @@ async def app(scope, receive, send):
 """
 
 
+HTTP = """\
+POST /a b b'c=1' {b'host': b'127.0.0.1:8000', b'content-length': b'8'}
+{'type': 'http.request', 'body': b'{"d": 2}', 'more_body': False}
+{'type': 'http.disconnect'}
+"""
+WEBSOCKET = """\
+None /chat b'' {b'host': b'127.0.0.1:8000'}
+{'type': 'websocket.connect'}
+{'type': 'websocket.receive', 'text': 'hello'}
+{'type': 'websocket.disconnect', 'code': 1000}
+"""
+SILENT = WEBSOCKET.replace("/chat", "/").replace(WEBSOCKET.splitlines(keepends=True)[2], "")
+
+
 @pytest.mark.parametrize(
     ("request_", "answer", "received"),
     [
-        (
-            'post /a%20b?c=1  {"d": 2}',
-            "POST /a%20b?c=1 → 201, o, k",
-            (
-                "POST /a b b'c=1' {b'host': b'127.0.0.1:8000', b'content-length': b'8'}\n"
-                "{'type': 'http.request', 'body': b'{\"d\": 2}', 'more_body': False}\n"
-                "{'type': 'http.disconnect'}\n"
-            ),
-        ),
-        (
-            "WEBSOCKET /chat hello",
-            "WEBSOCKET /chat → websocket.accept, HELLO",
-            (
-                "None /chat b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
-                "{'type': 'websocket.receive', 'text': 'hello'}\n"
-                "{'type': 'websocket.disconnect', 'code': 1000}\n"
-            ),
-        ),
-        (
-            "WEBSOCKET",
-            "WEBSOCKET / → websocket.accept",
-            (
-                "None / b'' {b'host': b'127.0.0.1:8000'}\n{'type': 'websocket.connect'}\n"
-                "{'type': 'websocket.disconnect', 'code': 1000}\n"
-            ),
-        ),
+        ('post /a%20b?c=1  {"d": 2}', "POST /a%20b?c=1 → 201, o, k", HTTP),
+        ("WEBSOCKET /chat hello", "WEBSOCKET /chat → websocket.accept, HELLO", WEBSOCKET),
+        ("WEBSOCKET", "WEBSOCKET / → websocket.accept", SILENT),
     ],
 )
 def test_a_request_has_a_method_a_path_and_a_body(
@@ -208,37 +183,6 @@ def test_a_request_has_a_method_a_path_and_a_body(
     found = played(ECHO, requests=1, request=request_)
     assert ("request", answer) in found["console"]
     assert ("print", received) in found["console"]
-
-
-def test_timeouts_take_no_time() -> None:
-    """What the application was doing is in the exception and in the log."""
-    program = APP.replace("    print(", "    await asyncio.sleep(7200)\n    print(")
-    found = played(program, startup_timeout=3600, strict=True)
-    assert found["outcome"] == "timed_out"
-    sentence = "The application did not answer startup within 3600 s: it had not received the event"
-    assert found["raised"] == ("StartupTimeout", sentence)
-    assert found["console"] == [("ERROR", sentence)]
-
-
-def test_a_server_is_cancelled_at_each_moment() -> None:
-    """The second cancellation ends the grace period."""
-    program = APP.replace(
-        "    await receive()\n    await send({",
-        "    try:\n        await asyncio.sleep(99)\n"
-        "    except asyncio.CancelledError:\n        await asyncio.sleep(99)\n    await send({",
-        1,
-    )
-    once, twice = played(program, cancel=[1]), played(program, cancel=[1, 2])
-    assert once["raised"] == twice["raised"] == ("CancelledError", "")
-    assert "cancelled and did not stop within 5 s" in once["console"][1][1]
-    assert len(twice["console"]) == 1
-
-
-def test_a_server_that_fails_stops_the_application() -> None:
-    """Its exception is the one that is raised."""
-    found = played(APP, fails=True)
-    assert found["raised"] == ("OSError", "the server fails")
-    assert found["outcome"] == "complete"
 
 
 def test_a_server_that_would_wait_without_end_is_told_with_the_lines_that_wait() -> None:

@@ -1,6 +1,5 @@
 """The page of the playground, and the links that lead to it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,6 @@ from lifespec_docs.live import playground
 from lifespec_docs.live.play import Conduct, Result, ran
 from lifespec_docs.rules.edge_cases import case_node
 from sample_site import SampleSite
-
-__all__: list[str] = []
 
 PLAYGROUND = """\
 # Playground
@@ -30,21 +27,9 @@ Needs JavaScript.
 CASES = """\
 # Edge cases
 
-```{decisions}
-```
-
 ```python
 import asyncio
-import logging.handlers
-from lifespec import Lifespan, ProtocolError
-
-
-async def serve(app, **limits):
-    async with Lifespan(app, **limits):
-        await asyncio.sleep(1)
 ```
-
-## Section `one`
 
 :::{decision} lasts
 :lifespec:
@@ -57,63 +42,10 @@ It is cancelled.
 ```python
 async def app(scope, receive, send):
     await asyncio.sleep(60)
-
-
-asyncio.run(serve(app, startup_timeout=1, grace=None))
 ```
 ```{output}
-raises: StartupTimeout
 served: no, outcome: timed_out
 ```
-
-:::{decision} shown
-:lifespec:
-
-It has no program of its own.
-
-It is shown.
-:::
-
-A note.
-
-{.not-run}
-```python
-def app(scope, receive, send):
-    raise ProtocolError
-```
-```{output}
-served: no, outcome: cancelled
-```
-
-:::{decision} twice
-:lifespec:
-
-It is cancelled twice.
-
-It is.
-:::
-
-```python
-def app(scope, receive, send):
-    raise ProtocolError
-
-
-async def main(*moments, **limits):
-    await interrupt(app, 1, 2, *moments, **limits)
-    await asyncio.sleep(1)
-    async with Lifespan(app):
-        if moments:
-            raise OSError
-```
-```{output}
-served: no, outcome: cancelled
-```
-
-## Section two
-
-| A | table |
-|---|---|
-| of | others |
 """
 INDEX = """\
 # A
@@ -153,11 +85,6 @@ def site(folder: Path, size: int = 13, pages: Any = PAGES, **configuration: Any)
     return SampleSite(folder, pages, *EXTENSIONS, **(settings | configuration))
 
 
-def data(sample: SampleSite) -> Any:
-    """Return what the script reads."""
-    return json.loads(Path(sample.app.outdir, playground.DATA).read_text(encoding="utf-8"))
-
-
 def test_without_a_runtime_the_page_says_so_and_nothing_leads_to_it(tmp_path: Path) -> None:
     """No link, no entry in the navigation, no script; and no warning of a page without one."""
     with site(tmp_path, 0, suppress_warnings=[]) as sample:
@@ -171,17 +98,12 @@ def test_without_a_runtime_the_page_says_so_and_nothing_leads_to_it(tmp_path: Pa
         assert not [line for line in sample.warnings if "toctree" in line]
 
 
-def test_a_build_that_failed_writes_nothing(tmp_path: Path) -> None:
-    """As for the data of other pages; and a page that is read again is forgotten."""
+def test_the_cases_of_a_page_are_forgotten_with_it(tmp_path: Path) -> None:
     with site(tmp_path) as sample:
-        file = Path(sample.app.outdir, playground.DATA)
-        file.unlink()
-        playground.write_data(sample.app, RuntimeError())
-        assert not file.exists()
-        playground.forget_cases(sample.app, sample.app.env, "edge-cases")
-        playground.forget_cases(sample.app, sample.app.env, "unknown")
-        playground.write_data(sample.app, None)
-        assert '"lasts"' not in file.read_text()
+        assert "lasts" in {start.name for start in playground.starts(sample.app.env)}
+        for name in ("edge-cases", "unknown"):
+            playground.forget_cases(sample.app, sample.app.env, name)
+        assert "lasts" not in {start.name for start in playground.starts(sample.app.env)}
 
 
 def told(result: Result) -> set[tuple[str, bool]]:

@@ -9,12 +9,9 @@ from lifespec_docs.facts import recorded
 from lifespec_docs.live import servers
 from lifespec_docs.live.imitation import CASES, LOGGED
 
-__all__: list[str] = []
-
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict[str, Any]]:
-    """Return the rows in English."""
     return servers.rows(recorded.ROOT, str)
 
 

@@ -19,8 +19,6 @@ from lifespec_docs.records.broken import (
 from lifespec_docs.records.frameworks import Run
 from lifespec_docs.records.hosts import HostRun
 
-__all__: list[str] = []
-
 MADE = "CPython 3.11, Linux"
 SCOPE, EVENT = ["lifespan", "state"], ["event", "lifespan.startup"]
 STOP = ["event", "lifespan.shutdown"]
@@ -28,40 +26,8 @@ COMPLETE, FAILED = (["sends", f"lifespan.startup.{end}"] for end in ("complete",
 SEEN, SAME = ["request", "the pool", "another dict"], ["request", "the pool", "the same dict"]
 EMPTY, TERM = ["request", "no pool", "another dict"], ["SIGTERM"]
 TOLD, LOST = ["prints", "no pool"], ["sends", "lifespan.shutdown.failed"]
-HOSTS: dict[tuple[str, int], tuple[list[Any], list[Any]]] = {  # what breaks a rule, and what not
-    ("wait-for-startup", 0): ([EVENT, SEEN, COMPLETE], [EVENT, COMPLETE, SEEN]),
-    ("startup-failed-never-serves", 0): ([FAILED, EMPTY], [FAILED]),
-    ("startup-failed-shown", 0): ([FAILED], [FAILED, TOLD]),
-    ("startup-failed-exits", 0): ([FAILED, TERM], [FAILED, ["exit", 3]]),
-    ("unsupported-by-raising", 0): ([["request raises", "OSError", ""]], [EMPTY]),
-    ("unsupported-at-startup", 0): ([EVENT], [EVENT, EMPTY]),
-    ("shutdown-sent", 0): ([COMPLETE, TERM], [COMPLETE, TERM, STOP]),
-    ("shutdown-failed-shown", 0): ([LOST], [LOST, ["raises", "Failure", "pool lost"]]),
-    ("state-shallow-copy", 0): ([SCOPE, SAME], [["lifespan"], SAME]),
-    ("state-shallow-copy", 1): ([SCOPE, EMPTY], [SCOPE, SEEN]),
-    ("once-per-loop", 0): ([SCOPE, SCOPE], [["one request at a time"], SCOPE, SCOPE]),
-}
 DONE = ["sent", "lifespan.startup.complete"]
 OPENED, RAISED = ["connect", "cache"], ["raised", "OSError", "no cache"]
-FRAMEWORKS: dict[str, tuple[list[Any], list[Any]]] = {
-    "startup-answered-when-done": ([DONE, OPENED], [OPENED, DONE]),
-    "startup-answered": ([OPENED, DONE], [DONE]),
-    "shutdown-answered": ([OPENED, STOP, RAISED], [STOP, RAISED]),
-    "unknown-scope-rejected": ([["returned"]], [RAISED]),
-}
-
-
-def test_each_rule_is_broken_by_what_breaks_it() -> None:
-    """And not by what keeps it."""
-    seen: list[str] = []
-    for each in OF_HOSTS:
-        breaks, keeps = HOSTS[each.rule, seen.count(each.rule)]
-        seen.append(each.rule)
-        assert (each.breaks(HostRun(breaks)), each.breaks(HostRun(keeps))) == (True, False), each
-    for each in OF_FRAMEWORKS:
-        breaks, keeps = FRAMEWORKS[each.rule]
-        assert (each.breaks(Run(breaks)), each.breaks(Run(keeps))) == (True, False), each
-    assert len(seen) == len(HOSTS)
 
 
 def host(kind: str, command: str, broken: Broken, happened: list[Any]) -> dict[str, Any]:
@@ -145,16 +111,6 @@ def test_the_program_about_a_server_is_the_application_and_its_commands(tmp_path
     (issue,) = issues_of_host(platform, HostRun, MADE, tmp_path)
     assert "python shop.py 8000 &  # cloud 1.0\nsleep 20\n" in issue.text
     assert "\n\n\nrun(app)\n```" in issue.text
-
-
-def test_a_host_without_a_lifespan_breaks_nothing(tmp_path: Path) -> None:
-    """A server that the suite checks has its issues on another page."""
-    row = host("server", "cloud shop:app", OF_HOSTS[0], [EMPTY])
-    row["happened"]["usual"] = [EMPTY, EMPTY]
-    assert not [*issues_of_host(row, HostRun, MADE, tmp_path)]
-    row["happened"]["usual"] = [SCOPE, EMPTY]
-    assert [*issues_of_host(row, HostRun, MADE, tmp_path)]
-    assert not [*issues_of_host(row | {"host": "uvicorn"}, HostRun, MADE, tmp_path)]
 
 
 APPLICATION = """\

@@ -8,8 +8,6 @@ import pytest
 from lifespec_docs.records import bench, drawn
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 FOUND = {"state": [{"name": "inline", "seconds": 2e-7}, {"name": "with_state()", "seconds": 3e-7}]}
 
 

@@ -8,8 +8,6 @@ from lifespec.conformance import cases
 from lifespec_docs.records.issue import DOCUMENTED, QUOTED, UNQUOTED, issues, issues_between
 from lifespec_docs.records.record import Record
 
-__all__: list[str] = []
-
 CASES = {case.name: case for case in cases.load() if case.role == "server"}
 BETWEEN = {case.name: case for case in cases.load() if case.role == "middleware"}
 

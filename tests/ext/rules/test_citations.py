@@ -4,11 +4,7 @@ import re
 
 from lifespec.conformance.rules import Rule, read, rules
 from lifespec.conformance.sections import address
-from lifespec_docs.rules.citations import (
-    unspecified,
-)
-
-__all__: list[str] = []
+from lifespec_docs.rules.citations import unspecified
 
 
 def rule(*rows: str) -> Rule:
@@ -22,10 +18,7 @@ def rule(*rows: str) -> Rule:
 
 
 def test_the_specifications_that_do_not_state_a_rule() -> None:
-    some = rule(
-        'specs = "asgi 2.0", level = "must", section = "A"',
-        'specs = "asgi 1.0, pagi 0.3"',
-    )
+    some = rule('specs = "asgi 2.0", level = "must", section = "A"', 'specs = "asgi 1.0, pagi 0.3"')
     assert unspecified(some, str) == "Not specified by lifespan 1.0 (ASGI), PAGI 0.3"
     none = rule('specs = "all"')
     assert unspecified(none, str) == "Not specified by any specification"

@@ -11,8 +11,6 @@ from lifespec.conformance.rules import Rule, Source
 from lifespec_docs.rules import edge_cases
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 RULES = "\n:::{rule} startup-sent\n:::\n\n:::{rule} answered-once\n:::\n"
 RULES += "\n{rule}`startup-sent`, {rule}`answered-once`\n\n```python\n1\n```\n"
 PRINTED = "served: yes, outcome: returned"
@@ -33,13 +31,11 @@ def sample(folder: Path, page: str, **options: Any) -> SampleSite:
 
 
 def case(built: SampleSite) -> edge_cases.case_node:
-    """Return the page's first case."""
     (found, *_) = built.app.env.get_doctree("index").findall(edge_cases.case_node)
     return found
 
 
 def source(spec: str, section: str = "Scope", text: str = "") -> Source:
-    """Make a source of one text."""
     return Source((spec,), "must", section, text)
 
 
@@ -86,7 +82,6 @@ def test_a_rule_is_the_texts_or_pagis_or_ours(sources: list[Source], said: str) 
     ],
 )
 def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warning: str) -> None:
-    """It names page and line."""
     with sample(tmp_path, page) as built:
         found = [line for line in built.warnings if warning in line]
         assert found
@@ -94,7 +89,6 @@ def test_a_case_that_is_not_whole_is_a_warning(tmp_path: Path, page: str, warnin
 
 
 def test_a_case_without_text_is_an_error(tmp_path: Path) -> None:
-    """Nobody would know what happens."""
     with sample(tmp_path, "\n:::{decision} empty\n:lifespec:\n:::\n") as built:
         assert "Content block expected" in "".join(built.warnings)
 

@@ -9,8 +9,6 @@ import lifespec.validate
 from lifespec.conformance.rules import rules
 from lifespec_docs.rules.validator_messages import SEQUENCES, message_of
 
-__all__: list[str] = []
-
 
 def named_by_the_validator() -> set[str]:
     """Return the rules that the validator names in its source."""
@@ -26,11 +24,3 @@ def test_each_rule_that_the_validator_reports_has_a_sequence() -> None:
 @pytest.mark.parametrize("rule_id", SEQUENCES)
 def test_a_sequence_breaks_its_rule(rule_id: str) -> None:
     assert message_of(rule_id)
-
-
-def test_a_message_says_what_was_given() -> None:
-    assert message_of("state-starts-empty") == "scope[\"state\"] must be empty, got {'pool': 1}"
-
-
-def test_a_rule_that_the_validator_cannot_observe_has_no_message() -> None:
-    assert message_of("startup-failed-shown") == ""

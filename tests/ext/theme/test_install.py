@@ -6,8 +6,6 @@ import pytest
 
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 PAGES = {
     "index": "# Home\n\n```{install}\n```\n",
     "deep/page": "# Deep\n\n```{install} server.py\n```\n",
@@ -17,14 +15,12 @@ WHEEL = "lifespec-1.2-py3-none-any.whl"
 
 
 def sample(folder: Path, base: str) -> SampleSite:
-    """Return two pages of version 1.2."""
     extensions = ("theme.install", "theme.navigation")
     return SampleSite(folder, PAGES, *extensions, release="1.2", site_base_url=base)
 
 
 @pytest.mark.parametrize("base", ["https://a.org/spec", "https://a.org/spec/"])
 def test_a_site_that_knows_its_address_says_one_line(tmp_path: Path, base: str) -> None:
-    """The address is in it, and nothing has to be downloaded before."""
     with sample(tmp_path, base) as built:
         (command,) = built.page("index").select("article pre, .body pre")
         assert command.get_text().strip() == f"pip install https://a.org/spec/{WHEEL}"

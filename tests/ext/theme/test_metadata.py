@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY, Metadata
+from lifespec_docs.theme.metadata import LONGEST, PAGES, POLICY
 from sample_site import SampleSite
-
-__all__: list[str] = []
 
 TEMPLATE = """\
 {%- extends "!page.html" %}
@@ -38,7 +36,6 @@ def sample(folder: Path, **configuration: object) -> SampleSite:
 
 
 def shown(built: SampleSite, name: str = "index") -> dict[str, str]:
-    """Return what the template of a page was given."""
     script = built.page(name).find("script", type="application/json")
     assert script is not None
     found: dict[str, str] = json.loads(script.get_text())
@@ -46,7 +43,6 @@ def shown(built: SampleSite, name: str = "index") -> dict[str, str]:
 
 
 def test_a_site_without_addresses_claims_none(tmp_path: Path) -> None:
-    """What would need one is left out; the rest is there."""
     with sample(tmp_path, site_license="0BSD") as built:
         found = shown(built)
         assert {found[name] for name in ("canonical", "card", "repository", "edit", "issues")} == {
@@ -104,12 +100,3 @@ def test_a_description_is_the_first_sentences(tmp_path: Path, text: str, descrip
     ) as built:  # fmt: skip
         told = json.loads(Path(built.app.doctreedir, PAGES).read_text(encoding="utf-8"))
         assert told["sections"][0]["pages"][0]["description"] == description
-
-
-def test_a_build_without_pages_keeps_what_the_root_names(tmp_path: Path) -> None:
-    """One that found nothing to write has read no page."""
-    with sample(tmp_path) as built:
-        file = Path(built.app.doctreedir, PAGES)
-        file.write_text("kept")
-        Metadata().write(built.app, None)
-        assert file.read_text() == "kept"

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 from sphinx.locale import init
 
-from lifespec_docs.theme.navigation import alternates, translated_chrome
+from lifespec_docs.theme.navigation import translated_chrome
 from sample_site import SampleSite
-
-__all__: list[str] = []
 
 TEMPLATE = """\
 {%- extends "!page.html" %}
@@ -41,28 +39,24 @@ def sample(folder: Path, pages: dict[str, str] = PAGES, **configuration: object)
 
 
 def links(built: SampleSite, name: str, kind: str) -> list[str]:
-    """Return the addresses of the links of a class."""
     return [link["href"] for link in built.page(name).find_all("a", class_=kind)]
 
 
-def test_each_page_leads_to_itself_in_the_other_language(tmp_path: Path) -> None:
+def test_a_page_leads_to_the_other_language_and_to_its_program(tmp_path: Path) -> None:
     """The way is relative, from any depth, so that the site works below any prefix."""
     with sample(tmp_path) as built:
         assert links(built, "index", "other") == ["../zh-cn/index.html"]
+        assert links(built, "index", "program") == [""]
         assert links(built, "deep/page", "other") == ["../../zh-cn/deep/page.html"]
-
-
-def test_a_chinese_page_leads_to_the_english_one(tmp_path: Path) -> None:
-    """The language of the page itself is no way out."""
-    with sample(tmp_path, language="zh_CN") as built:
-        assert links(built, "index", "other") == ["../en/index.html"]
+        assert links(built, "deep/page", "zh-CN") == ["../../zh-cn/deep/page.html"]
+        assert links(built, "deep/page", "root") == ["../../index.html"]
+        assert links(built, "deep/page", "program") == ["../_programs/deep/page.py"]
+        assert Path(built.app.outdir, "_programs", "deep", "page.py").exists()
+        assert "<wbr" not in str(built.page("deep/page").find("div", class_="toc"))
 
 
 def test_a_long_name_can_break_in_the_list_of_sections(tmp_path: Path) -> None:
     """After a point or an underscore, and in no other word."""
-    (tmp_path / "a").mkdir()
-    with sample(tmp_path / "a") as built:
-        assert "<wbr" not in str(built.page("deep/page").find("div", class_="toc"))
     pages = {"index": "# Home\n\n## `lifespan.startup` and startup_timeout\n"}
     with sample(tmp_path, pages) as built:
         toc = str(built.page("index").find("div", class_="toc"))
@@ -76,22 +70,6 @@ def test_alternates_are_absolute_where_the_site_has_an_address(tmp_path: Path, b
     with sample(tmp_path, site_base_url=base) as built:
         assert links(built, "index", "en") == ["https://example.org/spec/en/index.html"]
         assert links(built, "index", "root") == ["https://example.org/spec/"]
-
-
-def test_alternates_are_relative_elsewhere(tmp_path: Path) -> None:
-    """They work from the file system."""
-    with sample(tmp_path) as built:
-        assert links(built, "deep/page", "zh-CN") == ["../../zh-cn/deep/page.html"]
-        assert links(built, "deep/page", "root") == ["../../index.html"]
-        assert [page["language"] for page in alternates(built.app.builder, "x")] == ["en", "zh_CN"]
-
-
-def test_only_a_page_with_programs_offers_its_program(tmp_path: Path) -> None:
-    """The link goes to the file that the site holds."""
-    with sample(tmp_path) as built:
-        assert links(built, "deep/page", "program") == ["../_programs/deep/page.py"]
-        assert links(built, "index", "program") == [""]
-        assert Path(built.app.outdir, "_programs", "deep", "page.py").exists()
 
 
 def test_the_themes_own_labels_are_translated() -> None:
@@ -108,17 +86,10 @@ def test_the_themes_own_labels_are_translated() -> None:
 
 
 def test_templates_have_the_filter_and_our_words(tmp_path: Path) -> None:
-    """A Chinese page shows Chinese labels."""
+    """A Chinese page shows Chinese labels, and leads to the English one."""
     built = sample(tmp_path, language="zh_CN")
     built.translate("lifespec", {"rule": "规则"})
     with built:
         assert built.page().find("a", class_="other").string == "规则"
+        assert links(built, "index", "other") == ["../en/index.html"]
         assert built.page().find("a", attrs={"aria-label": "搜索"})
-
-
-def test_a_builder_without_templates_is_left_alone(tmp_path: Path) -> None:
-    """There is nothing to surround."""
-    with SampleSite(
-        tmp_path, PAGES, "examples.directive", "theme.navigation", builder="dummy"
-    ) as built:
-        assert not built.warnings

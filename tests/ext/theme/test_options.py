@@ -4,8 +4,6 @@ from pathlib import Path
 
 from sample_site import SampleSite
 
-__all__: list[str] = []
-
 TEXT = "# Home\n\n`--spec`, `check app -v`, `a --json b`, `scope-type`, `a - b`, `-` and `--`.\n"
 
 

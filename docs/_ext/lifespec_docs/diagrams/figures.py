@@ -4,24 +4,18 @@ What follows from our tables or from a recorded conversation is drawn by `drawin
 two show what stands around it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import DASHED, FAINT, HEADS, MONO, Drawing
 from lifespec_docs.i18n.messages import words
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sphinx.application import Sphinx
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["PICTURES", "Picture", "protocol", "setup", "workers"]
 

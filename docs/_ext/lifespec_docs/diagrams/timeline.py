@@ -1,21 +1,15 @@
 """How a server ends, as a picture: `{timeline}`."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import Drawing
 from lifespec_docs.i18n.messages import words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sphinx.application import Sphinx
 
 __all__ = ["Timeline", "drawn", "setup"]
 

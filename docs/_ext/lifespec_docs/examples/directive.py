@@ -24,32 +24,24 @@ asyncio and on trio; `{check} asyncio` is for what holds there alone. A page sho
 them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.diagrams.event_log import event_log, is_usual
 from lifespec_docs.examples import download, prelude, runner
-from lifespec_docs.examples.results import Results, uses_more
+from lifespec_docs.examples.results import Result, Results, uses_more
 from lifespec_docs.i18n.messages import note_cases, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec_docs.examples.results import Result
 
 __all__ = [
     "Examples",

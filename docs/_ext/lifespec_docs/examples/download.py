@@ -1,17 +1,10 @@
 """The programs of a page as one file, for a reader to take."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Sequence
 from textwrap import indent
-from typing import TYPE_CHECKING
 
-from lifespec_docs.examples.runner import TRACEBACK, compiled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lifespec_docs.examples.runner import Example
+from lifespec_docs.examples.runner import TRACEBACK, Example, compiled
 
 __all__ = ["joined"]
 

@@ -5,16 +5,10 @@
 The title and the content are page text, and so are translated.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
+from sphinx.writers.html5 import HTML5Translator
 
 __all__ = ["folded_node", "setup", "summary_node"]
 

@@ -1,15 +1,10 @@
 """A file shown whole: `{shown}` with its path, relative to the page."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 __all__ = ["LANGUAGES", "Shown", "setup"]
 

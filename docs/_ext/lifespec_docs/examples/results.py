@@ -6,24 +6,20 @@ or `everything` if a block names more of lifespec.  So both languages share it. 
 of a page run all or none, since one builds on those before; a real block stands by itself.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec.testing.trace import Entry
 from lifespec_docs.examples import runner
 from lifespec_docs.examples.runner import Example, ExampleFailed, Run
 from lifespec_docs.i18n import comments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = ["Result", "Results", "keys", "uses_more"]
 

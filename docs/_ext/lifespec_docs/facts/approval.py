@@ -6,14 +6,14 @@ sentences of the specifications that became the rule.  `docs/approved.json` has 
 after that.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polib
 
@@ -21,13 +21,8 @@ from lifespec.conformance import cases
 from lifespec.conformance import rules as rulebook
 from lifespec.conformance.data_files import DataError
 from lifespec.conformance.explain import wrapped
+from lifespec.conformance.rules import Rule
 from lifespec_docs.facts.blocks import blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = ["APPROVED", "approve", "faults", "indented", "rules", "told", "unreadable", "waiting"]
 

@@ -1,15 +1,11 @@
 """The blocks of a Markdown page with their lines: text, examples, tables and rules."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from markdown_it import MarkdownIt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 __all__ = ["CHECK", "DEFINITION", "MARKDOWN", "RULES", "Block", "blocks", "sentences", "shows"]
 

@@ -4,26 +4,21 @@ The English pages alone are checked: the check of the catalogs holds the Chinese
 literals and numbers.  Text in rule boxes is worded by rules.toml, and may have any number.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from lifespec_docs.facts.known import ROOT
 from lifespec_docs.facts.names import names, words
 from lifespec_docs.facts.typed import typed
 from lifespec_docs.rules.domain import rule_node, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
 
 __all__ = ["EXCEPTIONS", "Found", "excused", "in_docstrings", "in_doctree", "setup"]
 

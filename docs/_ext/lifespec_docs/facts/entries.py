@@ -1,17 +1,12 @@
 """The entries of api.rst as blocks: what a docstring says is a statement, and has a check below."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap
+from collections.abc import Iterator
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 from lifespec_docs.facts.blocks import CHECK, Block
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["entries"]
 

@@ -5,8 +5,6 @@ known in it.  A name is known from the sources of lifespec, from the code of the
 Python and from the packages that the pages use.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import difflib
@@ -17,11 +15,12 @@ import re
 import shlex
 import sys
 import typing
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module, metadata, util
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import lifespec
 from lifespec import server, validate
@@ -29,9 +28,6 @@ from lifespec.conformance import cases
 from lifespec.conformance.rules import rules
 from lifespec.testing import Running, plugin
 from lifespec_docs.facts.known import ROOT, parsers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 __all__ = ["Names", "Unknown", "names", "words"]
 
@@ -117,7 +113,7 @@ def words(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=1)
-def names() -> Names:
+def names() -> "Names":
     """Return the names of this project."""
     return Names(ROOT)
 
@@ -305,7 +301,7 @@ class Names:
         return found.union(*(OPTION.findall(_text(path)) for path in paths))
 
     @cached_property
-    def of_pytest(self) -> _Asked:
+    def of_pytest(self) -> "_Asked":
         """The options and settings of our plugin for pytest."""
         asked = _Asked()
         plugin.pytest_addoption(asked)  # type: ignore[arg-type]
@@ -415,7 +411,7 @@ class _Asked:
         self.options: list[str] = []
         self.settings: list[str] = []
 
-    def getgroup(self, *_: str) -> _Asked:
+    def getgroup(self, *_: str) -> Self:
         """Return the group of options: this."""
         return self
 

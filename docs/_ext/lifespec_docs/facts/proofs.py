@@ -16,30 +16,25 @@ something changes, somebody has to look at all of it: `make approve` shows it as
 is, and asks.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import takewhile
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import polib
 
+from lifespec.conformance.rules import Rule
 from lifespec_docs.facts import approval
 from lifespec_docs.facts.blocks import CHECK, DEFINITION, MARKDOWN, Block, blocks
 from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.known import ROOT, canonical, facts, parsers
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "PROOFS",

@@ -150,8 +150,7 @@ RECORDS = {
         ),
     ),
     "drift": Made(
-        "drift",
-        (SERVER, APPLICATION, VALIDATE, "examples", *_each("tests", "mutation/mutants.py")),
+        "drift", (SERVER, APPLICATION, VALIDATE, "examples", *_each("tests", "mutation/mutants.py"))
     ),
     "statements": Made("drift", ("pages", "tests/drift/statements.py")),
     "parity": Made(

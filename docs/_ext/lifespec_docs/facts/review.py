@@ -17,29 +17,22 @@ Exit status: 0 it was shown; 1 something waits for approval; 2 there is no such 
 nobody to ask.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polib
 
 from lifespec.conformance.explain import wrapped
 from lifespec_docs.facts import approval, proofs
-from lifespec_docs.facts.blocks import blocks, sentences, shows
+from lifespec_docs.facts.blocks import Block, blocks, sentences, shows
 from lifespec_docs.facts.known import ROOT, nearest
+from lifespec_docs.facts.proofs import Proof, Waiting
 from lifespec_docs.facts.turned import Texts, turned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from lifespec_docs.facts.blocks import Block
-    from lifespec_docs.facts.proofs import Proof, Waiting
 
 __all__ = ["changed", "main"]
 

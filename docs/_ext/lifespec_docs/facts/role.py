@@ -5,24 +5,18 @@
 `lifespec_docs.facts.known` lists the facts.  One that is not known is a warning with file and line.
 """
 
-from __future__ import annotations
-
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.known import ROOT, canonical, defaults, facts, nearest, shown
 from lifespec_docs.i18n.messages import words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sphinx.application import Sphinx
 
 __all__ = ["FactRole", "setup", "with_literals"]
 

@@ -4,24 +4,19 @@ An argument is tried where a call passes it, or by a check of its own entry in a
 phases, options, settings, markers and environment variables where something that runs names them.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
 import typing
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING
 
 from lifespec import server
 from lifespec.testing import plugin
 from lifespec_docs.facts.blocks import blocks
 from lifespec_docs.facts.entries import entries
 from lifespec_docs.facts.names import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
 __all__ = ["faults", "surface"]
 

@@ -4,14 +4,15 @@
 {statuses}     the exit statuses of the command
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import typing
+from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import Lifespan, cli, server
@@ -21,17 +22,9 @@ from lifespec.conformance.report.model import Course, Finding, Report, Verdict
 from lifespec.conformance.words import mark as _
 from lifespec.testing import run
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.rules.spec_tables import NONE, Cell, code, said, table
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["Outcomes", "Statuses", "raised", "setup"]
 

@@ -5,14 +5,10 @@ each of them *changed* since it was approved.  `make approve` shows what is foun
 refused for it, because a better sentence may also say the same with other words.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import NamedTuple
 
 __all__ = ["CHINESE_DENIALS", "ENGLISH_DENIALS", "Texts", "turned"]
 

@@ -4,16 +4,12 @@ Each pattern binds a value to what it is a fact of: five seconds to an argument 
 *default*, a number to the things that are counted, a version to a package.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from lifespec_docs.facts.known import TIMEOUTS, facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["SPELLED", "Typed", "typed"]
 

@@ -7,18 +7,14 @@ An entry without a translation is marked as waiting.  If it replaces an older on
 above it in comments; mark and comments go when the catalog of a filled entry is renewed.
 """
 
-from __future__ import annotations
-
 import difflib
 import itertools
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
 import polib
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 __all__ = [
     "WAITING",

@@ -6,27 +6,22 @@ Whatever the catalog says, the program stays the same: a translation that is not
 on one line, or that a tool would obey, is refused with a warning.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import re
 import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import polib
 from docutils import nodes
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.token import Comment as CommentToken  # type: ignore[import-untyped]
 from sphinx import addnodes
+from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sphinx.application import Sphinx
 
 __all__ = [
     "LANGUAGES",

@@ -3,17 +3,12 @@
 Sphinx writes in place; of two builds side by side one would read what the other has half written.
 """
 
-from __future__ import annotations
-
 import tempfile
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polib
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 __all__ = ["compile_catalogs"]
 

@@ -1,20 +1,21 @@
 """Collects what there is to translate, from the pages as Sphinx reads them."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import pickle
 import tempfile
 import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from docutils import nodes
+from docutils.nodes import Element
 from sphinx import addnodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.deprecation import RemovedInSphinx10Warning, RemovedInSphinx11Warning
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -22,12 +23,6 @@ from sphinx.util.nodes import extract_messages
 
 from lifespec_docs.i18n import comments, messages
 from lifespec_docs.i18n.catalogs import Message, Template
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from docutils.nodes import Element
-    from sphinx.environment import BuildEnvironment
 
 PACKAGE = "package/"  # the catalogs of the package, which stand in its data
 SOURCES = {

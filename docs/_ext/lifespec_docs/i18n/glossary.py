@@ -3,17 +3,13 @@
 Beside each term stands what it is called in the other language, drawn from that table.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.domains.std import Glossary
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 __all__ = ["TERMS", "Counterparts", "Term", "Terms", "setup"]
 

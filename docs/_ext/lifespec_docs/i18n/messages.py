@@ -5,27 +5,21 @@ A word stands where it is used, as the string of `translate("â€¦")`, or of `_("â
 translated later. Babel collects them; it does not read what stands in braces of an f-string.
 """
 
-from __future__ import annotations
-
 import os
 import tomllib
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import BinaryIO
 
 import polib
 from babel.messages.extract import extract_from_dir
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance import cases, language, rules
 from lifespec.conformance.words import translator
 from lifespec_docs.i18n import restructured
 from lifespec_docs.i18n.catalogs import Message
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import BinaryIO
-
-    from sphinx.environment import BuildEnvironment
 
 __all__ = [
     "CATALOG",

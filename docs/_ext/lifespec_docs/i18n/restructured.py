@@ -4,16 +4,12 @@ It reads what the specification of lifespan has: titles, paragraphs, items and s
 Words have their literals in single backquotes, as in all catalogs.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from textwrap import fill
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from docutils.utils import column_width
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["Block", "blocks", "restructured", "wrapped", "written"]
 

@@ -4,22 +4,17 @@ The notes come into a page as it is written: the doctree that is compared with t
 titles in the navigation and what `lifespec explain` shows have none.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polib
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import extract_messages
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n import catalogs
 from lifespec_docs.i18n.messages import words
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 __all__ = ["WaitingNotes", "setup"]
 

@@ -1,14 +1,9 @@
 """How Chinese is set: full-width marks, and a space where Chinese meets Latin text or code."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from lifespec_docs.lint.markup import CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["RULES", "faults", "is_chinese"]
 

@@ -4,23 +4,19 @@ This is the published text, with its translations in place: what the catalogs' c
 single messages is checked here as pages.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import pickle
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple, cast
 
 from docutils import nodes
 
 from lifespec_docs.examples.directive import is_example
 from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from pathlib import Path
 
 __all__ = ["Block", "blocks", "faults", "other_code", "stored"]
 

@@ -1,28 +1,22 @@
 """Takes a message apart as Sphinx will: what it marks up, and the prose a reader sees."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MethodType
-from typing import TYPE_CHECKING
 
 from docutils import frontend, nodes, utils
 from docutils.parsers import rst
 from docutils.parsers.rst import states
+from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 
 from lifespec_docs.facts.known import canonical, facts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 __all__ = ["CODE", "UNKNOWN", "Parts", "parse"]
 

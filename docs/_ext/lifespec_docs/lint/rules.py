@@ -3,25 +3,14 @@
 Only rule boxes are held to this.  In all other prose both languages write as they like.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from lifespec_docs.facts.turned import CHINESE_DENIALS, ENGLISH_DENIALS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 __all__ = ["CHINESE", "debtors", "denials", "faults", "levels"]
 
-CHINESE = {
-    "must": "必须",
-    "must not": "不得",
-    "should": "应",
-    "should not": "不应",
-    "may": "可以",
-}
+CHINESE = {"must": "必须", "must not": "不得", "should": "应", "should not": "不应", "may": "可以"}
 ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}
 ENGLISH_WORDS = re.compile(
     r"\b(?:(?P<must_not>must (?:not|never)|mustn['’]t)|(?P<must>must)"

@@ -5,27 +5,20 @@ How a sentence is built is the translator's; the words of a rule box alone are c
 Everything here takes plain texts and returns sentences, so that it can check any page.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import polib
 
 from lifespec_docs.facts.typed import SPELLED
 from lifespec_docs.i18n import comments
-from lifespec_docs.i18n.catalogs import Fault
+from lifespec_docs.i18n.catalogs import Fault, Template
 from lifespec_docs.lint import rules
 from lifespec_docs.lint.chinese import faults as wrongly_set
 from lifespec_docs.lint.chinese import is_chinese
-from lifespec_docs.lint.markup import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import polib
-
-    from lifespec_docs.i18n.catalogs import Template
-    from lifespec_docs.lint.markup import Parts
+from lifespec_docs.lint.markup import Parts, parse
 
 __all__ = ["Fault", "Pair", "faults", "pairs", "sentences"]
 

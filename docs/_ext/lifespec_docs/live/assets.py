@@ -5,8 +5,6 @@ One is Python's memory when our modules have been imported, packed: to start Pyt
 them takes a browser longer than to load that. Without node there is none.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -15,14 +13,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec_docs.examples.sandbox import WIDTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 __all__ = ["FOLDER", "assemble", "megabytes", "runtime"]
 

@@ -4,30 +4,24 @@ The number of an example is a class of its block. Its program is read from `_liv
 is fetched at the first run. Without the runtime a page is as if this extension did not exist.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.examples import directive
+from lifespec_docs.examples.runner import Example
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live.assets import FOLDER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec_docs.examples.runner import Example
 
 __all__ = ["BLOCKING", "DIAGRAMS", "LABELS", "PLAYGROUND", "obstacle", "programs", "setup"]
 
@@ -165,9 +159,9 @@ def _program(docname: str, count: int, block: Example) -> str:
     return f"_programs/{docname}-{count}.{directive.SUFFIXES[block.language]}"
 
 
-def write_data(app: Sphinx, exception: Exception | None) -> None:
+def write_data(app: Sphinx) -> None:
     """Write the programs of each page, and the words of event logs, for its scripts."""
-    if exception or not app.config.live_size or app.builder.format != "html":
+    if not app.config.live_size:
         return
     for docname, blocks in directive.blocks(app.env).items():
         if blocks:
@@ -202,4 +196,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("live_size", default=0, rebuild="env", types=[int])
     app.connect("doctree-read", number)
     app.connect("html-page-context", add_context)
-    app.connect("build-finished", write_data)
+    then(app, write_data)

@@ -4,24 +4,26 @@ A page says what is there only with a runtime, or only without one, by the class
 `not-live`. Each edge case leads to its program, with the conduct that its call of `serve` has.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Any, TypeGuard, cast
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance import cases, explain
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
 from lifespec_docs.facts import recorded
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import marked, words
 from lifespec_docs.live import servers
 from lifespec_docs.live.assets import FOLDER
@@ -30,12 +32,6 @@ from lifespec_docs.live.pages import BLOCKING, DIAGRAMS, LABELS
 from lifespec_docs.live.pages import PLAYGROUND as PAGE
 from lifespec_docs.rules.domain import RuleDomain, text_of
 from lifespec_docs.rules.edge_cases import case_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 __all__ = ["Start", "conduct", "program", "setup"]
 
@@ -319,10 +315,9 @@ def add_context(
         context["playground"] = {"folder": f"../{FOLDER}/", "data": DATA}
 
 
-def write_data(app: Sphinx, exception: Exception | None) -> None:
+def write_data(app: Sphinx) -> None:
     """Write what the script reads."""
-    found = PAGE in app.env.found_docs and app.builder.format == "html"
-    if found and app.config.live_size and not exception:
+    if PAGE in app.env.found_docs and app.config.live_size:
         text = json.dumps(data(app), ensure_ascii=False)
         Path(app.outdir, DATA).write_text(text, encoding="utf-8")
 
@@ -334,4 +329,4 @@ def setup(app: Sphinx) -> None:
     app.connect("env-purge-doc", forget_cases)
     app.connect("doctree-resolved", finish)
     app.connect("html-page-context", add_context)
-    app.connect("build-finished", write_data)
+    then(app, write_data)

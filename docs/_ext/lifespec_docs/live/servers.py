@@ -4,11 +4,11 @@ The sentences of a record say what was seen in each case. Of these and of the lo
 makes what `imitation` needs to do the same, and what a page shows of it; no row is typed by hand.
 """
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.observed import translated
@@ -17,15 +17,9 @@ from lifespec.validate import lifespan_scope
 from lifespec_docs.facts import recorded
 from lifespec_docs.live.imitation import CASES, LOGGED, SAID
 from lifespec_docs.records.loglines import RECORD as LOG_LINES
-from lifespec_docs.records.record import Record
+from lifespec_docs.records.record import Record, Subject
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from lifespec_docs.records.record import Subject
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["GROUPS", "rows"]
 

@@ -4,12 +4,11 @@ A question is a run of the subject's program, and the record has what happened i
 of time.  A column of a table is a sentence that follows from the answer to a question.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -18,17 +17,11 @@ from lifespec.conformance.words import mark as _
 from lifespec_docs.examples.folded import folded_node, summary_node
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.markup import element
-from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.records.record import Issue, Shows
+from lifespec_docs.rules.spec_tables import NONE, Cell, code, said, table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from lifespec_docs.records.record import Issue
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Happened = Mapping[str, Sequence[Sequence[Any]]]
-    Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
+Happened = Mapping[str, Sequence[Sequence[Any]]]
+Said = tuple[str, ...]
 
 __all__ = ["Choice", "Column", "OfAsked", "Section", "Table", "asked"]
 

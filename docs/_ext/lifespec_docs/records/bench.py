@@ -1,25 +1,20 @@
 """What `make bench` measured: a table and a chart of a measure, one lifespan by Python."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import Drawing
 from lifespec_docs.records.record import Shows
+from lifespec_docs.rules.spec_tables import grid
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-
-    Row = dict[str, Any]
-    Translate = Callable[[str], str]
+Row = dict[str, Any]
+Translate = Callable[[str], str]
 
 __all__ = ["Measured", "MeasuredByPython", "MeasuredWhen", "chart", "setup"]
 
@@ -160,12 +155,8 @@ def _table(rows: list[Row], translate: Translate) -> nodes.table:
 
 def _grid(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> nodes.table:
     """Return a table whose first column is twice as wide as each other."""
-    head = [*titles]
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=width) for width in (40, *[20] * (len(head) - 1))]
-    group += nodes.thead("", _cells(head))
-    group += nodes.tbody("", *map(_cells, rows))
-    return nodes.table("", group)
+    head = _cells(titles)
+    return grid(head, map(_cells, rows), (40, *[20] * (len(head) - 1)))
 
 
 def _time(seconds: float) -> str:

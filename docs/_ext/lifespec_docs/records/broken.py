@@ -4,21 +4,16 @@ A row of `OF_HOSTS` or `OF_FRAMEWORKS` says which answer to which question break
 clients may let an exception surface, as their record of rules has it; signals are sent to servers.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from lifespec.conformance.report.programs import SHOP, Program
 from lifespec.conformance.rules import MAIN
 from lifespec_docs.records.issue import issue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from lifespec_docs.records.record import Issue
+from lifespec_docs.records.record import Issue
 
 __all__ = ["Broken", "issues_of_framework", "issues_of_host"]
 
@@ -187,10 +182,7 @@ OF_FRAMEWORKS = (
         _unanswered,
     ),
     Broken(
-        "unknown-scope-rejected",
-        "other scope",
-        "The application raised no exception.",
-        _silent,
+        "unknown-scope-rejected", "other scope", "The application raised no exception.", _silent
     ),
 )
 

@@ -6,23 +6,18 @@ English. A build writes the two down. Where the first is what it was and the sec
 has changed what stands on the page, which nobody else would tell.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance import rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    Pages = Mapping[str, list[str]]
+Pages = Mapping[str, list[str]]
 
 __all__ = ["DRAWN", "faults", "note", "setup"]
 

@@ -3,23 +3,17 @@
 With `:startup:` the table is about a failed startup alone.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.record import LATER, OfRecord
+from lifespec_docs.records.record import LATER, OfRecord, Subject
 from lifespec_docs.rules.spec_tables import NONE, said, table
-
-if TYPE_CHECKING:
-    from docutils import nodes
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.record import Subject
 
 __all__ = ["ExitStatuses", "setup"]
 

@@ -6,24 +6,26 @@ is its section: the content, then its programs and what happened, question by qu
 With `{one-framework}` readers choose the one that the page shows.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from typing import TYPE_CHECKING
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.asked import Choice, Column, OfAsked, Section, Table, asked
+from lifespec_docs.records.asked import (
+    Choice,
+    Column,
+    Happened,
+    OfAsked,
+    Said,
+    Section,
+    Table,
+    asked,
+)
 from lifespec_docs.records.broken import issues_of_framework
+from lifespec_docs.records.record import Issue
 from lifespec_docs.rules.spec_tables import NONE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.asked import Happened, Said
-    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Framework", "Frameworks", "Run", "setup"]
 
@@ -105,10 +107,6 @@ def _context(run: Run) -> Said:
     return _whether(found and found[1])
 
 
-def _state(run: Run) -> Said:
-    return _whether(len(run.first("state")) > 1)
-
-
 def _again(run: Run) -> Said:
     """Say what came of the second startup."""
     sent = [each for each in run.lived if each[0] == "sent" and ".startup." in each[1]]
@@ -135,14 +133,6 @@ def _unexpected(run: Run) -> Said:
     if then[0] == "sent":
         return _("sends `%s`"), then[1].removeprefix("lifespan.")
     return HOOKS.get(then[0]) or run.end
-
-
-def _inner_runs(run: Run) -> Said:
-    return _whether(["connect", "inner"] in run.lived)
-
-
-def _nested_runs(run: Run) -> Said:
-    return _whether(["connect", "nested"] in run.lived)
 
 
 def _sees_state(run: Run) -> Said:
@@ -220,48 +210,42 @@ def _scope(run: Run) -> Said:
     return run.end
 
 
-def _startup(run: Run) -> Said:
-    return run.answer("startup")
-
-
-def _shutdown(run: Run) -> Said:
-    return run.answer("shutdown")
-
-
-def _closed(run: Run) -> Said:
-    return run.closed("database")
-
-
-def _end(run: Run) -> Said:
-    return run.end
-
-
 GROUPS: dict[str, tuple[Column, ...]] = {
     "failures": (
-        Column(_("A hook raises at startup"), _("startup raises"), _startup),
-        Column(_("Then the call"), _("startup raises"), _end),
+        Column(
+            _("A hook raises at startup"), _("startup raises"), lambda run: run.answer("startup")
+        ),
+        Column(_("Then the call"), _("startup raises"), lambda run: run.end),
         Column(_("Opened resources are closed"), _("startup raises"), _opened_closed),
-        Column(_("A hook raises at shutdown"), _("shutdown raises"), _shutdown),
-        Column(_("The others are closed"), _("shutdown raises"), _closed),
+        Column(
+            _("A hook raises at shutdown"), _("shutdown raises"), lambda run: run.answer("shutdown")
+        ),
+        Column(
+            _("The others are closed"), _("shutdown raises"), lambda run: run.closed("database")
+        ),
         Column(_("Leaves tasks behind"), _("startup raises"), _leaves),
     ),
     "cancelled": (
         Column(_("During startup"), _("startup is cancelled"), _opened_closed),
-        Column(_("It sends"), _("startup is cancelled"), _startup),
-        Column(_("While serving"), _("serving is cancelled"), _closed),
+        Column(_("It sends"), _("startup is cancelled"), lambda run: run.answer("startup")),
+        Column(_("While serving"), _("serving is cancelled"), lambda run: run.closed("database")),
         Column(_("It then sends"), _("serving is cancelled"), _sent_when_cancelled),
-        Column(_("During shutdown"), _("shutdown is cancelled"), _closed),
+        Column(
+            _("During shutdown"), _("shutdown is cancelled"), lambda run: run.closed("database")
+        ),
     ),
     "hooks": (
         Column(_("Startup waits for the hooks"), _("usual"), _awaited),
         Column(_("All hooks run in one task"), _("usual"), _tasks),
         Column(_("Context variables are kept"), _("usual"), _context),
-        Column(_("Sets the state"), _("usual"), _state),
+        Column(_("Sets the state"), _("usual"), lambda run: _whether(len(run.first("state")) > 1)),
         Column(_("Starts again after shutdown"), _("twice"), _again),
     ),
     "unusual": (
         Column(_("Without `state` in the scope"), _("no state"), _without_state),
-        Column(_("Without `spec_version`"), _("no spec_version"), _startup),
+        Column(
+            _("Without `spec_version`"), _("no spec_version"), lambda run: run.answer("startup")
+        ),
         Column(_("A request without lifespan"), _("no lifespan"), _request),
         Column(_("Shutdown comes first"), _("shutdown first"), _unexpected),
         Column(_("Another event comes first"), _("other event first"), _unexpected),
@@ -270,7 +254,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "tasks": (
         Column(_("A task raises"), _("task"), _noticed),
         Column(_("A task of a task group raises"), _("group"), _noticed),
-        Column(_("Then the database is closed"), _("group"), _closed),
+        Column(_("Then the database is closed"), _("group"), lambda run: run.closed("database")),
     ),
     "state": (
         Column(_("A middleware"), _("state"), _sees("middleware")),
@@ -286,9 +270,17 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Closed after SIGTERM"), _("under uvicorn"), _in_order("disconnect")),
     ),
     "mounted": (
-        Column(_("A plain application starts"), _("mounted"), _inner_runs),
+        Column(
+            _("A plain application starts"),
+            _("mounted"),
+            lambda run: _whether(["connect", "inner"] in run.lived),
+        ),
         Column(_("It sees the state"), _("mounted"), _sees_state),
-        Column(_("An application of the same framework starts"), _("nested"), _nested_runs),
+        Column(
+            _("An application of the same framework starts"),
+            _("nested"),
+            lambda run: _whether(["connect", "nested"] in run.lived),
+        ),
     ),
     "router": (
         Column(_("Its startup runs"), _("router"), _times("connect")),
@@ -301,7 +293,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Closes, in this order"), _("combined"), _in_order("disconnect")),
     ),
     "unsupported": (
-        Column(_("Called with a lifespan, it"), _("usual"), _startup),
+        Column(_("Called with a lifespan, it"), _("usual"), lambda run: run.answer("startup")),
         Column(_("Another scope type"), _("other scope"), _scope),
     ),
 }

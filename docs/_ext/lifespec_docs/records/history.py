@@ -5,30 +5,21 @@ rules that each release kept, and a table of the verdicts that differ; of `frame
 the sentences that differ.  Changes between the same two releases share a row.
 """
 
-from __future__ import annotations
-
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import FAINT, Drawing
 from lifespec_docs.facts import recorded
+from lifespec_docs.records.asked import Said
 from lifespec_docs.records.frameworks import GROUPS, OfFrameworks, Run, has_hooks
-from lifespec_docs.records.record import OfRecord, Record, sign_and_word
-from lifespec_docs.rules.spec_tables import said, table
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.asked import Said
-    from lifespec_docs.records.record import Subject, Translate
-    from lifespec_docs.rules.spec_tables import Cell
+from lifespec_docs.records.record import OfRecord, Record, Subject, Translate, sign_and_word
+from lifespec_docs.rules.spec_tables import Cell, said, table
 
 __all__ = ["History", "chart", "setup"]
 

@@ -6,26 +6,18 @@ the kinds that it has.  `{host}` with the name of a host is its section: the con
 programs and what happened, question by question.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.asked import Column, OfAsked, Section, Table
+from lifespec_docs.records.asked import Column, OfAsked, Said, Section, Table
 from lifespec_docs.records.broken import issues_of_host
+from lifespec_docs.records.record import Issue
 from lifespec_docs.rules.spec_tables import NONE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.asked import Said
-    from lifespec_docs.records.record import Issue
 
 __all__ = ["GROUPS", "Host", "HostRun", "Hosts", "setup"]
 
@@ -115,10 +107,6 @@ def _shutdowns(run: HostRun) -> Said:
     return _times(len(found))
 
 
-def _serves(run: HostRun) -> Said:
-    return YES if run.where("request") else NO
-
-
 def _shown(run: HostRun) -> Said:
     """Say whether the text of a failure is in an exception or in a line of the host."""
     if not run.where(*SHUTDOWN) and run.where(*COMPLETE):
@@ -174,10 +162,6 @@ def _cap(run: HostRun) -> str:
     return str(round(run.seconds, -1))
 
 
-def _scope(run: HostRun) -> Said:
-    return YES if run.first("lifespan")[1:] else NO
-
-
 def _request_state(run: HostRun) -> Said:
     seen = run.first("request")[1]
     return {"no state": (_("no `state`"),), "no pool": NO}.get(seen, YES)
@@ -222,10 +206,6 @@ def _at_signal(run: HostRun) -> Said:
     return YES if "shutdown" in found else NO
 
 
-def _status(run: HostRun) -> Said:
-    return ("%s", run.statuses)
-
-
 GROUPS: dict[str, tuple[Column, ...]] = {
     "starts": (
         Column(_("Startup for two requests"), _("usual"), _startups),
@@ -236,7 +216,11 @@ GROUPS: dict[str, tuple[Column, ...]] = {
     "failures": (
         Column(_("After startup.failed"), _("startup fails"), _outcome),
         Column(_("Message shown"), _("startup fails"), _shown),
-        Column(_("Then serves a request"), _("startup fails"), _serves),
+        Column(
+            _("Then serves a request"),
+            _("startup fails"),
+            lambda run: YES if run.where("request") else NO,
+        ),
         Column(_("It raises at startup"), _("startup raises"), _outcome),
         Column(_("It raises on the scope"), _("raises on the scope"), _outcome),
         Column(_("It raises while serving"), _("crashes later"), _outcome),
@@ -249,16 +233,20 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(_("Shutdown never answers"), _("shutdown hangs"), _waits_for_shutdown),
     ),
     "state": (
-        Column(_("The lifespan has a state"), _("usual"), _scope),
+        Column(
+            _("The lifespan has a state"),
+            _("usual"),
+            lambda run: YES if run.first("lifespan")[1:] else NO,
+        ),
         Column(_("A request sees what startup wrote"), _("usual"), _request_state),
         Column(_("A dict for each request"), _("usual"), _copied),
         Column(_("Shutdown sees what startup wrote"), _("usual"), _at_shutdown),
     ),
     "signals": (
         Column(_("Shutdown at SIGTERM"), _("usual"), _at_signal),
-        Column(_("Exit status"), _("usual"), _status),
+        Column(_("Exit status"), _("usual"), lambda run: ("%s", run.statuses)),
         Column(_("Shutdown at Ctrl-C"), CTRL_C, _at_signal),
-        Column(_("Exit status"), CTRL_C, _status),
+        Column(_("Exit status"), CTRL_C, lambda run: ("%s", run.statuses)),
     ),
     "again": (
         Column(_("A second SIGTERM"), TWICE[0], _again),

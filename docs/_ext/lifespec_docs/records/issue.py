@@ -3,22 +3,15 @@
 Whoever gets the issue can run the program, which needs nothing of lifespec.
 """
 
-from __future__ import annotations
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from typing import TYPE_CHECKING
-
+from lifespec.conformance.cases import Case
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.report.programs import SHOP, Program, between, of_server
 from lifespec.conformance.rules import MAIN, rules
 from lifespec.conformance.sections import addresses
-from lifespec_docs.records.record import Issue
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from lifespec.conformance.cases import Case
-    from lifespec_docs.records.record import Subject
+from lifespec_docs.records.record import Issue, Subject
 
 __all__ = ["issue", "issues", "issues_between"]
 
@@ -83,12 +76,7 @@ def _by_case(
 
 
 def issue(
-    package: str,
-    shown: Program,
-    broken: Mapping[str, str],
-    python: str,
-    spec: str,
-    title: str = "",
+    package: str, shown: Program, broken: Mapping[str, str], python: str, spec: str, title: str = ""
 ) -> Issue:
     """Return an issue about what a program shows: by rule, what was seen."""
     lines = [

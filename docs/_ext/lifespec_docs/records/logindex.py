@@ -10,29 +10,21 @@ A line of the directive names a section by its label, or a page, and what it exp
 Each program that makes a server log, each exception and each log line of lifespec must be named.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
 import lifespec
 import lifespec.testing
 from lifespec.conformance.words import mark as _
 from lifespec.server import TABLE
 from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import code, said, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.spec_tables import Cell
+from lifespec_docs.rules.spec_tables import Cell, code, said, table
 
 __all__ = ["EXCEPTIONS", "MESSAGES", "LogIndex", "lines", "setup"]
 

@@ -6,28 +6,20 @@ on SIGINT, otherwise one for each.  `{open-requests}` shows what becomes of a re
 open when a server stops.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.facts import recorded
 from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import code, said, table
+from lifespec_docs.rules.spec_tables import Cell, code, said, table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Run = Mapping[str, Any]
-    Translate = Callable[[str], str]
+Run = Mapping[str, Any]
+Translate = Callable[[str], str]
 
 __all__ = [
     "FACTS",

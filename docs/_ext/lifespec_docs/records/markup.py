@@ -1,14 +1,8 @@
 """Elements of HTML for what docutils cannot say: heads of rows, captions, controls."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from docutils import nodes
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 __all__ = ["caption_node", "element", "markup_node", "setup", "unseen"]
 
@@ -42,22 +36,18 @@ def unseen(text: str) -> markup_node:
 
 
 def visit_markup(writer: HTML5Translator, node: markup_node) -> None:
-    """Open the element."""
     writer.body.append(writer.starttag(node, node["tag"], "", **node["attributes"]))
 
 
 def depart_markup(writer: HTML5Translator, node: markup_node) -> None:
-    """Close it."""
     writer.body.append(f"</{node['tag']}>")
 
 
 def visit_caption(writer: HTML5Translator, node: caption_node) -> None:
-    """Open the caption."""
     writer.body.append(writer.starttag(node, "caption", ""))
 
 
 def depart_caption(writer: HTML5Translator, _node: caption_node) -> None:
-    """Close it."""
     writer.body.append("</caption>\n")
 
 

@@ -5,25 +5,18 @@ that says what was seen.  With `:controls:` the page has a form above it, which 
 without JavaScript the table is whole, and there is no form.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import STAGES
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element, markup_node, unseen
-from lifespec_docs.records.record import SIGNS, TITLES, OfRecord, verdict_class, word_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.record import Subject
+from lifespec_docs.records.record import SIGNS, TITLES, OfRecord, Subject, verdict_class, word_of
 
 __all__ = ["Matrix", "RecordedWhen", "setup"]
 

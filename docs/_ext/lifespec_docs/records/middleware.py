@@ -4,11 +4,11 @@
 others, and `{middleware-findings}` says in what the suite found a fault, and which.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from lifespec.conformance.observed import translated
 from lifespec.conformance.words import mark as _
@@ -16,19 +16,11 @@ from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.issue import issues_between
 from lifespec_docs.records.markup import element
 from lifespec_docs.records.record import OfRecord, sign_and_word
-from lifespec_docs.rules.spec_tables import NONE, table
+from lifespec_docs.rules.spec_tables import NONE, Cell, table
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Happened = Sequence[Sequence[Any]]
-    Runs = Mapping[str, Happened]
-    Said = tuple[str, ...]  # a sentence of the catalog, and what it is about
+Happened = Sequence[Sequence[Any]]
+Runs = Mapping[str, Happened]
+Said = tuple[str, ...]
 
 __all__ = ["COLUMNS", "Findings", "Middlewares", "Passing", "setup"]
 

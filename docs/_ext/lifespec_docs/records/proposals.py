@@ -5,22 +5,17 @@ cases of the proposal that could be observed and did so under `make loglines`, a
 it does not.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lifespec.conformance.report.model import Verdict
 from lifespec_docs.i18n.restructured import Block, blocks, wrapped, written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from lifespec_docs.records.record import Subject
+from lifespec_docs.records.record import Subject
 
 __all__ = [
     "Changed", "Proposal", "Seen", "diff", "observed", "present", "proposals", "proposed",

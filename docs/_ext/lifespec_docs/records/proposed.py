@@ -5,37 +5,32 @@
 {proposed-text}           the text as a whole; what is new is marked
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from docutils import nodes
 from docutils.core import publish_doctree
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.sections import address
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.i18n.restructured import restructured, written
 from lifespec_docs.records import proposals
 from lifespec_docs.records.loglines import RECORD as LOGGED
+from lifespec_docs.records.proposals import Proposal
 from lifespec_docs.records.record import OfRecord
 from lifespec_docs.rules.spec_tables import said
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec_docs.records.proposals import Proposal
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["setup"]
 
@@ -260,10 +255,8 @@ def check(_app: Sphinx, env: BuildEnvironment) -> None:
         logger.warning(text, name, location=AMBIGUITIES)
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the text in the language of the build, and the diff."""
-    if exception or app.builder.format != "html" or AMBIGUITIES not in app.env.found_docs:
-        return
     translate = None if app.config.language == "en" else words(app.env)
     Path(app.outdir, TEXT).write_text(proposals.text(translate), encoding="utf-8")
     Path(app.outdir, DIFF).write_text(proposals.diff(), encoding="utf-8")
@@ -276,4 +269,4 @@ def setup(app: Sphinx) -> None:
     app.add_directive("proposed-text", Text)
     app.connect("doctree-resolved", fill)
     app.connect("env-check-consistency", check)
-    app.connect("build-finished", write)
+    then(app, write)

@@ -5,21 +5,20 @@ which is a server, a test client or an adapter.  Every cell has an anchor, and s
 that says what was seen.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
+from lifespec.conformance.cases import Case
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import mark as _
@@ -28,15 +27,9 @@ from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import note_cases, words
 from lifespec_docs.records.drawn import note
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.domain import RuleDomain, refer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, ClassVar
-
-    from lifespec.conformance.cases import Case
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = [
     "FAULTS",
@@ -235,6 +228,13 @@ def _of_the_cases(spec: str) -> Iterator[tuple[str, str, bool]]:
                     yield case.name, each.rule, case.silent_on(each.rule, spec)
 
 
+class Issue(NamedTuple):
+    """An issue about the rules that a server breaks in a case: their IDs, and Markdown."""
+
+    rules: list[str]
+    text: str
+
+
 class Shows(SphinxDirective):
     """A directive that shows a record; if that is old, the page says so before the first of them.
 
@@ -300,13 +300,6 @@ class Shows(SphinxDirective):
         return folded_node("", summary, known, text)
 
 
-class Issue(NamedTuple):
-    """An issue about the rules that a server breaks in a case: their IDs, and Markdown."""
-
-    rules: list[str]
-    text: str
-
-
 class OfRecord(Shows):
     """A directive about a record, which its argument names.
 
@@ -345,11 +338,9 @@ class OfRecord(Shows):
 
     def link(self, kind: str, name: str) -> nodes.Element:
         """Return a link to a rule, or to a case that the suite has."""
-        text = nodes.literal("", name)
         if kind == "case" and name not in self.cases:
-            return text
-        place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
-        return pending_xref("", text, refdoc=self.env.docname, refwarn=True, **place)
+            return nodes.literal("", name)
+        return refer(self.env.docname, kind, name, refwarn=True)
 
 
 def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:

@@ -3,28 +3,19 @@
 With `short` it is a list, which says what is wrong and counts the servers with which nothing is.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
-from lifespec_docs.records.markup import caption_node, element
-from lifespec_docs.records.record import LATER, SIGNS, OfRecord, verdict_class, word_of
-from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.markup import markup_node
-    from lifespec_docs.records.record import Subject
+from lifespec_docs.records.markup import caption_node, element, markup_node
+from lifespec_docs.records.record import LATER, SIGNS, OfRecord, Subject, verdict_class, word_of
+from lifespec_docs.rules.domain import refer
 
 __all__ = ["Scores", "setup"]
 
@@ -103,10 +94,8 @@ class Scores(OfRecord):
         yield element("ul", *items, classes=["best", "no-search"])
 
     def _link(self, subject: Subject) -> nodes.Node:
-        place = {"refdomain": RuleDomain.name, "reftype": "subject", "reftarget": subject.name}
-        return pending_xref(
-            "", nodes.inline("", subject.name), refdoc=self.env.docname, refwarn=True, **place
-        )
+        name = nodes.inline("", subject.name)
+        return refer(self.env.docname, "subject", subject.name, name, refwarn=True)
 
     def _row(self, subject: Subject) -> markup_node:
         versions = element("span", subject.release, classes=["versions"])

@@ -7,15 +7,15 @@ docs/matrix/notes.toml, as Markdown, and is translated with the page that shows 
 `{findings}` shows the sentences alone, as a list.
 """
 
-from __future__ import annotations
-
 import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 
 from lifespec.conformance.observed import translated
 from lifespec.conformance.report.model import Verdict
@@ -26,20 +26,14 @@ from lifespec_docs.records.record import (
     LATER,
     SIGNS,
     Finding,
+    Issue,
     OfRecord,
+    Subject,
     sign_and_word,
     word_of,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.record import Issue, Subject
-
-    Note = dict[str, Any]
+Note = dict[str, Any]
 
 __all__ = ["NOTES", "Findings", "Subjects", "setup"]
 

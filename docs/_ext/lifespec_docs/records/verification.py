@@ -12,27 +12,19 @@
 … when                  when it was measured, with what, and on which machine
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import Shows
-from lifespec_docs.rules.spec_tables import code, said, table
+from lifespec_docs.rules.spec_tables import Cell, code, said, table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Record = dict[str, Any]
-    Translate = Callable[[str], str]
+Record = dict[str, Any]
+Translate = Callable[[str], str]
 
 __all__ = ["Recorded", "setup"]
 

@@ -6,29 +6,21 @@ of its content gives the options of a server about lifespans:
     uvicorn | --lifespan on, --lifespan off
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
 
 from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.facts import recorded
 from lifespec_docs.records.loglines import RECORD, SIGNALS, TWO, exit_status, named
-from lifespec_docs.records.record import LATER, Record, Shows
-from lifespec_docs.rules.spec_tables import NONE, code, said, table
+from lifespec_docs.records.record import LATER, Record, Shows, Subject
+from lifespec_docs.rules.spec_tables import NONE, Cell, code, said, table
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.records.record import Subject
-    from lifespec_docs.rules.spec_tables import Cell
-
-    Row = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 __all__ = ["WhichServer", "setup"]
 

@@ -1,31 +1,24 @@
 """What the page on the cases draws from the data: the cases of a role, and their vocabulary."""
 
-from __future__ import annotations
-
 import functools
 import json
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases, language
+from lifespec.conformance.cases import Case
+from lifespec.conformance.language import Phrase, Verb
 from lifespec.conformance.rules import rules
 from lifespec_docs.i18n.messages import note_cases, words
-from lifespec_docs.rules.domain import RuleDomain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec.conformance.cases import Case
-    from lifespec.conformance.language import Phrase, Verb
+from lifespec_docs.rules.domain import RuleDomain, refer
 
 __all__ = ["CasesByRuleDirective", "CasesDirective", "VocabularyDirective", "setup"]
 
@@ -67,7 +60,9 @@ class CasesDirective(SphinxDirective):
         translate = words(self.env)
         for rule_id, phrase, argument in case.expect:
             says = translate("%s: %s") % ("", translate(language.PHRASES[phrase].says))
-            line = nodes.paragraph("", "", _link(self.env, "rule", rule_id), nodes.Text(says))
+            line = nodes.paragraph(
+                "", "", refer(self.env.docname, "rule", rule_id, refwarn=True), nodes.Text(says)
+            )
             if argument:
                 line += [nodes.Text(translate("%s: %s") % ("", "")), nodes.literal("", argument)]
             yield nodes.list_item("", line)
@@ -95,21 +90,16 @@ class CasesByRuleDirective(SphinxDirective):
             line = nodes.paragraph("", translate("%s: %s") % (translate(role), ""))
             for number, name in enumerate(names):
                 line += nodes.Text(translate(", ") if number else "")
-                line += _link(self.env, "case", name)
+                line += refer(self.env.docname, "case", name, refwarn=True)
             lines.append(line)
-        head = nodes.term("", "", _link(self.env, "rule", rule_id), ids=[anchor])
+        head = nodes.term(
+            "", "", refer(self.env.docname, "rule", rule_id, refwarn=True), ids=[anchor]
+        )
         return nodes.definition_list_item("", head, nodes.definition("", *lines))
 
 
 def _domain(env: BuildEnvironment) -> RuleDomain:
     return cast("RuleDomain", env.domains[RuleDomain.name])
-
-
-def _link(env: BuildEnvironment, kind: str, name: str) -> pending_xref:
-    """Return a link to a rule or to a case."""
-    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
-    text = nodes.literal("", name)
-    return pending_xref("", text, refdoc=env.docname, refwarn=True, **place)
 
 
 class VocabularyDirective(SphinxDirective):

@@ -1,21 +1,14 @@
 """What is said of a rule's sources: which texts have it, at which level, in which section."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import MAIN, names
+from lifespec.conformance.rules import MAIN, Rule, Source, names
 from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lifespec.conformance.rules import Rule, Source
-
-    Translate = Callable[[str], str]
+Translate = Callable[[str], str]
 
 __all__ = ["as_html", "as_text", "linked", "source_lines", "unspecified"]
 

@@ -4,36 +4,29 @@ Each of these is a warning with file and line: a rule that rules.toml does not h
 twice or on another page than the file says, one without a page, one that no example shows.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
+from docutils.nodes import Element
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
+from sphinx.environment import BuildEnvironment
 from sphinx.roles import XRefRole
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
+from sphinx.writers.html5 import HTML5Translator
 
 from lifespec.conformance import rules
-from lifespec.conformance.rules import heading
+from lifespec.conformance.rules import Rule, heading
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules import citations, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from docutils.nodes import Element
-    from sphinx.application import Sphinx
-    from sphinx.builders import Builder
-    from sphinx.environment import BuildEnvironment
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = [
     "RuleDirective",
@@ -41,7 +34,7 @@ __all__ = [
     "RuleRole",
     "check_examples",
     "inlines",
-    "link_to_rule",
+    "refer",
     "rule_node",
     "setup",
     "text_of",
@@ -111,10 +104,12 @@ def inlines(text: str) -> Iterator[nodes.Node]:
         yield nodes.literal("", part) if place % 2 else nodes.Text(part)
 
 
-def link_to_rule(docname: str, rule: Rule, kind: str, shown: nodes.Node) -> pending_xref:
-    """Link to the box of a rule, or with the kind "example" to its example."""
-    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": rule.rule_id}
-    return pending_xref("", shown, refdoc=docname, refexplicit=True, **place)
+def refer(
+    docname: str, kind: str, name: str, shown: nodes.Node | None = None, **options: bool
+) -> pending_xref:
+    """Return a link to a rule, its example, a case or a subject."""
+    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name}
+    return pending_xref("", shown or nodes.literal("", name), refdoc=docname, **place, **options)
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
@@ -270,7 +265,6 @@ def text_of(node: nodes.Node) -> str:
 
 
 def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
-    """Open the box and write its heading."""
     rule_id, anchor = escape(node["rule_id"]), escape(node["ids"][0])
     role, level = (escape(word) for word in node["head"])
     role = role and f'<span class="rule-role">{role}</span> '
@@ -284,7 +278,6 @@ def visit_rule(writer: HTML5Translator, node: rule_node) -> None:
 
 
 def depart_rule(writer: HTML5Translator, node: rule_node) -> None:
-    """Write the sources and close the box."""
     for line in node["sources"]:
         writer.body.append(f'<p class="rule-source">{citations.as_html(line)}</p>')
     if links := [*_links(writer, node)]:

@@ -4,24 +4,19 @@
 typed.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.rules.edge_cases import case_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
+from lifespec_docs.rules.spec_tables import grid
 
 __all__ = ["NOTHING", "CaseOverview", "OverviewDirective", "overview_node", "setup"]
 
@@ -67,7 +62,9 @@ class CaseOverview(SphinxPostTransform):
             if before is None or before.parent is not case.parent:
                 rows.append(_phase(cast("nodes.section", case.parent)))
             rows.append(_row(self._decision(case)))
-        return self._table(rows)
+        head = _row([nodes.paragraph("", self.translate(title))] for title in DECISIONS)
+        classes = "cases", "decisions", "colwidths-given"
+        return grid(head, rows, [*DECISIONS.values()], *classes)
 
     def _decision(self, case: case_node) -> Iterator[Sequence[nodes.Node]]:
         facts, (_title, *does, foot) = case["facts"], case.children
@@ -98,15 +95,6 @@ class CaseOverview(SphinxPostTransform):
             text = self.translate("with traceback")
             found += nodes.inline("", f" {text}", classes=["small"])
         return found
-
-    def _table(self, rows: Iterable[nodes.row]) -> nodes.table:
-        group = nodes.tgroup(cols=len(DECISIONS))
-        group += [nodes.colspec(colwidth=width) for width in DECISIONS.values()]
-        group += nodes.thead(
-            "", _row([nodes.paragraph("", self.translate(title))] for title in DECISIONS)
-        )
-        group += nodes.tbody("", *rows)
-        return nodes.table("", group, classes=["cases", "decisions", "colwidths-given"])
 
 
 def _outcome(outcome: str) -> nodes.literal:

@@ -20,39 +20,22 @@ output is compared when they run; lines of known form in it are the facts of the
 Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from lifespec.conformance.rules import names
+from lifespec.conformance.rules import Rule, names
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.domain import RuleDomain, refer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any, ClassVar
-
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
-
-__all__ = [
-    "FACTS",
-    "CaseDirective",
-    "authority",
-    "case_node",
-    "deciders",
-    "facts_of",
-    "setup",
-]
+__all__ = ["FACTS", "CaseDirective", "authority", "case_node", "deciders", "facts_of", "setup"]
 
 logger = logging.getLogger(__name__)
 
@@ -114,14 +97,13 @@ class CaseDirective(SphinxDirective):
             text = "The rules of the case %r are lifespec's choice: delete its option."
             logger.warning(text, node["name"], location=node)
         decided = (nodes.inline("", name, classes=["case-source"]) for name in names_)
-        parts = [*decided, *(self._link(rule.rule_id) for rule in known)]
+        here = self.env.docname
+        parts = [
+            *decided,
+            *(refer(here, "rule", rule.rule_id, refexplicit=True, refwarn=True) for rule in known),
+        ]
         spaced = (each for part in parts for each in (part, nodes.Text(" ")))
         return nodes.paragraph("", "", *spaced, classes=["case-foot"], translatable=False)
-
-    def _link(self, rule_id: str) -> pending_xref:
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule_id}
-        options = {"refexplicit": True, "refdoc": self.env.docname, "refwarn": True}
-        return pending_xref("", nodes.literal("", rule_id), **place, **options)
 
 
 def deciders(rules: Sequence[Rule], ours: str | None, translate: Callable[[str], str]) -> list[str]:
@@ -172,13 +154,11 @@ def take_facts(_app: Sphinx, document: nodes.document) -> None:
 
 
 def visit_case(writer: HTML5Translator, node: case_node) -> None:
-    """Open the box; its name is a link to itself."""
     writer.body.append(writer.starttag(node, "div"))
     writer.body.append(f'<a class="case-name" href="#{node["name"]}">{node["name"]}</a>\n')
 
 
 def depart_case(writer: HTML5Translator, _node: case_node) -> None:
-    """Close the box."""
     writer.body.append("</div>\n")
 
 

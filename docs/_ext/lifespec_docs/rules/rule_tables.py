@@ -1,30 +1,22 @@
 """What a page draws from our tables: the state diagram, and the list of all rules."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance import cases
-from lifespec.conformance.rules import level_lines
+from lifespec.conformance.rules import Rule, level_lines
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams import drawing
 from lifespec_docs.i18n.messages import note_cases, sentences, words
-from lifespec_docs.rules.domain import RuleDomain, inlines
-from lifespec_docs.rules.spec_tables import NONE
+from lifespec_docs.rules.domain import RuleDomain, inlines, refer
+from lifespec_docs.rules.spec_tables import NONE, grid
 from lifespec_docs.rules.validator_messages import message_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = ["RulesDirective", "StatesDirective", "setup"]
 
@@ -60,17 +52,11 @@ class RulesDirective(SphinxDirective):
             _row([self._duty(rule), list(self._reported(rule)), list(self._hints(rule))])
             for rule in domain.book.values()
         )
-        widths = (30, 30, 40)
-        group = nodes.tgroup(cols=len(widths))
-        group += [nodes.colspec(colwidth=width) for width in widths]
-        group += [nodes.thead("", head), nodes.tbody("", *rows)]
-        return [nodes.table("", group, classes=["rules", "no-search"])]
+        return [grid(head, rows, (30, 30, 40), "rules", "no-search")]
 
     def _duty(self, rule: Rule) -> list[nodes.Element]:
         """Return the link to the rule, its role, and its level in each specification."""
-        shown = nodes.literal("", rule.rule_id)
-        place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": rule.rule_id}
-        link = pending_xref("", shown, refdoc=self.env.docname, refwarn=True, **place)
+        link = refer(self.env.docname, "rule", rule.rule_id, refwarn=True)
         lines = [self.translate(rule.role), *level_lines(rule, self.translate)]
         return [
             nodes.paragraph("", "", link),

@@ -4,30 +4,22 @@
 {levels}                the rules whose level is not the same in all specifications
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
-from lifespec.conformance.rules import MAIN, STAGES, names
+from lifespec.conformance.rules import MAIN, STAGES, Rule, names
 from lifespec.conformance.sections import address
 from lifespec.validate import SPECS
 from lifespec_docs.i18n.messages import sentences, words
-from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
+from lifespec_docs.rules.domain import RuleDomain, inlines, refer
 from lifespec_docs.rules.spec_tables import NONE, OfSpecs, groups, said, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec.conformance.rules import Rule
 
 __all__ = ["held_node", "setup"]
 
@@ -88,11 +80,11 @@ class Holds(OfSpecs):
         example = nodes.Text(self.translate("Example"))
         parts: dict[str, list[nodes.Node]] = {
             "held-source": self._sources(rule, spec),
-            "held-example": [link_to_rule(docname, rule, "example", example)],
+            "held-example": [refer(docname, "example", rule.rule_id, example, refexplicit=True)],
         }
         spans = (nodes.inline("", "", *part, classes=[name]) for name, part in parts.items())
         spaced = (node for span in spans for node in (nodes.Text(" "), span))
-        rule_id = link_to_rule(docname, rule, "rule", nodes.literal("", rule.rule_id))
+        rule_id = refer(docname, "rule", rule.rule_id, refexplicit=True)
         return nodes.paragraph("", "", rule_id, *spaced, classes=["held-foot"])
 
     def _sources(self, rule: Rule, spec: str) -> list[nodes.Node]:
@@ -139,19 +131,17 @@ class Levels(SphinxDirective):
         for rule_id, row in cells.items():
             if len({*row.values()}) > 1:
                 shown = nodes.literal("", rule_id)
-                link = link_to_rule(self.env.docname, book[rule_id], "rule", shown)
+                link = refer(self.env.docname, "rule", rule_id, shown, refexplicit=True)
                 rows.append([[link], *(said(row[column[0]]) for column in columns)])
         titles = [translate("Rule"), *(names(each, translate) for each in columns)]
         return [table(titles, rows, "levels")]
 
 
 def visit_held(writer: HTML5Translator, node: held_node) -> None:
-    """Open the rule; searches lead to its own page."""
     writer.body.append(writer.starttag(node, "div"))
 
 
 def depart_held(writer: HTML5Translator, _node: held_node) -> None:
-    """Close it."""
     writer.body.append("</div>\n")
 
 

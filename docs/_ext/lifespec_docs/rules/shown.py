@@ -1,17 +1,12 @@
 """Which example shows which rule: the one below the paragraphs that link to the rule."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 
 from lifespec_docs.examples.directive import is_example, is_folded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["examples"]
 

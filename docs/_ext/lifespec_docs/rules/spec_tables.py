@@ -7,34 +7,27 @@
 Where several specifications are named, with commas, their texts say the same.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec import validate
 from lifespec.conformance.rules import names
 from lifespec.conformance.words import mark as _
-from lifespec.validate import EVENTS, SPECS
+from lifespec.validate import EVENTS, SPECS, Spec
 from lifespec_docs.i18n.messages import words
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+Translate = Callable[[str], str]
+Cell = list[nodes.Node]
+Drawn = tuple[str, str, str]
 
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-    from lifespec.validate import Spec
-
-    Translate = Callable[[str], str]
-    Cell = list[nodes.Node]
-    Drawn = tuple[str, str, str]  # by which directive, for which specification and role
-
-__all__ = ["NONE", "OfSpecs", "code", "groups", "said", "setup", "table"]
+__all__ = ["NONE", "OfSpecs", "code", "grid", "groups", "said", "setup", "table"]
 
 logger = logging.getLogger(__name__)
 NONE = "\N{EN DASH}"
@@ -163,10 +156,17 @@ def groups(shown: Mapping[str, object]) -> list[tuple[str, ...]]:
 def table(titles: Iterable[str], rows: Iterable[Iterable[Cell]], *classes: str) -> nodes.table:
     """Return a table of no message: its words are translated already."""
     head = _row(said(title) for title in titles)
-    group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=100 // len(head)) for _ in head]
-    group += [nodes.thead("", head), nodes.tbody("", *map(_row, rows))]
-    return nodes.table("", group, classes=["drawn", *classes])
+    return grid(head, map(_row, rows), [100 // len(head)] * len(head), "drawn", *classes)
+
+
+def grid(
+    head: nodes.row, rows: Iterable[nodes.row], widths: Sequence[int], *classes: str
+) -> nodes.table:
+    """Return a table of these rows, whose columns are so wide."""
+    group = nodes.tgroup(cols=len(widths))
+    group += [nodes.colspec(colwidth=width) for width in widths]
+    group += [nodes.thead("", head), nodes.tbody("", *rows)]
+    return nodes.table("", group, classes=[*classes])
 
 
 def _row(cells: Iterable[Cell]) -> nodes.row:

@@ -1,14 +1,10 @@
 """The steps of a server, from start to exit, as steps.toml has them."""
 
-from __future__ import annotations
-
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import NamedTuple
 
 __all__ = ["Step", "steps"]
 

@@ -3,19 +3,15 @@
 Each sequence is played when the page is built, so a message on the page is what the validator says.
 """
 
-from __future__ import annotations
-
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lifespec import lifespan_scope, validator
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
-
-    Receive = Callable[[], Awaitable[Any]]
-    Send = Callable[[Any], Awaitable[Any]]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[Any]]
 
 __all__ = ["message_of"]
 
@@ -38,7 +34,7 @@ class _ReturnedError(Exception):
 class Step(Protocol):
     """What server or application does."""
 
-    async def take(self, play: _Play) -> None:
+    async def take(self, play: "_Play") -> None:
         """Do it."""
 
 
@@ -47,7 +43,7 @@ class Receives(NamedTuple):
 
     event: object
 
-    async def take(self, play: _Play) -> None:
+    async def take(self, play: "_Play") -> None:
         """Let the application receive it."""
         play.event = self.event
         await play.use[0]()
@@ -59,7 +55,7 @@ class Sends(NamedTuple):
     message: object
     refused: bool = False
 
-    async def take(self, play: _Play) -> None:
+    async def take(self, play: "_Play") -> None:
         """Let the application send it."""
         play.refuses = self.refused
         with suppress(_RefusedError):
@@ -71,7 +67,7 @@ class Request(NamedTuple):
 
     scope: Mapping[str, object]
 
-    async def take(self, play: _Play) -> None:
+    async def take(self, play: "_Play") -> None:
         """Call it."""
         await play.checked(self.scope, *play.use)
 
@@ -81,7 +77,7 @@ class Puts(NamedTuple):
 
     key: object
 
-    async def take(self, play: _Play) -> None:
+    async def take(self, play: "_Play") -> None:
         """Put it there."""
         play.scope["state"][self.key] = None
 
@@ -91,7 +87,7 @@ class Ends(NamedTuple):
 
     by: type[Exception]
 
-    async def take(self, _play: _Play) -> None:
+    async def take(self, _play: "_Play") -> None:
         """End it."""
         raise self.by
 

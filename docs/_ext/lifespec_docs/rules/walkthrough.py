@@ -3,22 +3,16 @@
 {walkthrough} asgi 2.0      the steps of steps.toml that the specification has, as a list
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
-from lifespec_docs.rules.domain import RuleDomain, inlines, link_to_rule
+from lifespec_docs.rules.domain import RuleDomain, inlines, refer
 from lifespec_docs.rules.spec_tables import OfSpecs
-from lifespec_docs.rules.steps import steps
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-    from lifespec_docs.rules.steps import Step
+from lifespec_docs.rules.steps import Step, steps
 
 __all__ = ["Walkthrough", "setup"]
 
@@ -56,7 +50,7 @@ class Walkthrough(OfSpecs):
         for rule in (book[rule_id] for rule_id in step.rules):
             if spec in rule.specs:
                 level = rule.level(spec) or _("not specified")
-                link = link_to_rule(self.env.docname, rule, "rule", nodes.literal("", rule.rule_id))
+                link = refer(self.env.docname, "rule", rule.rule_id, refexplicit=True)
                 levels.setdefault(level, []).extend((nodes.Text(self.translate(", ")), link))
         foot = nodes.inline("", classes=["walkthrough-rules", "no-search"])
         for level, links in levels.items():

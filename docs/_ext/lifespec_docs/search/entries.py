@@ -4,11 +4,9 @@ What a program prints and the recorded events are left out, and so is what a dir
 the class `no-search`.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from docutils import nodes
 from sphinx import addnodes
@@ -16,9 +14,6 @@ from sphinx import addnodes
 from lifespec_docs.examples.folded import summary_node
 from lifespec_docs.rules.domain import rule_node
 from lifespec_docs.rules.edge_cases import case_node
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["Entry", "Page", "page_of", "sentences"]
 

@@ -5,23 +5,18 @@ no other file; `search.js` reads it.  It holds every sentence, so that a result 
 that has the query without loading its page.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
+from lifespec_docs.finished import then
 from lifespec_docs.search.entries import page_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from sphinx.application import Sphinx
 
 __all__ = ["FILE", "Index", "doors", "setup"]
 
@@ -57,26 +52,16 @@ class Index:
         """Yield the page of the search."""
         yield "search", {"doors": doors(app)}, "search.html"
 
-    def write(self, app: Sphinx, exception: Exception | None) -> None:
+    def write(self, app: Sphinx) -> None:
         """Write the index; of a page that was not written the last one has the entries."""
-        if exception or app.builder.format != "html":
-            return
         for name in STOCK:
             Path(app.outdir, "_static", name).unlink(missing_ok=True)
         file = Path(app.outdir, FILE)
-        if self.pages:
-            pages = _pages(file) | self.pages
-            text = json.dumps(
-                {
-                    "synonyms": synonyms(app.config.language),
-                    "pages": {
-                        name: pages[name] for name in sorted(pages.keys() & app.env.found_docs)
-                    },
-                },
-                ensure_ascii=False,
-                separators=(",", ":"),
-            )
-            file.write_text(f"{BEFORE}{text}{AFTER}", encoding="utf-8")
+        pages = _pages(file) | self.pages
+        found = {name: pages[name] for name in sorted(pages.keys() & app.env.found_docs)}
+        whole = {"synonyms": synonyms(app.config.language), "pages": found}
+        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        file.write_text(f"{BEFORE}{text}{AFTER}", encoding="utf-8")
 
 
 def _pages(file: Path) -> dict[str, Any]:
@@ -106,4 +91,4 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", index.replace_stock)
     app.connect("html-page-context", index.add)
     app.connect("html-collect-pages", index.pages_of_ours)
-    app.connect("build-finished", index.write)
+    then(app, index.write)

@@ -5,19 +5,13 @@ line for a requirements.txt.  A site that does not know its address links to the
 command and line take what was downloaded.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.records.markup import element
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
 
 __all__ = ["Install", "setup"]
 

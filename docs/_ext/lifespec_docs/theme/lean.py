@@ -5,21 +5,16 @@ code that are those of plain text. Elements that only such a colour, or a fact, 
 out, too: a third of the largest page.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+from docutils import nodes
 from pygments.token import STANDARD_TYPES  # type: ignore[import-untyped]
+from sphinx.application import Sphinx
 
+from lifespec_docs.finished import then
 from lifespec_docs.theme.highlighting import Dark, Light
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
 
 __all__ = ["compacted", "setup"]
 
@@ -62,14 +57,13 @@ def compacted(css: str) -> str:
     return PLAIN.sub("", COMMENT.sub("", css))
 
 
-def compact(app: Sphinx, exception: Exception | None) -> None:
+def compact(app: Sphinx) -> None:
     """Write the colours again, after the theme has."""
     file = Path(app.outdir, "_static", COLOURS)
-    if not exception and app.builder.format == "html" and file.exists():
-        file.write_text(compacted(file.read_text(encoding="utf-8")), encoding="utf-8")
+    file.write_text(compacted(file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
     """Follow a build, after all others."""
     app.connect("html-page-context", drop, priority=900)
-    app.connect("build-finished", compact, priority=900)
+    then(app, compact, priority=900)

@@ -4,24 +4,19 @@
 need an address that is not known is left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
+from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.search.entries import sentences
 from lifespec_docs.theme.navigation import LANGUAGES
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sphinx.application import Sphinx
 
 __all__ = ["PAGES", "POLICY", "Metadata", "described", "setup"]
 
@@ -95,10 +90,8 @@ class Metadata:
             title = next(doctree.findall(nodes.title)).astext()
             self.pages[pagename] = {"title": title, "description": context["description"]}
 
-    def write(self, app: Sphinx, exception: Exception | None) -> None:
+    def write(self, app: Sphinx) -> None:
         """Write what the root of the site names of the pages, as they are now or were before."""
-        if exception or app.builder.format != "html" or not self.pages:
-            return
         root = app.config.root_doc
         trees = app.env.get_doctree(root).findall(addnodes.toctree)
         listed = [(tree.get("caption") or "", tree["includefiles"]) for tree in trees]
@@ -108,10 +101,7 @@ class Metadata:
         told = {
             "specification": translate("The whole specification in one file, as plain text"),
             "sections": [
-                {
-                    "caption": caption,
-                    "pages": [{"name": name, **pages[name]} for name in names],
-                }
+                {"caption": caption, "pages": [{"name": name, **pages[name]} for name in names]}
                 for caption, names in [("", [root]), *listed]
             ],
         }
@@ -139,4 +129,4 @@ def setup(app: Sphinx) -> None:
     app.add_config_value("site_issues", "", rebuild="html", types=[str])
     app.add_config_value("site_license", "", rebuild="html", types=[str])
     app.connect("html-page-context", metadata.add, priority=600)
-    app.connect("build-finished", metadata.write)
+    then(app, metadata.write)

@@ -1,29 +1,20 @@
 """What surrounds a page: the way to its other language, its program, the theme's words."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.locale import get_translation
 
 from lifespec_docs.examples import directive
 from lifespec_docs.i18n.messages import words
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    from docutils import nodes
-    from sphinx.application import Sphinx
-    from sphinx.builders import Builder
-
 __all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
 
 # Sphinx's name of a language: the folder of its pages, its tag, its own name.
-LANGUAGES = {
-    "en": ("en", "en", "English"),
-    "zh_CN": ("zh-cn", "zh-CN", "中文"),
-}
+LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
 
 # Sentences which the theme writes into its templates without asking a catalog.
 _FIXED = re.compile(r'(aria-label="|<title>)([A-Z][^"<]*)("|</title>)')

@@ -1,14 +1,9 @@
 """Marks the literals that hold an option of a command: no line ends at one of its hyphens."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 from docutils import nodes
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
+from sphinx.application import Sphinx
 
 __all__ = ["setup"]
 

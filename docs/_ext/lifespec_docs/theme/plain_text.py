@@ -3,23 +3,19 @@
 Sphinx's writer of text does the work; rule boxes and edge cases get their head as a line.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from docutils import nodes
 from docutils.io import StringOutput
+from sphinx.application import Sphinx
 from sphinx.builders.text import TextBuilder
 from sphinx.writers.text import TextTranslator, TextWriter
 
+from lifespec_docs.finished import then
 from lifespec_docs.rules import citations
 from lifespec_docs.rules.domain import rule_node
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sphinx.application import Sphinx
 
 __all__ = ["FILE", "setup"]
 
@@ -64,11 +60,9 @@ class Writer(TextWriter):
         self.output = visitor.body
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
+def write(app: Sphinx) -> None:
     """Write the file."""
     names = [name for name in app.config.specification_pages if name in app.env.found_docs]
-    if exception or app.builder.format != "html" or not names:
-        return
     builder = TextBuilder(app, app.env)
     builder.secnumbers = {}
     writer = Writer(builder)
@@ -89,4 +83,4 @@ def _page(app: Sphinx, writer: Writer, docname: str) -> str:
 def setup(app: Sphinx) -> None:
     """Register the value `specification_pages`, the names of the pages in order."""
     app.add_config_value("specification_pages", [], rebuild="html", types=[list])
-    app.connect("build-finished", write)
+    then(app, write)
