@@ -18,7 +18,14 @@ from typing import Any, TypedDict
 import pytest
 
 from either import OnAsyncio, OnTrio, both
-from lifespec.server import Lifespan, ProtocolError, StartupFailed, StartupTimeout, StateMachine
+from lifespec.server import (
+    TABLE,
+    Lifespan,
+    ProtocolError,
+    StartupFailed,
+    StartupTimeout,
+    StateMachine,
+)
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
 pytestmark = pytest.mark.usefixtures("said")
@@ -343,6 +350,12 @@ def test_wrong_limit(value: float, shown: str) -> None:
     sentence = f"a timeout must be None or at least 0 seconds, got {shown}"
     with pytest.raises(ValueError, match=sentence):
         Lifespan(application, grace=value)
+
+
+def test_what_is_logged_has_a_level() -> None:
+    """And what has a level says something."""
+    rows = [row for phase in TABLE.values() for row in phase.values()]
+    assert [bool(level) for *_, level, _ in rows] == [bool(words) for *_, words in rows]
 
 
 def test_errors_travel() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan
+from lifespec import Lifespan, ShutdownFailed
 from lifespec.testing.clock import VirtualLoop
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
 
@@ -73,7 +73,7 @@ def test_exits(
     left: list[str] = []
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
     exits, outcome = PHASES[phase]
-    lifespan = Lifespan(exits(error), startup_timeout=1, shutdown_timeout=1)
+    lifespan = Lifespan(exits(error), startup_timeout=1, shutdown_timeout=1, strict=True)
 
     def loop() -> VirtualLoop:
         loops.append(VirtualLoop())
@@ -98,3 +98,6 @@ def test_exits(
     records = [record for record in caplog.records if record.levelno > logging.INFO]
     expected = {"timed_out": 1, "failed": 1}.get(outcome, 0)
     assert len(records) == expected  # the exit itself is not reported: it was not swallowed
+    if outcome == "crashed":
+        with pytest.raises(ShutdownFailed, match="^$"):
+            asyncio.run(lifespan.shutdown())
