@@ -99,5 +99,5 @@ def test_exits(
     expected = {"timed_out": 1, "failed": 1}.get(outcome, 0)
     assert len(records) == expected  # the exit itself is not reported: it was not swallowed
     if outcome == "crashed":
-        with pytest.raises(ShutdownFailed, match="^$"):
+        with pytest.raises(ShutdownFailed, match=r"^$"):
             asyncio.run(lifespan.shutdown())
