@@ -276,3 +276,27 @@ def test_the_package_installs_the_command() -> None:
     """pyproject.toml names this very function."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
     assert scripts == {"lifespec": f"{cli.__name__}:{cli.main.__name__}"}
+
+
+def test_no_file_is_overwritten(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    """What is there already stays as it is."""
+    path = tmp_path / "mine.py"
+    path.write_text("mine")
+    said = refusal("copy", "server", "--to", str(path))
+    assert said == f"{path} already exists: give another path, or remove it first"
+    said = refusal("copy", "server", "--to", "")
+    assert said == "the path after --to is empty: give that of a new file"
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["copy", "--help"], ["explain", "--help"]])
+def test_help_fits_a_terminal(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The help is at most 80 columns wide, names every file, and ends with status 0."""
+    monkeypatch.setenv("COLUMNS", str(LONGEST))
+    assert ended(*arguments) == 0
+    out, err = capfd.readouterr()
+    assert max(map(len, out.splitlines())) <= LONGEST
+    assert err == ""
+    assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []

@@ -1,5 +1,6 @@
 """`python -m lifespec` is the command."""
 
+import importlib
 import runpy
 import sys
 from pathlib import Path
@@ -23,3 +24,10 @@ def test_the_module_runs_the_command(
     with pytest.raises(SystemExit, match="2"):
         runpy.run_path(str(path), run_name="__main__")
     assert capfd.readouterr().err.startswith("lifespec: there is no file 'nothing'")
+
+
+def test_importing_it_runs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """It can be looked at."""
+    module = importlib.import_module("lifespec.__main__")
+    assert module.__all__ == []
+    assert capfd.readouterr() == ("", "")

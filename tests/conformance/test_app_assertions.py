@@ -310,3 +310,12 @@ def test_what_is_missed_is_never_more_than_a_warning() -> None:
     each = next(each for each in case.expect if each.phrase == "no raise")
     for spec in ("asgi 2.0", "pagi 0.3"):
         assert app_assertions.finding(case, spec, each, Outcome("missed", "So.")).verdict == "warn"
+
+
+def test_a_case_is_for_its_specifications() -> None:
+    """By AMGI a failure has a message: a case without it expects nothing there."""
+    for name in ("failed-without-message", "shutdown-failed-without-message"):
+        case = next(case for case in cases.load() if case.name == name)
+        assert list(app_assertions.expected(case, "asgi 2.0"))
+        assert not list(app_assertions.expected(case, "amgi 2.0"))
+        assert not list(without(case, "amgi 2.0", "skip", "No."))

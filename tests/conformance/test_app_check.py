@@ -8,10 +8,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -350,3 +350,39 @@ def test_a_process_that_the_target_forks_is_none_of_ours(
     )
     assert work(tmp_path, "start-and-stop", target=f"{write('')}:live") == []
     assert ended == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
+            "its import started a thread",
+        ),
+        ("file = open(__file__)", "its import left a file or a socket open"),
+        (
+            "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
+            "its import started a process",
+        ),
+        ("import os; os.closerange(3, 100)", "its import did not finish"),
+    ],
+)
+def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
+    """What a fork would not have, or share, is imported anew for each case."""
+    target = f"{write(text)}:live"
+    job = AppCheck("application", target, only=("extra-keys",))
+    found = check(job)
+    assert (found.status(strict=True), found.isolation) == (0, "spawn")
+    with pytest.raises(Unchecked) as told:
+        check(replace(job, isolation="fork"))
+    assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
+
+
+def test_a_reason_for_real_time_is_told_once() -> None:
+    said: list[str] = []
+    bench = app_check.CaseRunner(
+        AppCheck("application", "shop:app"), cast("Any", None), said.append
+    )
+    bench._tell("it waits")
+    bench._tell("it waits")
+    assert said == ["again in real time: it waits"]

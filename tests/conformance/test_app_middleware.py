@@ -100,10 +100,46 @@ async def holds_answers_back(app: Any, scope: Any, receive: Any, send: Any) -> N
 
 
 @wrapping
+async def hangs_at_shutdown(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Keep the answer to shutdown until it is too late."""
+
+    async def said(event: Any) -> None:
+        if "lifespan.shutdown" in event["type"]:
+            await asyncio.sleep(1e6)
+        await send(event)
+
+    await app(scope, receive, said)
+
+
+@wrapping
+async def starts_twice(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Give the application its first event again."""
+    events: list[Any] = []
+
+    async def heard() -> Any:
+        events.append(events[0] if len(events) == 1 else await receive())
+        return events[-1]
+
+    await app(scope, heard, send)
+
+
+@wrapping
 async def hides_the_state(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """Know nothing of a state."""
     scope = {key: value for key, value in scope.items() if key != "state"}
     await app(scope, receive, send)
+
+
+@wrapping
+async def deafens(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Let no event through."""
+    await app(scope, asyncio.Event().wait, send)
+
+
+@wrapping
+async def lacks_the_values(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Give requests a state of their own."""
+    await app(scope if scope["type"] == "lifespan" else {**scope, "state": {}}, receive, send)
 
 
 @wrapping
@@ -188,7 +224,11 @@ def head(report: Report) -> dict[str, str]:
             holds_answers_back,
             {"startup-answered", "failed-to-prevent-start", "send-refuses-unknown"},
         ),
+        (hangs_at_shutdown, {"shutdown-answered"}),
+        (starts_twice, {"startup-sent"}),
         (hides_the_state, {"state-untouched", "state-shallow-copy"}),
+        (lacks_the_values, {"state-shallow-copy"}),
+        (deafens, {"startup-sent"}),
     ],
     ids=lambda each: getattr(each, "__name__", ""),
 )

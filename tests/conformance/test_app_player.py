@@ -437,3 +437,16 @@ def test_an_error_of_the_suite_is_none_of_the_application(monkeypatch: pytest.Mo
 
 async def _fails(*_: object) -> None:
     raise RuntimeError("oh")
+
+
+def test_an_application_that_blocks() -> None:
+    """What keeps the loop from going on is ended by the bell."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        time.sleep(60)  # noqa: ASYNC251  that is the fault
+
+    (seen,) = played(app, *START, limit=0.1)
+    assert (seen.startup, seen.doing) == ("hung", "it blocked the event loop")
+    assert seen.doubt == ""
+    assert seen.ended in ("", "cancelled")

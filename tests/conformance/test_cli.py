@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from lifespec import cli
+from lifespec.conformance import cases
 from lifespec.conformance import cli as check_cli
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app.pipe import BRIDGE
@@ -156,6 +157,7 @@ def test_what_is_configured(
         ("", "app a:a --timeout inf", "a timeout is a number of seconds, not 'inf'"),
         ("", "app a:a --timeout long", "a timeout is a number of seconds, not 'long'"),
         ("", "app a:a --only unknown-scop", "there is no case for application by asgi 2.0 'unk"),
+        ("", "app --pipe nosuchprogram", "'nosuchprogram' cannot be started: No such file"),
         ("", "driver starlet", "there is no driver 'starlet': did you mean starlette"),
         ("", "server --workers ' -- x", '--workers "\'" is not a valid list of arguments: No clos'),
         ("", "app a:a --json link/x --junit x", "x is given for two reports: name another file"),
@@ -270,15 +272,19 @@ def test_a_check_that_is_to_end_is_broken_off(
 
 
 def test_a_signal_that_is_ignored_stays_so() -> None:
-    """`nohup` lets a check go on when the terminal is closed; in a thread none arrives."""
+    """`nohup` lets a check go on when the terminal is closed."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with check_cli._interruptible():
             signal.raise_signal(signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_outside_of_the_main_thread() -> None:
+    """No signal arrives there."""
     with ThreadPoolExecutor() as pool:
-        pool.submit(check_cli._interruptible().__enter__).result()
+        pool.submit(check_cli._interruptible()(lambda: None)).result()
 
 
 def test_why_real_time_is_needed_is_said(
@@ -373,3 +379,24 @@ def test_a_bar_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     ended("check", "app", "shop:live")
     assert shown == ["shop:live"]
+
+
+def test_no_case_is_played_after_one_that_failed(
+    ended: Callable[..., tuple[int, str, str]],
+) -> None:
+    """They are skipped, and say why."""
+    status, out, _ = ended("check", "app", "shop:leaves", "--fail-fast")
+    assert status == 1
+    assert "Not run: another case failed before." in " ".join(out.split())
+
+
+def test_cases(ended: Callable[..., tuple[int, str, str]]) -> None:
+    """All cases are listed with their sentences and rules, 80 columns wide at most."""
+    status, out, err = ended("cases")
+    assert (status, err) == (0, "")
+    heads = [line for line in out.splitlines() if not line.startswith(" ")]
+    assert heads == [f"{case.name}  ({case.role})" for case in cases.load()]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "    The application starts and stops.\n    checks startup-answered, " in out
+    of_middleware = ended("cases", "--role", "middleware")[1]
+    assert of_middleware.count("  (") == out.count("  (middleware)") > 0

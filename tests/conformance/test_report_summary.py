@@ -113,3 +113,10 @@ def test_it_fits_a_terminal(course: Course, wording: i18n.Wording) -> None:
 def test_what_it_comes_to(verdict: Verdict, facts: dict[str, Any], sentence: str) -> None:
     """The first sentence says what the exit status says."""
     assert summary.of_rules(report("events-known", verdict=verdict, **facts), ENGLISH) == sentence
+
+
+def test_a_page_has_its_address_if_the_site_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://docs.example/lifespec")
+    site = "https://docs.example/lifespec"
+    assert i18n.ENGLISH.page("state.html", "State") == f"{site}/en/state.html"
+    assert i18n.wording("zh").page("state.html", "State") == f"{site}/zh-cn/state.html"

@@ -168,3 +168,17 @@ def test_whose_doing_it_is() -> None:
     text = shown(Report("it", "asgi 2.0", (finding("warn", whose="From Starlette."),)))
     assert "\norigin       From Starlette." in text
     assert "\nhint" not in text
+
+
+def test_the_page_of_a_rule_is_named_if_the_site_has_an_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    report = Report("it", "asgi 2.0", (finding("fail"),))
+    monkeypatch.setattr(terminal, "base", lambda: "https://docs.example/")
+    assert "page.html#startup-answered" in shown(report)
+
+
+def test_nothing_to_show() -> None:
+    """A report without findings says so."""
+    text = shown(Report("it", "asgi 2.0", ()))
+    assert text.rstrip().endswith("It could not be checked: There is no case for it.")

@@ -1,5 +1,6 @@
 """A server of messages is checked with a broker, which is started and ended beside it."""
 
+import re
 import socket
 import sys
 from pathlib import Path
@@ -174,3 +175,16 @@ def test_mosquitto_hands_on_what_is_published() -> None:
         assert talk.recv(5) == b"\x90\x03\x00\x01\x00"
         assert subject.deliver("/look?1", LIMIT)
         assert talk.recv(99) == b"\x30\x11\x00\x08lifespec/look?1"
+
+
+@pytest.mark.parametrize(
+    ("command", "spec", "sentence"),
+    [
+        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --spec amgi"),
+        (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
+    ],
+)
+def test_what_cannot_be_checked(command: tuple[str, ...], spec: str, sentence: str) -> None:
+    """A sentence says what is missing."""
+    with pytest.raises(Unchecked, match=re.escape(sentence)):
+        brokers.job(command, "redis", spec)

@@ -104,7 +104,7 @@ def test_workers_have_a_place() -> None:
 def test_a_server_without_lifespan_is_told_as_that() -> None:
     """Nothing was checked, and the exit status says so."""
     only = server_check.chosen(["well-behaved", "state"])
-    found = server_check.check(job(*WITHOUT, limit=1.0), only)
+    found = server_check.check(job(*WITHOUT, limit=2.0), only)
     assert {(each.verdict, each.actual) for each in found.findings} == {
         ("skip", server_check.WITHOUT)
     }
@@ -115,7 +115,7 @@ def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
     """It is checked when that is known."""
     only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
     assert [case.name for case in only] == ["hangs-at-shutdown"]
-    found = server_check.check(job(*WITHOUT, limit=1.0), only)
+    found = server_check.check(job(*WITHOUT, limit=2.0), only)
     assert {(each.verdict, each.actual) for each in found.findings} == {
         ("skip", server_check.WITHOUT)
     }
@@ -346,3 +346,18 @@ def test_a_conversation_is_drawn_with_its_requests() -> None:
         Entry(7.0, "raised", "Failure", "burst"),
     ]
     assert [*server_check._entries(saw("well-behaved", "called http"))] == []
+
+
+def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
+    """A case, or a rule, for which the job has a sentence."""
+    beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
+    found = server_check.check(
+        job(beside=beside, title="a thing"),
+        server_check.chosen(["interrupted", "well-behaved-loop"]),
+    )
+    assert found.subject == "a thing"
+    assert [(each.rule, each.verdict, each.actual) for each in found.findings][:2] == [
+        ("shutdown-sent", "skip", "It hears no signals."),
+        ("startup-sent", "skip", "It sends nothing."),
+    ]
+    assert {each.verdict for each in found.findings[2:]} == {"pass"}

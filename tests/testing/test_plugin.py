@@ -382,3 +382,44 @@ def test_a_run_without_the_fixture_loads_nothing(pytester: pytest.Pytester) -> N
         [*command, *PLUGIN, *QUIET], cwd=pytester.path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_closest_timeout_counts(run: Run) -> None:
+    source = """
+@pytest.mark.lifespan(startup_timeout=0.01)
+async def test_shop(lifespan):
+    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
+        async with lifespan(shop.slow):
+            pass
+
+@pytest.mark.virtual_clock
+async def test_hangs(lifespan):
+    async with lifespan(shop.hangs):
+        pass
+"""
+    result = run(source, *AUTO, "--lifespec-startup-timeout", "none")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["The test hangs.*hangs → Event.wait at shop.py:*"])
+
+
+HANG = """
+async def waits():
+    await asyncio.Event().wait()
+
+@pytest.mark.virtual_clock
+async def test_hang():
+    await waits()
+
+@pytest.mark.virtual_clock
+async def test_after():
+    await asyncio.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("options", [AUTO, (*NO_ASYNCIO, *NO_ANYIO)], ids=["asyncio", "none"])
+def test_a_hang_fails_at_once(run: Run, options: tuple[str, ...]) -> None:
+    result = run(HANG, *options)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["The test hangs.  Every task waits*test_hang → waits → Event.wait at test_shop.py:7."]
+    )

@@ -302,3 +302,7 @@ async def test_the_owner_of_a_task_is_found_on_every_python(
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "trio")
     assert running._lifespan_class() is Lifespan
+
+
+async def test_it_is_named_after_the_application() -> None:
+    assert repr(Running(shop)) == f"<Running {shop!r}>"
