@@ -16,7 +16,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec.conformance import cases, language
 from lifespec.conformance.rules import rules
 from lifespec_docs.i18n.messages import note_cases, words
-from lifespec_docs.rules.domain import RuleDomain
+from lifespec_docs.rules.domain import RuleDomain, inlines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -131,7 +131,7 @@ class VocabularyDirective(SphinxDirective):
                 nodes.definition_list_item(
                     "",
                     nodes.term("", "", nodes.literal("", word)),
-                    nodes.definition("", nodes.paragraph("", translate(says))),
+                    nodes.definition("", nodes.paragraph("", "", *inlines(translate(says)))),
                 )
                 for word, says in rows.items()
             )

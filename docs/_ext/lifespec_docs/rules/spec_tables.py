@@ -21,6 +21,7 @@ from lifespec.conformance.rules import names
 from lifespec.conformance.words import mark as _
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import inlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -162,7 +163,7 @@ def groups(shown: Mapping[str, object]) -> list[tuple[str, ...]]:
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[Cell]], *classes: str) -> nodes.table:
     """Return a table of no message: its words are translated already."""
-    head = _row(said(title) for title in titles)
+    head = _row([*inlines(title)] for title in titles)
     group = nodes.tgroup(cols=len(head))
     group += [nodes.colspec(colwidth=100 // len(head)) for _ in head]
     group += [nodes.thead("", head), nodes.tbody("", *map(_row, rows))]

@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
+from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.records.markup import element
 
@@ -52,7 +53,7 @@ class Install(SphinxDirective):
             return [element("p", translate("Download the file:"), " ", link)]
         sentence, line = FROM_WHERE[wanted]
         line = line.format(name)
-        before = element("p", translate(sentence), " ", link)
+        before = element("p", *with_literals(translate(sentence)), " ", link)
         return [before, nodes.literal_block(line, line, language="sh")]
 
 
