@@ -204,6 +204,7 @@ def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
     for _ in range(3):
         press("ArrowUp", 38)
     assert browser.run("document.activeElement.id") == "search-query"
+    browser.run("document.activeElement.blur()")
     press("ArrowDown", 40)
     press("Enter", 13, "\r")
     browser.until("location.hash === '#startup-sent'")

@@ -31,7 +31,8 @@ class Example {
       this.runButton, this.editButton, this.resetButton, ...this.opener(), this.status.bar, this.status.line);
     this.result = element("div", {className: "live-result"});
     // The foot of the box: above the event log, which unfolds below it.
-    (this.below.find((each) => each.matches(".output")) ?? block).after(buttons, this.result);
+    (this.below.at(-1) ?? block).after(this.result);
+    (this.below.find((each) => each.matches(".output")) ?? block).after(buttons);
   }
 
   // Who points at the button is likely to press it.
