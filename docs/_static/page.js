@@ -39,11 +39,15 @@ document.addEventListener("toggle", scrolls, true); // a note that unfolds
 // The drawers of a narrow window: the focus goes into one that the keyboard opens; Escape closes it.
 // What opens them stands in a landmark, as all else does.
 for (const box of document.querySelectorAll(".sidebar-toggle")) {
+  const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");
+  if (drawer.matches(".no-toc")) {
+    box.remove();
+    continue;
+  }
   const landmark = document.createElement("nav");
   landmark.ariaLabel = box.ariaLabel;
   box.replaceWith(landmark);
   landmark.append(box);
-  const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");
   box.addEventListener("change", () => {
     if (!box.checked || !box.matches(":focus-visible")) return;
     [...drawer.querySelectorAll("a")].find((link) => link.checkVisibility())?.focus();

@@ -78,11 +78,12 @@ view.form.addEventListener("submit", (event) => {
   event.preventDefault();
   ask();
 });
-// The arrows lead from the field through what was found, and back.
+// The arrows lead from the field, or from nowhere, through what was found, and back.
 document.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const stops = [view.field, ...view.results.querySelectorAll("ol.search > li > a")];
-  const at = stops.indexOf(document.activeElement);
+  const nowhere = document.activeElement === document.body && step === 1;
+  const at = nowhere ? 0 : stops.indexOf(document.activeElement);
   if (!step || at < 0 || !stops[at + step]) return;
   event.preventDefault();
   stops[at + step].focus();

@@ -33,7 +33,8 @@ EXAMPLE = """
         while (!bar.classList.contains("live-bar")) bar = bar.nextElementSibling;
         const [run, edit, reset] = bar.querySelectorAll("button");
         const editor = block.parentElement.querySelector("textarea");
-        const result = bar.nextElementSibling;
+        let result = bar;
+        while (!result.classList.contains("live-result")) result = result.nextElementSibling;
         const status = bar.querySelector("[role=status]").textContent;
         const output = result.querySelector("pre")?.textContent;
         const ready = run.getAttribute("aria-disabled") !== "true" && status;

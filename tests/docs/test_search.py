@@ -182,6 +182,7 @@ def test_the_keyboard_is_enough(browser: Browser, address: str) -> None:
     for _ in range(3):
         browser.press("ArrowUp")
     assert browser.run("document.activeElement.id") == "search-query"
+    browser.run("document.activeElement.blur()")
     browser.press("ArrowDown")
     browser.press("Enter")
     browser.until("location.hash === '#startup-sent'")

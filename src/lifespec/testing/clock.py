@@ -48,7 +48,7 @@ def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
 class VirtualLoop(asyncio.BaseEventLoop):
     """An asyncio event loop with a virtual clock: it starts at 0.0 s and never waits.
 
-    `refused` names the last operation that it was asked for and does not support, or is "".
+    `refused` names the last operation that it was asked for and does not support, or is `""`.
     """
 
     refused = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["event_log", "is_usual"]
 
+# The folders of the machine that built the page, in a traceback that an application sent.
+FOLDERS = re.compile(r'(?<=File ")/[^"]*/(?=[^"/]+/[^"/]+")')
 USUAL = [
     Entry(0.0, "called", "lifespan"),
     Entry(0.0, "received", "lifespan.startup"),
@@ -33,7 +37,7 @@ def is_usual(conversations: Sequence[list[Entry]]) -> bool:
 def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str:
     """Return an element that unfolds, or "" if no lifespan was recorded."""
     heading = translate("Lifespan %s")
-    spoken = [entries for entries in conversations if entries]
+    spoken = [[*map(_without_folders, entries)] for entries in conversations if entries]
     if not spoken:
         return ""
     parts = [f"<details class='said'><summary>{_summary(spoken, translate)}</summary>"]
@@ -43,6 +47,10 @@ def event_log(conversations: Sequence[list[Entry]], translate: Translate) -> str
         steps = "".join(f"<li>{escape(step)}</li>" for step in drawing.steps(entries, translate))
         parts += [drawing.sequence(entries, translate), f"<ol>{steps}</ol>"]
     return "".join(parts) + "</details>"
+
+
+def _without_folders(entry: Entry) -> Entry:
+    return replace(entry, detail=FOLDERS.sub("", entry.detail))
 
 
 def _summary(conversations: Sequence[list[Entry]], translate: Translate) -> str:

@@ -26,10 +26,13 @@ class Example {
     this.editButton = button(words.edit, "", () => this.edit());
     this.resetButton = button(words.reset, "", () => this.reset());
     this.resetButton.hidden = true;
-    const buttons = element("div", {className: "live-bar"},
+    const attributes = {role: "group", "aria-label": titleOf(block)};
+    const buttons = element("div", {className: "live-bar", attributes},
       this.runButton, this.editButton, this.resetButton, ...this.opener(), this.status.bar, this.status.line);
     this.result = element("div", {className: "live-result"});
-    (this.below.at(-1) ?? block).after(buttons, this.result);
+    // The foot of the box: above the event log, which unfolds below it.
+    (this.below.at(-1) ?? block).after(this.result);
+    (this.below.find((each) => each.matches(".output")) ?? block).after(buttons);
   }
 
   // Who points at the button is likely to press it.
@@ -198,6 +201,13 @@ async function programs() {
   } catch (error) {
     throw new Unloaded(error.message);
   }
+}
+
+// The title of the section: several programs of a page have the same buttons.
+function titleOf(block) {
+  const title = block.closest("section").querySelector("h1, h2, h3").cloneNode(true);
+  title.querySelector(".headerlink")?.remove();
+  return title.textContent;
 }
 
 function numberOf(block) {

@@ -158,15 +158,14 @@ def _sent_when_cancelled(run: Run) -> Said:
 
 
 def _leaves(run: Run) -> Said:
-    """Count the tasks that are left, if any."""
-    found = run.first("tasks left")[1]
-    return ("%s", str(found)) if found else NO
+    """Count the tasks that are left."""
+    return "%s", str(run.first("tasks left")[1])
 
 
 def _noticed(run: Run) -> Said:
     """Say what the application did when its task had raised, while it served."""
     if ["event", "lifespan.shutdown"] in run.lived:
-        return (_("nothing"),)
+        return (_("nothing happens"),)
     if run.first("sent", "lifespan.shutdown.failed"):
         return run.answer("shutdown")
     return (_("ends cancelled"),) if run.first("ends cancelled") else run.end
@@ -223,7 +222,7 @@ GROUPS: dict[str, tuple[Column, ...]] = {
         Column(
             _("The others are closed"), _("shutdown raises"), lambda run: run.closed("database")
         ),
-        Column(_("Leaves tasks behind"), _("startup raises"), _leaves),
+        Column(_("Tasks left behind"), _("startup raises"), _leaves),
     ),
     "cancelled": (
         Column(_("During startup"), _("startup is cancelled"), _opened_closed),

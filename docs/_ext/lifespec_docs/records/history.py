@@ -16,6 +16,7 @@ from lifespec.conformance.report.model import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import FAINT, Drawing
 from lifespec_docs.facts import recorded
+from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.asked import Said
 from lifespec_docs.records.frameworks import GROUPS, OfFrameworks, Run, has_hooks
 from lifespec_docs.records.record import OfRecord, Record, Subject, Translate, sign_and_word
@@ -97,7 +98,7 @@ class History(OfRecord, OfFrameworks):
             ] + [(_release(each["versions"], year), now)]
             for title, history in _sentences(releases):
                 for change in _changes(each["name"], history):
-                    changes.setdefault(change, []).append(said(self.translate(title)))
+                    changes.setdefault(change, []).append(with_literals(self.translate(title)))
         return self._table(_("What differs"), changes, [each["name"] for each in rows])
 
     def _table(
@@ -126,7 +127,7 @@ class History(OfRecord, OfFrameworks):
             if "reason" in row and each["name"] in names
         ]
         titles = (_("Name"), title, *TITLES)
-        return table([self.translate(each) for each in titles], rows, "no-search")
+        return table([self.translate(each) for each in titles], rows, "history", "no-search")
 
     def _told(self, words: Said) -> Cell:
         if words[0] in {each.value for each in Verdict}:

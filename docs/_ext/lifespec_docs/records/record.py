@@ -47,6 +47,7 @@ __all__ = [
     "word_of",
 ]
 
+BETWEEN_CHINESE = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 BY_SIGNAL = re.compile(r"ended by signal (\d+)")
 LATER = _("not yet measured")  # a record may be older than a case
 SIGNS = {**{verdict.value: verdict.sign for verdict in Verdict}, LATER: "?"}
@@ -346,6 +347,7 @@ class OfRecord(Shows):
 def older(parts: Iterable[str], translate: Translate) -> nodes.paragraph:
     """Return the sentence that says before what a record was measured."""
     text = translate("Measured before the last change of %s.") % recorded.named(parts, translate)
+    text = BETWEEN_CHINESE.sub("", text)
     return nodes.paragraph("", "", *with_literals(text), translatable=False)
 
 

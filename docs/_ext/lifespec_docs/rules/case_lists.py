@@ -18,7 +18,7 @@ from lifespec.conformance.cases import Case
 from lifespec.conformance.language import Phrase, Verb
 from lifespec.conformance.rules import rules
 from lifespec_docs.i18n.messages import note_cases, words
-from lifespec_docs.rules.domain import RuleDomain, refer
+from lifespec_docs.rules.domain import RuleDomain, inlines, refer
 
 __all__ = ["CasesByRuleDirective", "CasesDirective", "VocabularyDirective", "setup"]
 
@@ -121,7 +121,7 @@ class VocabularyDirective(SphinxDirective):
                 nodes.definition_list_item(
                     "",
                     nodes.term("", "", nodes.literal("", word)),
-                    nodes.definition("", nodes.paragraph("", translate(says))),
+                    nodes.definition("", nodes.paragraph("", "", *inlines(translate(says)))),
                 )
                 for word, says in rows.items()
             )

@@ -22,6 +22,7 @@ from lifespec.conformance.rules import names
 from lifespec.conformance.words import mark as _
 from lifespec.validate import EVENTS, SPECS, Spec
 from lifespec_docs.i18n.messages import words
+from lifespec_docs.rules.domain import inlines
 
 Translate = Callable[[str], str]
 Cell = list[nodes.Node]
@@ -155,7 +156,7 @@ def groups(shown: Mapping[str, object]) -> list[tuple[str, ...]]:
 
 def table(titles: Iterable[str], rows: Iterable[Iterable[Cell]], *classes: str) -> nodes.table:
     """Return a table of no message: its words are translated already."""
-    head = _row(said(title) for title in titles)
+    head = _row([*inlines(title)] for title in titles)
     return grid(head, map(_row, rows), [100 // len(head)] * len(head), "drawn", *classes)
 
 

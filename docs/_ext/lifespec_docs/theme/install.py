@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.words import mark as _
+from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.records.markup import element
 
@@ -46,7 +47,7 @@ class Install(SphinxDirective):
             return [element("p", translate("Download the file:"), " ", link)]
         sentence, line = FROM_WHERE[wanted]
         line = line.format(name)
-        before = element("p", translate(sentence), " ", link)
+        before = element("p", *with_literals(translate(sentence)), " ", link)
         return [before, nodes.literal_block(line, line, language="sh")]
 
 
