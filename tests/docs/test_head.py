@@ -83,7 +83,6 @@ def test_the_specification_is_one_file(site: Path, folder: str) -> None:
 
 
 def test_llms_names_every_page(site: Path, pages: dict[str, BeautifulSoup]) -> None:
-    """And each file that it names is there."""
     text = (site / "llms.txt").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]*)\)", text)
     assert [link for link in links if not (site / link).exists()] == []

@@ -54,16 +54,6 @@ def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_language_is_switched(browser: Browser, address: str, width: int) -> None:
-    """By the link of the sidebar, or of the foot where the sidebar is closed."""
-    browser.width(width)
-    browser.open(f"{address}/en/scope.html")
-    tab_to(browser, ".languages a")
-    browser.press("Enter")
-    browser.until("location.pathname.endsWith('/zh-cn/scope.html') && document.readyState")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
 def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int) -> None:
     """The field can be seen, and takes a slash like any other letter."""
     browser.width(width)

@@ -1,13 +1,12 @@
 """Each example that can run in a browser prints there what its page shows: Pyodide, in node."""
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from parity import RESULT, ROOT, counted, measured
+from parity import RESULT, ROOT, measured
 from published import published
 
 from lifespec_docs.live.pages import obstacle
@@ -40,22 +39,6 @@ def test_examples_of_lifespans_have_an_event_log(found: dict[str, Any]) -> None:
     logs = {row["language"]: row["log"] for row in found["results"] if row["log"]}
     assert "<summary>Event log: " in logs["en"]
     assert "<summary>事件记录" in logs["zh-cn"]
-
-
-def test_another_output_is_noticed(site: Path, live: Path, tmp_path: Path) -> None:
-    assert live.exists()
-    shutil.copytree(site / "live", tmp_path / "live")
-    data = json.loads((site / "en" / "_live" / "index.json").read_text(encoding="utf-8"))
-    (number, block), *_ = data["blocks"].items()
-    block["expected"] += "\nmore"
-    for language in ("en", "zh-cn"):
-        (tmp_path / language / "_live").mkdir(parents=True)
-    changed = tmp_path / "en" / "_live" / "index.json"
-    changed.write_text(json.dumps(data | {"blocks": {number: block}}), encoding="utf-8")
-    told = measured(tmp_path)
-    assert [row["same"] for row in told["results"]] == [False]
-    assert "the page shows 'more'" in told["results"][0]["complaint"]
-    assert counted(told, {"index": 2}) == {"index": {"examples": 2, "virtual": 1, "en": 0, "zh": 0}}
 
 
 def test_the_record_is_of_the_runtime_that_is_hosted() -> None:

@@ -158,7 +158,6 @@ def test_the_other_language_keeps_the_query(
 
 @looked_at
 def test_no_result_is_fetched(browser: Browser, address: str) -> None:
-    """The sentences come from the index."""
     browser.requests.clear()
     assert len(search(browser, address, "en", "timeout")) > 3
     assert browser.run("document.querySelectorAll('.result-sentence mark').length") > 3
@@ -200,7 +199,6 @@ def test_results_fit_a_phone(browser: Browser, address: str, folder: str) -> Non
 
 @looked_at
 def test_the_search_works_from_a_file_system(browser: Browser, site: Path) -> None:
-    """Where a page may fetch nothing."""
     assert search(browser, site.as_uri(), "zh-cn", "超时")[0].startswith("timeouts.html")
 
 

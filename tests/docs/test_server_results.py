@@ -112,7 +112,6 @@ def test_changes_are_the_marked_cells(opened: Browser) -> None:
 @looked_at
 @both
 def test_what_the_address_names_is_never_hidden(opened: Browser) -> None:
-    """The form gives way."""
     opened.run(choose("rows", "faults"))
     assert "servers-scope-type" not in opened.run(SHOWN)
     opened.run("location.hash = 'servers-scope-type-uvicorn'")
@@ -203,7 +202,6 @@ def test_every_rule_that_has_a_case_leads_to_it(site: Path, language: str) -> No
 @looked_at
 @both
 def test_one_framework_is_shown_alone(browser: Browser, address: str, language: str) -> None:
-    """By the style sheet; a page without scripts can do it."""
     shown = """[...document.querySelectorAll("section.framework")]
         .filter((each) => each.offsetHeight > 0).map((each) => each.id)"""
     browser.open(f"{address}/{language}/framework-compatibility.html")

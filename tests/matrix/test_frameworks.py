@@ -9,11 +9,7 @@ from typing import Any
 
 import pytest
 
-from lifespec_docs.facts.recorded import read
-from lifespec_docs.records.frameworks import GROUPS, Run
-
 MAIN = str(Path(__file__).with_name("frameworks.py"))
-ROOT = Path(__file__).parents[2]
 PLAIN = """
 from resources import connect, disconnect
 
@@ -132,20 +128,6 @@ def test_what_uvicorn_shows_is_told_without_times_and_frames(
     assert command["logged"]("2026-01-01 10:00:00,1 /a/b.py:1 0x1f\n  x\n") == [
         ["logs", "… …b.py:1 …"]
     ]
-
-
-def test_starlette_does_here_what_the_record_says(command: dict[str, Any]) -> None:
-    """As far as the tables tell: the version here may be another one."""
-    asked = {"usual", "startup raises", "serving is cancelled", "no state", "no lifespan"}
-    program = command["PROGRAMS"] / "starlette_lifespan.py"
-    found = command["observed"](sys.executable, program, *sorted(asked))
-    record = read(ROOT, "frameworks")
-    row = next(each for each in record["subjects"] if each["name"] == "Starlette")
-    columns = [column for group in GROUPS.values() for column in group if column.question in asked]
-    assert len(columns) > 8
-    for column in columns:
-        now, then = (Run(happened[column.question]) for happened in (found, row["happened"]))
-        assert column.says(now) == column.says(then), column.title
 
 
 def test_the_record_is_written_after_each_subject(

@@ -40,7 +40,6 @@ def observed(command: dict[str, Any], subject: Any, asked: str) -> list[list[Any
 
 
 def test_a_client_that_sends_no_lifespan_is_observed(command: dict[str, Any]) -> None:
-    """One after the other, the requests have no state."""
     command["main"].__globals__.update(CAP=30.0)  # it ends by itself, however long its imports take
     found = observed(command, command["SUBJECTS"]["httpx"], "usual")
     once = [["request", "no state"], ["answered", 200]]
@@ -74,7 +73,6 @@ def test_a_server_that_does_not_start_is_waited_for(command: dict[str, Any]) -> 
 
 
 def test_a_server_gets_a_second_signal(command: dict[str, Any]) -> None:
-    """While a shutdown hangs; uvicorn waits for it all the same."""
     server = command["server"]("uvicorn shop:app --port {port}", "uvicorn")
     seen = observed(command, server, "shutdown hangs, Ctrl-C twice")
     found = [each for each in seen if each[0] != "prints"]
