@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs fresh waiting release records measure translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
+.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs waiting release records measure translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -27,8 +27,8 @@ live: build/live/complete .venv/complete  ## build site/ with a playground and b
 test: .venv/complete  ## run all tests, as many at a time as there are processors
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow"
 
-check: style types package coverage optimized slow fresh pythons records  ## style, types, packages, coverage, python -O, slow tests, all examples anew, other Pythons
-	@echo "check: style, types, package, coverage, optimized, slow, fresh, pythons: all passed"
+check: style types package coverage optimized slow pythons records  ## style, types, packages, coverage with all examples anew, python -O, slow tests, other Pythons
+	@echo "check: style, types, package, coverage, optimized, slow, pythons: all passed"
 
 style: .venv/complete
 	@echo "check: style"
@@ -48,11 +48,11 @@ package: .venv/complete build/twine/complete
 	@echo "check: a release without its refusals"
 	@DRY=1 sh .ci/release
 
-# the pages are the test of what draws them: they are read anew, with the results of their examples
+# the pages are the test of what draws them, and of what their examples run: what `make docs` reuses is run anew
 coverage: .venv/complete
-	@echo "check: every line and branch runs in a test, or in a build of the site"
-	@rm -rf build/coverage build/docs/inputs.json; mkdir -p build/coverage
-	@$(RUN) -m coverage run --rcfile=.ci/site.coveragerc docs/build.py --into build/coverage/site
+	@echo "check: every line and branch runs in a test, or in a build of the site from nothing"
+	@rm -rf build/coverage; mkdir -p build/coverage
+	@$(RUN) -m coverage run --rcfile=.ci/site.coveragerc docs/build.py --fresh --into build/coverage/site
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-append --cov-fail-under=100
 
 optimized: .venv/complete
@@ -75,11 +75,6 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 		rm -rf $$folder; $$python -m venv $$folder || exit; \
 		$$folder/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt || exit; \
 	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json $$others
-
-# what `make docs` reuses is run anew here, in each language for itself
-fresh: .venv/complete
-	@echo "check: the examples of both languages, from nothing"
-	@$(RUN) docs/build.py --fresh --into build/fresh
 
 catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
 	@$(RUN) docs/catalogs.py --check

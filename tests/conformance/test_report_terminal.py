@@ -178,6 +178,16 @@ def test_the_page_of_a_rule_is_named_if_the_site_has_an_address(
     assert "page.html#startup-answered" in shown(report)
 
 
+def test_what_passed_is_not_listed() -> None:
+    """Where the case shows what the application did, and unless all is asked for."""
+    course = Course("complete", "complete", received=True)
+    found = Report("it", "asgi 2.0", (finding("pass"),), course=course)
+    assert ("It answers." in shown(found), "It answers." in shown(found, every=True)) == (
+        False,
+        True,
+    )
+
+
 def test_nothing_to_show() -> None:
     """A report without findings says so."""
     text = shown(Report("it", "asgi 2.0", ()))

@@ -64,5 +64,7 @@ def test_a_browser_has_no_trio(names: Namespace, monkeypatch: pytest.MonkeyPatch
 
 def test_the_records_that_a_check_reads() -> None:
     """It is run again when one of them changes."""
-    found = reads('seen("a")\nlogged("b", "c") and logged("d")\nrecord("peers")\nunseen("e")')
+    found = reads(
+        'measured("a")\nlogged("b", "c") and logged("d")\nrecord("peers")\nunmeasured("e")'
+    )
     assert found == tuple(str(MATRIX / f"{name}.json") for name in ("servers", "loglines", "peers"))

@@ -162,6 +162,36 @@ def test_busy(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_session() -> None:
+    """A session shows values, output and exceptions, and may await."""
+    source = """
+        >>> 1 + 1
+        2
+        >>> print("a")
+        a
+        >>> # only said
+        >>> async def later(value):
+        ...     await asyncio.sleep(3600)
+        ...
+        ...     return value
+        ...
+        >>> await later("b")
+        'b'
+        >>>
+        >>> asyncio.get_running_loop().time()
+        3600.0
+
+        >>> await later(1 / 0)
+        Traceback (most recent call last):
+          ...
+        ZeroDivisionError: division by zero
+        >>> task = asyncio.create_task(later(_))
+        >>> await task
+        3600.0
+    """
+    assert output(pycon(source)).startswith("2\na\n'b'\n3600.0\nTraceback")
+
+
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
@@ -224,6 +254,15 @@ def real(source: str, expected: str | None = None, **fields: object) -> runner.E
 def test_real_fails(source: str, expected: str | None, sentence: str) -> None:
     """A process that does something else is told as well."""
     assert told(real(source, expected)) == f"docs/startup.md:{sentence}"
+
+
+def test_real_exception(capsys: pytest.CaptureFixture[str]) -> None:
+    """A real block may end in an exception that its page shows; errors go where errors go."""
+    printed = output(
+        real("print('started')\nraise ValueError('no')", SHOWN.format("ValueError: no"))
+    )
+    assert printed.endswith("ValueError: no\n")
+    assert 'example.py", line 42' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,14 @@ def test_not_callable(namespace: sandbox.Namespace) -> None:
     assert sentences[0] == sentences[1]
 
 
+def test_a_session_shows_what_there_is(namespace: sandbox.Namespace) -> None:
+    """As Python's own does."""
+    with namespace.staged():
+        for value in (None, "a"):
+            namespace._display(value)
+    assert (namespace.stdout.getvalue(), namespace.names["_"]) == ("'a'\n", "a")
+
+
 def test_logging_unhandled(namespace: sandbox.Namespace) -> None:
     """A warning that no handler takes is printed, for a terminal would show it too."""
     with namespace.staged():

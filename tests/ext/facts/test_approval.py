@@ -221,6 +221,17 @@ def test_without_a_terminal_yes_is_said_beforehand(
     assert review.main(["--approve", "sent", "kept", "--yes"], root) == 0
 
 
+def test_a_review_approves_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the command that does."""
+    assert review.main(["--rule", "sent"], root) == 0
+    assert "approve" not in capsys.readouterr().out
+    (root / approval.APPROVED).write_text("{}")
+    assert review.main(["--rule", "sent"], root) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "--- not approved as it stands: `make approve RULE=sent` asks"
+    assert json.loads((root / approval.APPROVED).read_text()) == {}
+
+
 def test_a_rule_that_there_is_not(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With the names that are most like it."""
     assert review.main(["--approve", "snet"], root) == 2

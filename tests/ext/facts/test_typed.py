@@ -51,6 +51,11 @@ def test_both_ends_of_a_range() -> None:
     ]
 
 
+@pytest.mark.parametrize("prose", ["`color` defaults to `red`.", "Wait 5 seconds, try again."])
+def test_what_is_no_fact_of_ours_is_free(prose: str) -> None:
+    assert typed(prose) == []
+
+
 def test_what_is_said() -> None:
     """A false one is told as such."""
     assert str(Typed("a", ("b", "c"), true=True)) == "'a' is typed: write {fact}`b` or {fact}`c`."

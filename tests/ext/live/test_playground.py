@@ -46,6 +46,22 @@ async def app(scope, receive, send):
 ```{output}
 served: no, outcome: timed_out
 ```
+
+:::{decision} shown
+:lifespec:
+
+It has no program.
+
+It is shown.
+:::
+
+{.not-run}
+```python
+print(1)
+```
+```{output}
+served: no, outcome: cancelled
+```
 """
 INDEX = """\
 # A

@@ -12,7 +12,7 @@ import logging
 import shutil
 import subprocess
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -81,15 +81,13 @@ def served(source: str, requests: int, seconds: float) -> tuple[str, list[list[t
 
 async def _live(app: Pipe, requests: int) -> None:
     """Serve it, as one process alone."""
-    try:
-        scope = validate.lifespan_scope("pagi 0.3")
+    scope = validate.lifespan_scope("pagi 0.3")
+    with suppress(server.StartupFailed, server.ShutdownFailed):  # that is in the log
         async with server.Lifespan(trace.record(app), scope=scope) as lifespan:
             for number in range(1, requests + 1):
                 path = {"type": "http", "method": "GET", "path": f"/{number}"}
                 request = lifespan.with_state({"pagi": {"version": "0.3"}, **path})
                 await app(request, _receive, _send)
-    except (server.StartupFailed, server.ShutdownFailed):
-        pass  # that is in the log
 
 
 async def _receive() -> dict[str, object]:

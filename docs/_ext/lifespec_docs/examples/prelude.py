@@ -19,7 +19,6 @@ All of it is the same on asyncio and on trio, where time is virtual:
     module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
     docs                                    the folder of the pages: docs / "programs/serve.py"
     logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
-    seen("case", "rule", "verdict")         the servers with this verdict, as servers.json has them
     measured("case", "rule")                the verdicts of all servers that have lifespan
     record("frameworks")                    a record of docs/matrix
 """
@@ -56,8 +55,8 @@ LIBRARIES = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
 LONG = 1e6  # seconds, for who hangs
 MATRIX = Path(__file__).resolve().parents[3] / "matrix"
-READING = re.compile(r'\b(?:record\("(\w+)"\)|(logged|measured|seen)\()')
-RECORDS = {"logged": "loglines", "measured": "servers", "seen": "servers"}  # of a function
+READING = re.compile(r'\b(?:record\("(\w+)"\)|(logged|measured)\()')
+RECORDS = {"logged": "loglines", "measured": "servers"}  # of a function
 
 
 class CheckFailed(Exception):
@@ -99,7 +98,6 @@ class _Prelude:
             "module": module,
             "record": record,
             "seconds": lambda: round(self._now() - self.began, 6),
-            "seen": seen,
             "sleep": self.module.sleep,
             "suppress": suppress,
         }
@@ -230,26 +228,17 @@ def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
     return {name: of[run] for name, of in runs.items() if run in of}
 
 
-def seen(case: str, rule: str, verdict: str) -> set[str]:
-    """Return the servers that got a verdict on a rule in a case; "uvicorn" is any way to run it."""
-    return {name for name, found in _findings(case, rule) if found == verdict}
-
-
 def measured(case: str, rule: str) -> set[str]:
     """Return the verdicts on a rule in a case, of every way to run every server that has lifespan.
 
     A server without lifespan skips the rule, and so does one that did not come so far.
     """
-    return {verdict for _, verdict in _findings(case, rule)} - {"skip"}
-
-
-def _findings(case: str, rule: str) -> list[tuple[str, str]]:
-    return [
-        (subject["name"].partition(",")[0], each["verdict"])
+    return {
+        each["verdict"]
         for subject in record("servers")["subjects"]
         for each in subject["findings"]
         if (each["case"], each["rule"]) == (case, rule)
-    ]
+    } - {"skip"}
 
 
 def reads(source: str) -> tuple[str, ...]:

@@ -37,8 +37,6 @@ class Measured(OfBench):
     def draw(self) -> list[nodes.Node]:
         """Return the chart and the table."""
         rows: list[Row] = self.data[self.arguments[0]]
-        if not rows:
-            return []
         found: list[nodes.Node] = [_table(rows, self.translate)]
         if "chart" in self.options:
             html = f'<figure class="states">{chart(rows, self.translate)}</figure>'
