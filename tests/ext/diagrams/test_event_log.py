@@ -14,4 +14,4 @@ def test_a_traceback_does_not_name_the_machine_that_built_the_page(folder: str) 
     told = f'File "{folder}/starlette/routing.py", line 661, in lifespan'
     shown = event_log([[Entry(0.0, "sent", "lifespan.shutdown.failed", told)]], str)
     assert "&quot;starlette/routing.py&quot;" in shown
-    assert "/opt" not in shown and "/home" not in shown
+    assert folder not in shown
