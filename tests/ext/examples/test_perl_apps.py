@@ -73,6 +73,34 @@ def test_what_is_printed_and_what_is_said(served: Serve) -> None:
     ]
 
 
+REQUEST = """
+request = hear()
+write(request["scope"]["path"] + " " + str(request["state"]))
+for _ in "receive", "again":
+    say(did="receive", id=request["id"])
+    write(hear()["event"]["type"])
+say(did="send", id=request["id"], seq=9, event={"type": "http.response.start"})
+hear()
+say(did="returned", id=request["id"])
+"""
+
+
+def test_requests_come_between(served: Serve) -> None:
+    """One after the other, each with the state; what they answer goes nowhere."""
+    printed, said = served(SERVES % ("", REQUEST * 2), 2)
+    assert printed.splitlines() == [
+        "lifespan.startup",
+        "/1 state 1",
+        "http.request",
+        "http.request",
+        "/2 state 1",
+        "http.request",
+        "http.request",
+        "lifespan.shutdown",
+    ]
+    assert len(said) == 1
+
+
 def test_the_log_stands_where_it_belongs(served: Serve, caplog: pytest.LogCaptureFixture) -> None:
     """Behind what was printed before it, with its level, and not in the log of the build."""
     log = logging.getLogger("lifespec.server")
