@@ -358,6 +358,12 @@ def test_what_is_logged_has_a_level() -> None:
     assert [bool(level) for *_, level, _ in rows] == [bool(words) for *_, words in rows]
 
 
+def test_an_outcome_is_given_once() -> None:
+    """By the row that ends the conversation: those of the phases after it give none."""
+    later = [row for phase in ("answered", "cancelling", "ended") for row in TABLE[phase].values()]
+    assert {outcome for _, outcome, *_ in later} == {None}
+
+
 def test_errors_travel() -> None:
     """The exceptions can be pickled, as a process pool does."""
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))
