@@ -271,7 +271,8 @@ def test_what_was_loaded_is_kept_for_the_next_page(browser: Browser, address: st
         assert hosts == {urlsplit(address).netloc}
         # what was loaded is written while the page goes on
         keys = "caches.open('lifespec-live').then((kept) => kept.keys())"
-        browser.until(f"{keys}.then((found) => found.length >= {len(needed)})")
+        kept = f"{json.dumps(needed)}.every((name) => found.some(({{url}}) => url.endsWith(name)))"
+        browser.until(f"{keys}.then((found) => {kept})")
         browser.requests.clear()
 
 
