@@ -42,7 +42,11 @@ export function call(name, args, {limit = 10_000, onProgress = () => {}} = {}) {
 
 /** Start Python for a call that may follow and the packages that a text names, if an earlier page has loaded Python. */
 export async function expect(text) {
-  if (!("caches" in globalThis) || !(await caches.has("lifespec-live"))) return;
+  try {
+    if (!(await caches.has("lifespec-live"))) return;
+  } catch {
+    return; // the page is not from a secure origin, or may keep nothing
+  }
   current ??= started();
   current.worker.postMessage({expected: text});
 }
