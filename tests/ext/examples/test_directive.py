@@ -153,7 +153,7 @@ asyncio.run(start(2))
     assert log.string == "Event log: 6 entries in 2 s"
 
 
-def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
+def test_a_page_read_again_is_known_once_and_one_that_is_gone_is_not(tmp_path: Path) -> None:
     """What it held before is forgotten; and a build that failed writes nothing."""
     with sample(tmp_path, "```python\nx = 1\n```\n", builder="dummy") as built:
         known = Path(built.app.doctreedir, "examples.json")
@@ -161,6 +161,10 @@ def test_a_page_read_again_is_known_once(tmp_path: Path) -> None:
         directive.write_programs(built.app, ValueError())
         assert not known.exists()
         (built.docs / "index.md").write_text("# A page\n")
+        (built.docs / "other.md").write_text("# Another\n")
+        built.app.build()
+        assert directive.blocks(built.app.env) == {"index": [], "other": []}
+        (built.docs / "other.md").unlink()
         built.app.build()
         assert directive.blocks(built.app.env) == {"index": []}
 
