@@ -166,25 +166,20 @@ class Session:
 
 
 def results(blocks: Sequence[Example], wanted: Iterable[int]) -> list[Run | ExampleFailed]:
-    """Run these blocks of a page: the real ones first, side by side, then the others in order."""
+    """Run these blocks of a page: the real ones side by side, and meanwhile the others in order."""
     numbers = list(wanted)
-    apart = [number for number in numbers if _is_apart(blocks[number])]
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
-        found = dict(zip(apart, pool.map(_ran_apart, (blocks[n] for n in apart)), strict=True))
-    with Namespace() as namespace:
-        for number in numbers:
-            if number not in found:
-                found[number] = _result(blocks[number], namespace)
-    return [found[number] for number in numbers]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool, Namespace() as namespace:
+        apart = {
+            number: pool.submit(_result, blocks[number], Namespace())
+            for number in numbers
+            if _is_apart(blocks[number])
+        }
+        here = {n: _result(blocks[n], namespace) for n in numbers if n not in apart}
+        return [apart[n].result() if n in apart else here[n] for n in numbers]
 
 
 def _is_apart(block: Example) -> bool:
     return block.language in ("python", "sh") and block.kind == "real"
-
-
-def _ran_apart(block: Example) -> Run | ExampleFailed:
-    """Run a block that needs no namespace."""
-    return _result(block, Namespace())
 
 
 def _result(block: Example, namespace: Namespace) -> Run | ExampleFailed:
