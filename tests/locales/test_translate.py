@@ -11,7 +11,7 @@ import pytest
 
 from lifespec_docs import translate
 from lifespec_docs.facts import proofs
-from lifespec_docs.i18n import messages
+from lifespec_docs.i18n import catalogs, messages
 
 OURS = "lifespec_docs.i18n.comments", "lifespec_docs.examples.directive"
 CONF = f"extensions = {['myst_parser', *OURS]}\n"
@@ -80,7 +80,7 @@ def project(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Project:
     """Make a project without a catalog; our extensions say one word."""
-    monkeypatch.setattr(messages, "messages", lambda: ("must",))
+    monkeypatch.setattr(messages, "messages", lambda: (catalogs.Message("must", 1),))
     monkeypatch.setattr(messages, "package_messages", dict)
     return Project(tmp_path, capsys)
 

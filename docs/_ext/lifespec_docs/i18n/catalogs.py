@@ -57,12 +57,14 @@ class Message(NamedTuple):
     """A text to translate: its first line in the page, and what it is there.
 
     `kind` is "text", "title", "cell" (of a table), "comment" (of a code block), "word" (of an
-    extension), or the ID of the rule whose body holds it, behind "rule ".
+    extension), or the ID of the rule whose body holds it, behind "rule ".  `file` is where it
+    stands, if the template is of several files.
     """
 
     text: str
     line: int
     kind: str = "text"
+    file: str = ""
 
 
 class Template(NamedTuple):
@@ -215,7 +217,7 @@ def differences(catalog: polib.POFile, template: Template, name: str) -> Iterato
     for text, message in wanted.items():
         if text not in found:
             sentence = f"{_short(text)} is missing in {name}: run `make translate`."
-            yield Fault(template.file, message.line, sentence)
+            yield Fault(message.file or template.file, message.line, sentence)
 
 
 def form(text: str, template: Template, known: Mapping[str, polib.POEntry]) -> int | None:

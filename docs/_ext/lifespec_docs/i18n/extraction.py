@@ -107,8 +107,7 @@ def read(file: Path) -> Templates:
 
 def _with_words(env: BuildEnvironment, found: dict[str, Template]) -> Templates:
     """Add the catalog of the words of our extensions."""
-    own = tuple(Message(text, 1, "word") for text in messages.messages())
-    found[messages.CATALOG] = Template(_name(env, messages.FOLDER), own)
+    found[messages.CATALOG] = Template(_name(env, messages.FOLDER), messages.messages())
     for name, of_package in messages.package_messages().items():
         found[f"{PACKAGE}{name}"] = Template(SOURCES[name], of_package)
     return Templates(found, frozenset(env.config.myst_enable_extensions))

@@ -7,7 +7,7 @@ translated later. Babel collects them; it does not read what stands in braces of
 
 import os
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
@@ -38,7 +38,9 @@ CATALOG = "lifespec"
 CASES = Path(cases.__file__).parent / "data" / "cases.toml"
 
 FOLDER = Path(__file__).parents[1]
+ROOT = FOLDER.parents[2]
 TEMPLATES = FOLDER.parents[1] / "_templates"
+TABLES = language.VERBS, language.DOINGS, language.PHRASES
 KEYWORDS = {"_": None, "translate": None}
 METHODS = [
     ("**.py", "python"), ("**.toml", f"{__name__}:in_data"), ("**.rst", f"{__name__}:in_text"),
@@ -51,31 +53,42 @@ class UnmarkedWordError(LookupError):
 
 
 @lru_cache(maxsize=1)
-def messages() -> tuple[str, ...]:
-    """All English strings of the catalog, which does not change when code moves.
+def messages() -> tuple[Message, ...]:
+    """All English strings of the catalog, in an order that does not change when code moves.
 
     What the package says too is in a catalog of its own.
     """
     of_package = {each.text for found in package_messages().values() for each in found}
-    return tuple(sorted({text for texts in _by_file().values() for text in texts} - of_package))
+    found = {each.text: each for each in _ours() if each.text not in of_package}
+    return tuple(found[text] for text in sorted(found))
 
 
 def marked(*files: str) -> tuple[str, ...]:
     """Return the words that some of our modules mark."""
-    return tuple(text for file in files for text in _by_file()[file])
+    names = {_name(FOLDER / file) for file in files}
+    return tuple(each.text for each in _ours() if each.file in names)
 
 
 @lru_cache(maxsize=1)
-def _by_file() -> dict[str, list[str]]:
+def _ours() -> tuple[Message, ...]:
     """Return the words of each file of ours; a template asks for them by `word(...)`."""
-    ours = extract_from_dir(FOLDER, METHODS, keywords=KEYWORDS)
     templates = [("**.html", "jinja2.ext:babel_extract")]
-    found: dict[str, list[str]] = {}
-    for file, _line, text, *_ in (
-        *ours, *extract_from_dir(TEMPLATES, templates, keywords={"word": None}),
-    ):  # fmt: skip
-        found.setdefault(file, []).append(str(text))
-    return found
+    return (
+        *_extracted(FOLDER, METHODS, KEYWORDS),
+        *_extracted(TEMPLATES, templates, {"word": None}),
+    )
+
+
+def _extracted(
+    folder: Path, methods: Sequence[tuple[str, str]], keywords: Mapping[str, None]
+) -> Iterator[Message]:
+    for file, line, text, *_ in extract_from_dir(folder, methods, keywords=keywords):
+        word = text if isinstance(text, str) else text[0]
+        yield Message(word, line, "word", _name(folder / file))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def in_data(
@@ -108,28 +121,22 @@ def in_text(
 @lru_cache(maxsize=1)
 def package_messages() -> dict[str, tuple[Message, ...]]:
     """Return what the catalogs of the package translate, by their names."""
-    said = (*_marked(), *_of_the_cases())
-    report = tuple(Message(text, 1, "word") for text in dict.fromkeys(said))
-    sentences = {text: Message(text, line, kind) for text, line, kind in rules.messages()}
-    return {"report": report, "rules": tuple(sentences.values())}
-
-
-def _marked() -> Iterator[str]:
-    """Yield the words that the modules of the package mark, in their order."""
-    keywords = {"_": None, "word": None}
     folder = Path(rules.__file__).parent
-    for _file, _line, text, _comments, _context in extract_from_dir(
-        folder, method_map=[("**/probe.py", "ignore"), ("**.py", "python")], keywords=keywords
-    ):
-        yield text if isinstance(text, str) else text[0]
+    methods = [("**/probe.py", "ignore"), ("**.py", "python")]
+    said = [*_extracted(folder, methods, KEYWORDS | {"word": None}), *_of_the_cases()]
+    report = {each.text: each for each in reversed(said)}
+    sentences = {text: Message(text, line, kind) for text, line, kind in rules.messages()}
+    return {"report": tuple(reversed(report.values())), "rules": tuple(sentences.values())}
 
 
-def _of_the_cases() -> Iterator[str]:
+def _of_the_cases() -> Iterator[Message]:
     """Yield the sentences of the cases and of their vocabulary."""
-    yield from (case.says for case in cases.load())
-    yield from language.KEYS.values()
-    for table in (language.VERBS, language.DOINGS, language.PHRASES):
-        yield from (row.says for row in table.values())
+    heads = {line: n for n, line in enumerate(CASES.read_text(encoding="utf-8").split("\n"), 1)}
+    for case in cases.load():
+        yield Message(case.says, heads.get(f"[{case.name}]", 1), "word", _name(CASES))
+    vocabulary = _name(Path(language.__file__))
+    rows = (row.says for table in TABLES for row in table.values())
+    yield from (Message(text, 1, "word", vocabulary) for text in (*language.KEYS.values(), *rows))
 
 
 def note_cases(env: BuildEnvironment) -> None:
@@ -152,8 +159,8 @@ def words(env: BuildEnvironment) -> Callable[[str], str]:
 
     A word without a translation stays English: the check of the catalogs reports it.
     """
-    of_package = (each.text for found in package_messages().values() for each in found)
-    known = dict.fromkeys((*messages(), *of_package), "")
+    all_ = [*messages(), *(each for found in package_messages().values() for each in found)]
+    known = dict.fromkeys((each.text for each in all_), "")
     known |= {text: sentences(env)(text) for text in known}
     for folder in env.config.locale_dirs:
         path = Path(env.srcdir, folder, env.config.language, "LC_MESSAGES", f"{CATALOG}.po")

@@ -49,6 +49,14 @@ ABOUT = {  # what follows, unless it is an event, a name or the text of an excep
         *(_("shutdown"), _("no shutdown"), _("exit")),
     )
 } | {"state": _("with a state"), "True": _("Yes"), "False": _("No")}
+VARIANTS = {  # what follows the name of a subject, unless it is a name or an option
+    each: each
+    for each in (
+        *(_("one hook"), _("one function"), _("one middleware"), _("one listener")),
+        *(_("exit stack"), _("strict"), _("called twice"), _("two workers")),
+        *(_("timeouts of 3 s"), _("no worker process")),
+    )
+}
 QUOTING = ("prints", "raises", "raised", "request raises", "request raised", "sent", "ends")
 
 
@@ -97,6 +105,13 @@ class OfAsked(Shows):
         """Return the classes of what is about one name, which `Choice` shows alone."""
         return [self.about, f"about-{self.anchor(name)}"]
 
+    def title(self, subject: Mapping[str, Any]) -> str:
+        """Return the name of a subject, with its variant in the language of the page."""
+        name, comma, variant = subject["name"].partition(", ")
+        if variant not in VARIANTS:
+            return str(subject["name"])
+        return f"{name}{self.translate(comma)}{self.translate(variant)}"
+
     def known(self, what: str, given: Sequence[str]) -> str:
         """Return the argument, which is one of those given."""
         if self.arguments[0] not in given:
@@ -130,7 +145,7 @@ class Table(OfAsked):
 
     def _named(self, subject: Mapping[str, Any]) -> Cell:
         place = f"#{self.anchor(subject[self.about])}"
-        return [nodes.reference("", subject["name"], internal=True, refuri=place)]
+        return [nodes.reference("", self.title(subject), internal=True, refuri=place)]
 
     def _cell(self, happened: Happened, column: Column) -> Cell:
         asked = column.question in happened
@@ -192,7 +207,7 @@ class Section(OfAsked):
 
     def _subject(self, subject: Mapping[str, Any]) -> list[nodes.Node]:
         versions = self.translate(", ").join(map(" ".join, subject["versions"].items()))
-        head = nodes.paragraph("", "", nodes.strong("", subject["name"]), translatable=False)
+        head = nodes.paragraph("", "", nodes.strong("", self.title(subject)), translatable=False)
         head += nodes.Text(f" · {versions}")
         if "command" in subject:
             command = nodes.inline("", "", *code(subject["command"]), classes=FACT)
