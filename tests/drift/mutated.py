@@ -6,6 +6,7 @@ most come first, the programs that need a process or a clock of their own last, 
 example that fails has noticed the mutant.  No test is run, and no table is held against another.
 """
 
+import faulthandler
 import hashlib
 import json
 import os
@@ -58,6 +59,7 @@ MUTMUT = ROOT / "build" / "mutmut"  # installed beside the rest, for these mutan
 LIMIT = 5.0  # seconds of an example: without a mutant none takes a tenth of that
 WORKERS = 2
 SECONDS, BYTES = 90, 3 << 30  # of one mutant: the processor's time, and memory
+WAIT = 300  # seconds of one mutant: what waits for ever takes no time of the processor
 ELSEWHERE = re.compile(r"\b(?:command|record|logged|seen|measured|record_|Path|check_\w+)\(")
 TWICE = 2  # what runs in real time fails so often before it counts
 Pages = dict[str, list[Any]]
@@ -268,6 +270,7 @@ def _apart(work: Any, answer: Path) -> list[str]:
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nothing, stream)
+            faulthandler.dump_traceback_later(WAIT, exit=True, file=nothing)
             answer.write_text(json.dumps(work()), "utf-8")
         finally:
             os._exit(0)

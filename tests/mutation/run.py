@@ -15,6 +15,7 @@ to its result: tests that were added meanwhile can only have noticed more.
 Exit status: 0 every survivor is listed with its reason, 1 one is not, or one listed is gone.
 """
 
+import faulthandler
 import hashlib
 import json
 import os
@@ -117,6 +118,7 @@ def begin(source: Path, name: str, pages: mutated.Pages) -> int:
             os.dup2(nothing, stream)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+        faulthandler.dump_traceback_later(mutated.WAIT, exit=True, file=nothing)
         sys.dont_write_bytecode = bool(name)
         sys.path.insert(0, str(source))
         own = [test for test in TESTS if name and f"/test_{name}" in test] or TESTS[:1]
