@@ -178,9 +178,9 @@ def aged(file: Path, old: str, new: str) -> None:
 
 EXT = "docs/_ext/lifespec_docs"
 CHANGES = {
-    "the package": ("src/lifespec/server.py", "PLANTED = 1", "PLANTED = 2", "docs/index.md:4: "),
-    "a page": ("docs/index.md", "PLANTED,", "PLANTED + 1,", "docs/index.md:4: "),
-    "an output": ("docs/index.md", "\n1\n", "\n2\n", "docs/index.md:4: "),
+    "the package": ("src/lifespec/server.py", "PLANTED = 1", "PLANTED = 2", "docs/index.md:9: "),
+    "a page": ("docs/index.md", "PLANTED,", "PLANTED + 1,", "docs/index.md:9: "),
+    "an output": ("docs/index.md", "\n1\n", "\n2\n", "docs/index.md:9: "),
     "a catalog": ("locales/zh_CN/LC_MESSAGES/index.po", "一页", "一页,", "locales/zh_CN/"),
     "an extension": (f"{EXT}/examples/runner.py", "has == wants or", "False or", "docs/index.md:"),
 }
@@ -226,7 +226,8 @@ def test_a_changed_translation_is_shown(good: Path, build: Run) -> None:
     aged(good / "locales" / "zh_CN" / "LC_MESSAGES" / "index.po", "一页", "某页")
     proofs.approve(good, proofs.waiting(good))
     said = build(good).stdout.splitlines()
-    assert said[0] == "Since the last build 2 files changed: reading on."
+    files = "docs/proofs.json, locales/zh_CN/LC_MESSAGES/index.po"
+    assert said[0] == f"Changed since the last build: {files}. Reading on."
     assert "0 read; 1 example, 0 run" in said[1]
     assert "1 read; 1 example, 0 run" in said[3]
     assert "某页" in (good / "site" / "zh-cn" / "index.html").read_text()
@@ -261,7 +262,7 @@ def test_a_fault_is_told_with_file_and_line_and_changes_nothing(project: Path, b
     before = sorted(project.iterdir())
     done = build(project)
     assert done.returncode == 1
-    assert done.stderr.startswith("docs/index.md:4: ")
+    assert done.stderr.startswith("docs/index.md:7: ")
     assert done.stderr.endswith("The site was not built: 1 fault.\n")
     assert [path.name for path in (project / "site").iterdir()] == ["old"]
     assert sorted(project.iterdir()) == sorted({*before, project / "build"})

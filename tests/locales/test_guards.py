@@ -220,7 +220,9 @@ def test_a_case_is_added_as_contributing_describes(
         found = translate.faults(project.root, translate.pages_of(project.root))
         (fault,) = (each for each in found if says in str(each))
         words = f"{translate.DATA}/report.zh.po"
-        assert str(fault).endswith(f": {says!r} is missing in {words}: run `make translate`.")
+        assert str(fault).endswith(
+            f": {says!r} is missing in {words}: run `make translate`, fill it in."
+        )
         assert translate.main([], project.root) == 0
         (fault,) = (each for each in translate.waiting(project.root) if says in each.sentence)
         assert fault.file == words

@@ -203,11 +203,11 @@ def test_a_page_without_a_catalog_is_a_fault(whole: Project) -> None:
 TOO, RUN = "of the English: write it in figures.", "run `make translate`."
 FAULTS = [
     ("docs/other.md", "Another page", "A page",
-     [f"docs/other.md:1: 'A page' is missing in {OTHER}: {RUN}",
+     [f"docs/other.md:1: 'A page' is missing in {OTHER}: run `make translate`, fill it in.",
       f"{OTHER}:9: 'Another page' does not stand in docs/other.md (any more): {RUN}"]),
     (OTHER, "`a` 2 次。", "`a` 3 次。",
-     [f"{OTHER}:12: the Chinese has the number 3, which the English has not.",
-      f"{OTHER}:12: the Chinese lacks the number 2 {TOO}"]),
+     [f"{OTHER}:13: the Chinese has the number 3, which the English has not.",
+      f"{OTHER}:13: the Chinese lacks the number 2 {TOO}"]),
     (OTHER, "zh_CN", "zh", [f"{OTHER}:4: this line is not as `make translate` writes it: run it."]),
 ]  # fmt: skip
 

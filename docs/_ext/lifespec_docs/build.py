@@ -54,6 +54,7 @@ KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, input
 RULES = ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
 
 POLL = 0.1  # seconds
+NAMED = 4  # files that have changed, at most
 
 
 def counted(*folders: Path) -> dict[str, int]:
@@ -136,7 +137,8 @@ def _renewed(work: Path, into: Path) -> Iterator[str]:
     builds = [Build(language, HERE, work, more) for language in LANGUAGES]
     if before and before.frame == now.frame:
         changed = now.changed(before)
-        _say(f"Since the last build {numbered(len(changed), 'file')} changed: reading on.")
+        which = ", ".join(changed) if len(changed) <= NAMED else numbered(len(changed), "file")
+        _say(f"Changed since the last build: {which}. Reading on.")
         _take_over(builds, changed)
     else:
         other = "The code, the theme or a package is not that of the last build"

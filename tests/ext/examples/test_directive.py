@@ -91,11 +91,13 @@ def test_the_line_of_a_block_is_that_of_its_first_line_of_code(tmp_path: Path) -
 
 
 def test_an_example_that_prints_something_else_is_a_warning(tmp_path: Path) -> None:
-    """It names page and line, once, and the examples below it are not tried."""
+    """It names page and line, once; of those below it, what runs by itself is told, too."""
     page = "```python\nprint(1)\n```\n```{output}\n2\n```\n\n```python\nunknown\n```\n"
+    page += "\n{.real}\n```python\nunknown\n```\n"
     with sample(tmp_path, page) as built:
-        (warning,) = [line for line in built.warnings if "WARNING" in line]
-        assert warning.startswith("docs/index.md:4: WARNING: ")
+        warning, other = [line for line in built.warnings if "WARNING" in line]
+        assert other.startswith("docs/index.md:16: WARNING: The example ended with status 1")
+        assert warning.startswith("docs/index.md:7: WARNING: ")
         assert "docs/index.md" not in warning[20:]
 
 

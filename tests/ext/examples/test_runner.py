@@ -42,24 +42,24 @@ def output(*blocks: runner.Example) -> str:
 @pytest.mark.parametrize(
     ("source", "expected", "sentence"),
     [
-        ("print('b')", "a", "The example printed 'b', the page shows 'a' (output line 1)."),
-        ("print('b')", None, "The example printed 'b', the page shows nothing (output line 1)."),
-        ("", "a", "The example printed nothing, the page shows 'a' (output line 1)."),
+        ("print('b')", "a", "The example printed 'b', the page shows 'a'."),
+        ("print('b')", None, "The example printed 'b', the page shows nothing."),
+        ("", "a", "The example printed nothing, the page shows 'a'."),
         (
             "print('a')",
             "a\nb",
-            "The example printed nothing more, the page shows 'b' (output line 2).",
+            "The example printed nothing more, the page shows 'b'.",
         ),
         (
             "print('a\\nb')",
             "a",
-            "The example printed 'b', the page shows nothing more (output line 2).",
+            "The example printed 'b', the page shows nothing more.",
         ),
-        ("print(' a')", "a", "The example printed ' a', the page shows 'a' (output line 1)."),
+        ("print(' a')", "a", "The example printed ' a', the page shows 'a'."),
         (
             "print('abc')",
             "a...",
-            "The example printed 'abc', the page shows 'a...' (output line 1).",
+            "The example printed 'abc', the page shows 'a...'.",
         ),
     ],
 )
@@ -117,8 +117,7 @@ def test_other_exception(last: str, says: str) -> None:
     """Class and text of a shown exception both count."""
     sentence = told(block("print('started')\nraise ValueError('no')", SHOWN.format(last)))
     assert sentence == (
-        "docs/startup.md:41: The example printed 'ValueError: no',"
-        f" the page shows {says} (output line 3)."
+        f"docs/startup.md:41: The example printed 'ValueError: no', the page shows {says}."
     )
 
 
@@ -195,15 +194,15 @@ def test_session() -> None:
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (">>> 1\n1\n>>> 2\n3", "43: The example printed '2', the page shows '3' (output line 1)."),
+        (">>> 1\n1\n>>> 2\n3", "44: The example printed '2', the page shows '3'."),
         (">>> x = 1\n>>> y", "42: The example raised NameError: name 'y' is not defined"),
         (">>> x = 1\n>>> x = = 1", "42: The example does not parse: invalid syntax"),
         ("1 + 1", "41: A session begins with the prompt >>>."),
         (">>>1 + 1", "41: A session begins with the prompt >>>."),
-        (">>> 1\n...1", "41: The example printed '1', the page shows '...1' (output line 1)."),
+        (">>> 1\n...1", "42: The example printed '1', the page shows '...1'."),
         (
             ">>> 1\n1\n... 2",
-            "41: The example printed nothing more, the page shows '... 2' (output line 2).",
+            "43: The example printed nothing more, the page shows '... 2'.",
         ),
     ],
 )
@@ -248,7 +247,7 @@ def real(source: str, expected: str | None = None, **fields: object) -> runner.E
             "41: The example ended with status 0 and wrote 'gone'",
         ),
         ("x = 1\nx = = 1", None, "42: The example does not parse: invalid syntax"),
-        ("print(1)", "2", "41: The example printed '1', the page shows '2' (output line 1)."),
+        ("print(1)", "2", "41: The example printed '1', the page shows '2'."),
     ],
 )
 def test_real_fails(source: str, expected: str | None, sentence: str) -> None:

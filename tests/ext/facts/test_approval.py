@@ -118,7 +118,7 @@ def test_a_change_is_a_fault(root: Path, name: str, old: str, new: str) -> None:
     (fault,) = approval.faults(root)
     assert fault == (
         f"{approval.DATA}/rules.toml:1: the rule 'sent' is not approved as it stands here and in "
-        "rules.zh.po: `make review RULE=sent` shows it with its source."
+        "rules.zh.po: `make approve RULE=sent` shows it, and asks."
     )
     approval.approve(root, ["sent"])
     assert not list(approval.faults(root))
@@ -202,21 +202,23 @@ def test_the_command_shows_and_asks(
         f"--- Do all of these say the same, and is {rule!r} right? " for rule in ("sent", "kept")
     ]
     assert shown.index("It must be sent.") < shown.index("is 'sent' right?")
-    assert shown.endswith("`make review RULE=sent` shows it with its source.\n")
+    assert shown.endswith("`make approve RULE=sent` shows it, and asks.\n")
     assert [*json.loads((root / approval.APPROVED).read_text())] == ["kept"]
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
     assert review.main(["--approve", "sent"], root) == 0
 
 
-def test_without_a_terminal_yes_is_said_beforehand(
+def test_without_a_terminal_it_shows_and_approves_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Else a script would approve what nobody has read."""
     (root / approval.APPROVED).write_text("{}")
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
     assert review.main(["--approve", "sent"], root) == 2
-    told = "There is no terminal to ask at: approve with YES=1 what you have read.\n"
-    assert capsys.readouterr().err == told
+    said = capsys.readouterr()
+    assert said.err == "Nothing was approved, for want of a terminal: YES=1 approves all this.\n"
+    assert "It must be sent." in said.out
+    assert "?" not in said.out
     assert json.loads((root / approval.APPROVED).read_text()) == {}
     assert review.main(["--approve", "sent", "kept", "--yes"], root) == 0
 

@@ -255,7 +255,7 @@ def test_a_statement_that_no_catalog_has_is_a_fault(root: Path) -> None:
     """Its Chinese could change unseen."""
     (root / PO).write_text((root / PO).read_text().replace("One of", "Two of"))
     fault, _ = proofs.faults(root)
-    assert fault.startswith("docs/a.md:12: 'One of `two`.' has no entry in its catalog: run `make")
+    assert fault.startswith("docs/a.md:10: 'One of `two`.' has no entry in its catalog: run `make")
     assert review.main(["--approve", "--yes"], root) == 1
 
 

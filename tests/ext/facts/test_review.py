@@ -77,7 +77,7 @@ def test_a_changed_sentence_is_shown_with_what_it_belongs_to(
         "      | print(1)",
         "  docs/a.md:11",
         "  + It stops.",
-        "      (no example, table or rule in this section)",
+        "      (no example, check, table or rule in this section)",
         "  docs/a.md:15",
         "  + New.",
         "      changed table, line 17:",

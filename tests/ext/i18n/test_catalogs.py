@@ -109,7 +109,7 @@ def test_a_message_that_is_not_on_the_page_is_a_fault_of_the_catalog(
     )]  # fmt: skip
     assert found == [
         "page.po:9: 'A leaf' does not stand in docs/page.md (any more): run `make translate`.",
-        "docs/page.md:1: 'A page' is missing in page.po: run `make translate`.",
+        "docs/page.md:1: 'A page' is missing in page.po: run `make translate`, fill it in.",
     ]
 
 

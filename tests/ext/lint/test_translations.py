@@ -110,7 +110,7 @@ def test_the_translated_entries_of_a_catalog_are_checked() -> None:
         catalog.append(polib.POEntry(msgid=english, msgstr=chinese, linenum=9))
     template = Template("docs/a.md", (Message("It must run.", 1, "rule runs"),))
     rule, comment = pairs(catalog, template, "a.po")
-    assert rule == Pair("a.po", 9, "It must run.", "它应运行。", "rule runs", ".md")
+    assert rule == Pair("a.po", 10, "It must run.", "它应运行。", "rule runs", ".md")
     assert comment.kind == "text"
-    assert {(fault.file, fault.line) for fault in faults(rule)} == {("a.po", 9)}
-    assert next(faults(rule)) == Fault("a.po", 9, next(sentences(rule)))
+    assert {(fault.file, fault.line) for fault in faults(rule)} == {("a.po", 10)}
+    assert next(faults(rule)) == Fault("a.po", 10, next(sentences(rule)))

@@ -31,6 +31,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
+from typing import TypeGuard
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -172,12 +173,12 @@ def _beside(node: nodes.Node, step: int) -> nodes.Node | None:
     return siblings[place] if 0 <= place < len(siblings) else None
 
 
-def _output_of(node: nodes.Node) -> nodes.Node | None:
+def _output_of(node: nodes.Node) -> nodes.Element | None:
     below = _beside(node, 1)
     return below if _is_output(below) else None
 
 
-def _is_output(node: nodes.Node | None) -> bool:
+def _is_output(node: nodes.Node | None) -> TypeGuard[nodes.Element]:
     return isinstance(node, nodes.literal_block) and "output" in node["classes"]
 
 
@@ -214,6 +215,7 @@ def _block(
         beside=files if is_check(node) or "beside" in classes else (),
         named=named if "real" in classes else (),
         run_by=_runner(node),
+        shown=_first_line(page, shown) if shown else 0,
     )
 
 
@@ -291,13 +293,19 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def _show(
     env: BuildEnvironment, page: Examples, results: Iterable[tuple[nodes.Element, Result]]
 ) -> None:
-    """Count the examples of a page, and show what was said, up to the first that failed."""
+    """Count the examples of a page, show what was said, and tell which failed.
+
+    Of those that share their names the first alone is told: the others may fail because of it.
+    """
+    failed = False
     for block, (node, result) in zip(page.blocks, results, strict=False):
         done = result.done
         if isinstance(done, runner.ExampleFailed):
             told = str(done).removeprefix(f"{block.page}:{done.line}: ")
-            logger.warning("%s", told, location=(env.docname, done.line))
-            break
+            if block.kind == "real" or not failed:
+                logger.warning("%s", told, location=(env.docname, done.line))
+            failed = failed or block.kind != "real"
+            continue
         if done.missing:
             page.not_run.append(f"{block.page}:{block.line} ({', '.join(done.missing)})")
         else:

@@ -95,7 +95,8 @@ sys.exit(run.returncode)
 class Example:
     """One example: `source` begins in line `line` of the file `page`.
 
-    `expected` is what the page shows as output, or None; a pycon block holds its own. `needs`
+    `expected` is what the page shows as output, or None, from line `shown` on; a pycon block holds
+    its own. `needs`
     names the programs without which a block is not run, `requests` how many an application in
     Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
     A real block is `run_by` python, pytest, uvicorn or sh; a check by "asyncio", "trio" or both.
@@ -113,6 +114,7 @@ class Example:
     beside: tuple[str, ...] = ()
     named: tuple[tuple[str, str], ...] = ()
     run_by: str = "python"
+    shown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +242,8 @@ def _run_here(block: Example, namespace: Namespace) -> Iterator[str]:
             told = "".join(traceback.format_exception_only(raised))
             printed = _with_traceback(printed, f"\n  ...\n{told}")
         if block.kind != "check":  # which shows no output, such as what `Lifespan` logs
-            _compare(block, line, printed, expected)
+            below = line + source.count("\n") + 1 if block.language == "pycon" else block.shown
+            _compare(block, below, printed, expected)
             yield printed
 
 
@@ -322,23 +325,26 @@ def _is_code(source: str) -> bool:
 
 
 def _compare(block: Example, line: int, printed: str, shown: str) -> None:
-    before = None
-    for number, (has, wants) in enumerate(zip_longest(_lines(printed), _lines(shown)), 1):
+    """Compare what was printed with what the page shows from that line on."""
+    before, at, end = None, line, (0, None)
+    pairs = zip_longest(_lines(printed), _lines(shown, line), fillvalue=end)
+    for (_, has), (number, wants) in pairs:
+        at = number or at
         same = has == wants or (before == TRACEBACK and _unqualified(has) == wants)
         if not same:
-            nothing = "nothing" if number == 1 else "nothing more"
+            nothing = "nothing" if before is None else "nothing more"
             has_, wants_ = (nothing if text is None else repr(text) for text in (has, wants))
-            told = f"The example printed {has_}, the page shows {wants_} (output line {number})."
-            raise ExampleFailed(block, line, told, printed)
+            told = f"The example printed {has_}, the page shows {wants_}."
+            raise ExampleFailed(block, max(at, block.line), told, printed)
         before = has
 
 
-def _lines(text: str) -> Iterator[str]:
-    """Yield the lines that count: of a traceback not the stack."""
+def _lines(text: str, first: int = 0) -> Iterator[tuple[int, str | None]]:
+    """Yield the lines that count, with their numbers: of a traceback not the stack."""
     stack = False
-    for line in text.rstrip().splitlines():
+    for number, line in enumerate(text.rstrip().splitlines(), first):
         if not (stack and line.startswith("  ")):
-            yield line.rstrip()
+            yield number, line.rstrip()
             stack = line.rstrip() == TRACEBACK
 
 
@@ -389,7 +395,7 @@ def _run_beside(block: Example) -> str:
             told = " ".join([f"The example ended with status {status}", *_last(complaint)])
             raise ExampleFailed(block, int([block.line, *where][-1]), told, printed)
         printed = _with_traceback(printed, rest)
-    _compare(block, block.line, printed, block.expected or "")
+    _compare(block, block.shown, printed, block.expected or "")
     return printed
 
 
@@ -410,7 +416,7 @@ def _run_perl(block: Example) -> Run:
         where = re.findall(r"app\.pl line (\d+)", str(error))
         line = block.line - 1 + int([1, *where][-1])
         raise ExampleFailed(block, line, f"The example cannot be served: {error}") from None
-    _compare(block, block.line, printed, block.expected or "")
+    _compare(block, block.shown, printed, block.expected or "")
     return Run(printed, said)
 
 

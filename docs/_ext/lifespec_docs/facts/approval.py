@@ -121,7 +121,7 @@ def faults(root: Path) -> Iterator[str]:
     for rule_id in waiting(root):
         yield (
             f"{DATA}/rules.toml:{known[rule_id].line}: the rule {rule_id!r} is not approved as it "
-            f"stands here and in {CHINESE}: `make review RULE={rule_id}` shows it with its source."
+            f"stands here and in {CHINESE}: `make approve RULE={rule_id}` shows it, and asks."
         )
 
 

@@ -123,15 +123,12 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def shows(found: Sequence[Block], place: int) -> Block | None:
-    """Return the example, table or rule that a text belongs to: the next one of its section.
+    """Return the example, check, table or rule that a text belongs to: the next of its section.
 
     Where none follows, the last before it.
     """
     here = found[place]
-    shown = [
-        block
-        for block in found
-        if block.section == here.section and block.kind in {"example", "table", "rule", "drawn"}
-    ]
+    kinds = {"example", "check", "table", "rule", "drawn"}
+    shown = [block for block in found if block.section == here.section and block.kind in kinds]
     after = [block for block in shown if block.line > here.line]
     return next(iter(after), shown[-1] if shown else None)

@@ -74,14 +74,15 @@ WORDS = re.compile(r"[A-Za-z]{2,}(?:\W+[A-Za-z]+){3}")  # a list of links states
 
 
 class Proof(NamedTuple):
-    """A statement with its Chinese and its evidence; `line` is that of the check, if there is one.
+    """A statement with its Chinese and its evidence.
 
     The evidence of a check begins with its fence, with the libraries; of what is drawn it is the
     directive, with the digest of a file that it shows; of a rule it is the ID and the sentences; of
     what was measured, the words of its role and those that it draws; of a command it is its help.
     `held` is whether something of that can show that the statement is false.
     `kind` is that of the block, or "word" for an entry of a catalog that stands in no statement.
-    `lost` are the messages of the statement that the catalog does not have.
+    `lost` are the messages of the statement that the catalog does not have; `waits` is whether one
+    that it has is not translated.
     """
 
     file: str
@@ -93,6 +94,7 @@ class Proof(NamedTuple):
     evidence: str = ""
     held: bool = False
     lost: tuple[str, ...] = ()
+    waits: bool = False
 
     @property
     def runs(self) -> bool:
@@ -134,7 +136,7 @@ def read(
         said |= {*messages}
         proof = Proof(
             file,
-            beside[0].line if checks else block.line,
+            block.line,
             block.kind,
             (file == API and block.about) or _label(block.text),
             block.text,
@@ -142,6 +144,7 @@ def read(
             "-----\n".join(_shown(each, root) for each in beside) + drawn,
             bool(drawn) or any(each.kind not in SILENT for each in beside),
             tuple(each for each in messages if chinese and each not in chinese),
+            any(each in chinese and not chinese[each][1] for each in messages),
         )
         stated.append(proof)
     for place, proof in enumerate(stated):
@@ -414,7 +417,9 @@ def faults(root: Path) -> Iterator[str]:
             )
         else:
             command = f"make approve PAGE={page_of(each.file)}"
-            yield f"{place}: {_what(each)}: `{command}` shows it, and asks."
+            lacks = each.proof and each.proof.waits
+            chinese = f", and its Chinese is missing in {catalog_of(each.file)}" if lacks else ""
+            yield f"{place}: {_what(each)}{chinese}: `{command}` shows it, and asks."
 
 
 def _what(waiting: Waiting) -> str:

@@ -106,7 +106,7 @@ def _shown(fresh: list[str], beside: Block | None, place: str, mark: str) -> Ite
     for sentence in fresh:
         yield from _wrapped(sentence, "  + ")
     if beside is None:
-        yield "      (no example, table or rule in this section)"
+        yield "      (no example, check, table or rule in this section)"
         return
     state = "unchanged" if mark == "!" else "changed"
     yield f"      {state} {beside.kind} {beside.about}, line {beside.line}:".replace(" ,", ",")
@@ -164,9 +164,6 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         except NoRevisionError as error:
             sys.stderr.write(f"{error}\n")
             return 2
-    elif not (given.yes or sys.stdin.isatty()):
-        sys.stderr.write("There is no terminal to ask at: approve with YES=1 what you have read.\n")
-        return 2
     every = given.approve == [] and not given.page
     named = approval.waiting(root) if every else given.approve or ()
     for rule in named:
@@ -175,6 +172,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             approval.approve(root, [rule])
     if every or given.page:
         _approve_statements(root, given.page, yes=given.yes)
+    if not (given.approve is None or given.yes or sys.stdin.isatty()):
+        sys.stderr.write("Nothing was approved, for want of a terminal: YES=1 approves all this.\n")
+        return 2
     waiting = [*approval.faults(root), *proofs.faults(root)]
     _say(*waiting)
     return int(bool(waiting))
@@ -226,6 +226,8 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
                 code = name == "evidence" and len(line) < LONGEST
                 lines = [line] if code else wrapped(line, WIDTH - len(sign))
                 yield from (f"{sign}{each}" for each in lines if each)
+    if now and now.waits:
+        yield "--- it has no Chinese yet: the Chinese page shows the English"
     if old and now:
         for what in turned(_texts(old), _texts(now)):
             yield f"!!! {what}"
@@ -264,7 +266,9 @@ def _of_head(root: Path, file: str) -> Sequence[Proof]:
 
 
 def _agreed(question: str) -> bool:
-    """Ask, and return whether the answer is yes."""
+    """Ask, and return whether the answer is yes; without a terminal it is no."""
+    if not sys.stdin.isatty():
+        return False
     sys.stdout.write(f"--- {question} [y/N] ")
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

@@ -55,7 +55,7 @@ ASPECTS = {
     ),
     "number": _words(
         "one|two|three|four|five|six|seven|eight|nine|ten|once|twice|both|half|all|every|each|only",
-        "[零一两二三四五六七八九十半]|所有|全部|每|只有?|仅|都",
+        "[零两二三四五六七八九十半]|(?<!哪)一(?![般样起直些旦定])|所有|全部|每|只(?![要是好能])有?|仅|都",
     ),
     "measure": _words(
         "more|less|most|least|longer|shorter|errors?|warnings?|fail(?:s|ed|ure)?|succeeds?",

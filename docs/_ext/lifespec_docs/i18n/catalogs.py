@@ -216,7 +216,7 @@ def differences(catalog: polib.POFile, template: Template, name: str) -> Iterato
             yield Fault(name, entry.linenum or 1, f"{text} stands twice: keep one.")
     for text, message in wanted.items():
         if text not in found:
-            sentence = f"{_short(text)} is missing in {name}: run `make translate`."
+            sentence = f"{_short(text)} is missing in {name}: run `make translate`, fill it in."
             yield Fault(message.file or template.file, message.line, sentence)
 
 

@@ -52,7 +52,7 @@ def pairs(catalog: polib.POFile, template: Template, name: str) -> Iterator[Pair
     suffix = template.file[template.file.rfind(".") :]
     for entry in catalog.translated_entries():
         kind = kinds.get(entry.msgid, "text")
-        yield Pair(name, entry.linenum or 1, entry.msgid, entry.msgstr, kind, suffix)
+        yield Pair(name, (entry.linenum or 1) + 1, entry.msgid, entry.msgstr, kind, suffix)
 
 
 def faults(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[Fault]:

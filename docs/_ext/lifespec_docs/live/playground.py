@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from lifespec.conformance import cases, explain
+from lifespec.conformance.rules import names
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 from lifespec_docs.examples import directive
@@ -117,7 +118,6 @@ PLAY = {
         "This browser lacks what the playground needs: WebAssembly and module workers."
     ),
 }
-SPEC_TITLE = "lifespan %s (ASGI)"
 SERVING = ("serve", "interrupt")  # the functions with which edge cases serve their application
 
 
@@ -269,11 +269,7 @@ def starts(env: BuildEnvironment) -> list[Start]:
 
 def spec_titles(env: BuildEnvironment) -> dict[str, str]:
     """Return how a page names each specification."""
-    translate = words(env)
-    return {
-        spec: translate(SPEC_TITLE) % spec.removeprefix("asgi ") if "asgi" in spec else row.title
-        for spec, row in SPECS.items()
-    }
+    return {spec: names([spec], words(env)) for spec in SPECS}
 
 
 def data(app: Sphinx) -> dict[str, Any]:

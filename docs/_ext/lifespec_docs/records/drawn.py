@@ -1,9 +1,9 @@
 """What each page draws from its records: code that draws it otherwise has to be looked at.
 
 `docs/drawn.json` has two digests for a page: of what its directives are drawn from, which is their
-text, the files that they read and the data of the suite, and of the nodes that came of it in
-English. A build writes the two down. Where the first is what it was and the second is not, the code
-has changed what stands on the page, which nobody else would tell.
+text and the files that they read, and of the nodes that came of it in English. A build writes the
+two down. Where the first is what it was and the second is not, the code has changed what stands on
+the page, which nobody else would tell.
 """
 
 import hashlib
@@ -15,21 +15,19 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from lifespec.conformance import rules
-
 Pages = Mapping[str, list[str]]
 
 __all__ = ["DRAWN", "faults", "note", "setup"]
 
 DRAWN = "drawn.json"  # in docs, and beside the doctrees
-DATA = Path(rules.__file__).parent / "data", Path(__file__).parent
+DATA = Path(__file__).parent
 
 
 def note(env: BuildEnvironment, text: object, drawn: Iterable[nodes.Node]) -> None:
     """Note what a directive of this text has drawn on the page that is being read."""
     root = str(Path(env.srcdir).parent)  # a program that is shown has its path
     files = {Path(env.srcdir, name).resolve() for name in env.dependencies[env.docname]}
-    files.update(path for folder in DATA for path in folder.glob("*.toml"))
+    files.update(DATA.glob("*.toml"))
     read = [path.read_bytes() for path in sorted(files) if path.suffix in {".json", ".toml"}]
     page = _pages(env).setdefault(env.docname, ["", ""])
     texts = (node.pformat().replace(root, "").encode() for node in drawn)

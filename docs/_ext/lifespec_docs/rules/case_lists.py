@@ -76,8 +76,8 @@ class CasesByRuleDirective(SphinxDirective):
         note_cases(self.env)
         found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
         for case in cases.load():
-            for each in case.expect:
-                found[each.rule].setdefault(case.role, []).append(case.name)
+            for rule_id in dict.fromkeys(each.rule for each in case.expect):
+                found[rule_id].setdefault(case.role, []).append(case.name)
         items = (self._item(rule_id, roles) for rule_id, roles in found.items() if roles)
         return [nodes.definition_list("", *items, classes=["simple", "cases-by-rule"])]
 

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.cases import scope_of
-from lifespec.conformance.rules import MAIN
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,11 +184,16 @@ def of_server(command: str, case: Case, rule: str, spec: str, note: str = "") ->
             return None  # a request shows what happens to the state, and no client makes one
         return Program(SHOP, f"{text}\n\n{client}", [f"python {SHOP}{note}"])
     text = _application(case, library)
-    if not text or spec != MAIN or not all(each in command for each in _places(case)):
+    if not text or not _is_served(spec) or not all(each in command for each in _places(case)):
         return None
     for place, word in {"app": "shop:app", "port": PORT, "workers": str(case.workers)}.items():
         command = command.replace(f"{{{place}}}", word)
     return Program(SHOP, text, [f"{command} &{note}", "sleep 3", *_doings(case)])
+
+
+def _is_served(spec: str) -> bool:
+    """Tell whether the programs speak this specification: their scope has the envelope of ASGI."""
+    return SPECS[spec].envelope == "asgi"
 
 
 def _places(case: Case) -> Iterator[str]:
@@ -199,7 +204,7 @@ def _places(case: Case) -> Iterator[str]:
 def of_middleware(target: str, case: Case, spec: str) -> Program | None:
     """Return a program for a case of middleware that can be imported."""
     found = TARGET.fullmatch(target)
-    if not found or spec != MAIN:
+    if not found or not _is_served(spec):
         return None
     name, *_more = found[2].split(".")
     text = between(case, f"\nfrom {found[1]} import {name}", f"{found[2]}(app)")
@@ -209,7 +214,7 @@ def of_middleware(target: str, case: Case, spec: str) -> Program | None:
 def of_application(target: str, case: Case, spec: str, *, factory: bool) -> Program | None:
     """Return a program for a case of an application that can be imported."""
     found = TARGET.fullmatch(target)
-    if not found or spec != MAIN:
+    if not found or not _is_served(spec):
         return None
     call = next(each for each in case.script if each.verb == "call")
     name, *_more = found[2].split(".")

@@ -17,6 +17,7 @@ from lifespec.conformance.server.messages import Delivered
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.server.process import ENDING
 from lifespec.conformance.transports import Transport, transport
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -134,7 +135,8 @@ def job(
 ) -> ServerCheck:
     """Return what checks a server of messages; raise Unchecked where that cannot be."""
     if transport(spec) != Transport("message"):
-        raise Unchecked(f"messages come from a broker by amgi 2.0, not by {spec}: give --spec amgi")
+        known = " or ".join(each for each in SPECS if transport(each) == Transport("message"))
+        raise Unchecked(f"messages come from a broker by {known}, not by {spec}: name it by --spec")
     if not any("{topic}" in word for word in command):
         raise Unchecked("the command has no {topic}, on which the broker's messages come")
     begins = partial(Brokered, BROKERS[broker])

@@ -12,6 +12,7 @@ from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.report.model import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
+from lifespec.conformance.transports import Transport, transport
 from lifespec.conformance.unchecked import unknown
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def jobs(
 
     Raises Unchecked if a server is unknown or not installed, and for other messages than ASGI's.
     """
-    if not spec.startswith("asgi "):
+    if transport(spec) != Transport():
         raise Unchecked(f"the servers that lifespec knows are of ASGI, not of {spec}")
     for name in names:
         if name not in NAMES:
