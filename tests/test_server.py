@@ -68,6 +68,23 @@ async def test_after_it_was_cancelled(on: Any) -> None:
 
 
 @both
+async def test_what_it_raises_at_last(on: Any, said: Any) -> None:
+    """When nobody waits any more it is logged, and the lifespan is as it was."""
+
+    def fail() -> None:
+        raise LookupError
+
+    app = on.tidies("receive", 60, seconds=9, then=fail)
+    lifespan = on.Lifespan(app, startup_timeout=1, grace=1)
+    with pytest.raises(StartupTimeout):
+        await lifespan.startup()
+    await on.sleep(20)
+    assert (lifespan.phase, lifespan.outcome) == ("ended", "timed_out")
+    last = "The application raised after the server stopped waiting: LookupError()"
+    assert said()[-1] == ("ERROR", last, True)
+
+
+@both
 async def test_shutdown_after_a_failed_start(on: Any) -> None:
     """shutdown() after a start that failed has nothing to do."""
     for app in (on.says(NOT_STARTED), on.says(ValueError())):

@@ -48,6 +48,17 @@ def test_what_the_texts_forbid() -> None:
     }
 
 
+def test_names_and_defaults() -> None:
+    """A specification is called by its title, and one that there is not is told with all keys."""
+    titles = "lifespan 1.0 (ASGI), lifespan 2.0 (ASGI), AMGI 1.0, AMGI 2.0, PAGI 0.3"
+    assert ", ".join(spec.title for spec in SPECS.values()) == titles
+    known = "asgi 1.0, asgi 2.0, amgi 1.0, amgi 2.0, pagi 0.3"
+    with pytest.raises(ValueError, match=rf"^unknown spec 'asgi' \(choose from {known}\)$"):
+        validate.lifespan_scope("asgi")
+    failed = [event for event in EVENTS.values() if event.type.endswith("failed")]
+    assert [event.defaults for event in failed] == [{"message": ""}] * 2
+
+
 # ---- the validator ----------------------------------------------------------------------------
 
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
@@ -500,6 +511,30 @@ def test_failures_that_the_text_does_not_have() -> None:
             assert len(each.rule_ids[1]) == 2
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_refusal_that_escapes_is_none_of_the_application(own: bool) -> None:
+    """An exception of its own that ends the call instead of an answer is."""
+    talk = Talk()
+
+    async def app(_: Any, receive: Any, send: Any) -> None:
+        for kind in ALL[:3]:
+            talk.event = event_of(kind)
+            await (send(talk.event) if "complete" in kind else receive())
+        talk.event = {"type": "?"}
+        try:
+            await send(talk.event)
+        except OSError:
+            if own:
+                raise LookupError from None
+            raise
+
+    talk.refuses, talk.validated.app = [{"type": "?"}], app
+    with pytest.raises(LookupError if own else OSError):
+        run(talk.validated(talk.scope, talk.receive, talk.send))
+    rules_ = [each.rule for each in (*talk.validated.violations, *talk.validated.warnings)]
+    assert rules_ == ["events-known", *["shutdown-answered"] * own]
+
+
 @pytest.mark.parametrize("end", ENDS)
 def test_a_message_that_was_refused_after_the_answer(end: str) -> None:
     """Who gave the right answer, which was refused, owes none after a wrong one either."""
@@ -686,6 +721,26 @@ def test_requests_at_the_wrong_time(
     open_ = rule_id in SPECS[spec].open
     assert violations == [sentence] * (not open_)
     assert warnings[-1:] == [sentence] * open_ or spec == "asgi 1.0"
+
+
+def test_a_request_is_passed_on() -> None:
+    """Even with a scope that is none, which is the server's fault."""
+
+    async def app(*given: Any) -> Any:
+        return given
+
+    for scope in (5, {}, {"type": 5}):
+        checked, receive, send = validator(app), object(), object()
+        assert run(checked(scope, receive, send)) == (scope, receive, send)  # type: ignore[arg-type]
+        message = f"The server called the application with {scope} as its scope [scope-type]"
+        assert told(checked.violations) == [message]
+
+
+def test_a_shutdown_that_comes_before_startup_was_received() -> None:
+    """The application answered too early; what is wrong is told with the time."""
+    found = Talk(STARTED, SHUTDOWN["type"], "return").run().validated
+    sent = "The server sent lifespan.shutdown before startup was received [startup-sent]"
+    assert sent in told(found.violations)
 
 
 def test_requests_after_the_call() -> None:
