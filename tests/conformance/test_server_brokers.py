@@ -180,7 +180,7 @@ def test_mosquitto_hands_on_what_is_published() -> None:
 @pytest.mark.parametrize(
     ("command", "spec", "sentence"),
     [
-        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: name it by --spec"),
+        (("x", "{topic}"), "asgi 2.0", "by amgi 2.0, not by asgi 2.0: give --spec amgi"),
         (("x", "{app}"), "amgi 2.0", "the command has no {topic}, on which the"),
     ],
 )

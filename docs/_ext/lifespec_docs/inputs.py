@@ -135,7 +135,7 @@ def _together(root: Path, paths: Iterable[Path]) -> str:
 def _machine() -> str:
     """Name Python, how it runs, and each package that is installed."""
     packages = {f"{each.name} {each.version}" for each in metadata.distributions()}
-    return _digest(sys.version, str(sys.flags), *sorted(packages))
+    return _digest(sys.version, str(sys.flags.optimize), *sorted(packages))
 
 
 def _digest(*parts: str) -> str:

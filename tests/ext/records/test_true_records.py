@@ -26,9 +26,12 @@ def test_an_application_opens_all_its_resources_or_has_no_hooks() -> None:
         assert has_hooks(row["happened"]) == opened
 
 
-def test_each_host_has_a_section() -> None:
-    page = (DOCS / "host-compatibility.md").read_text("utf-8")
-    assert all(f"{{host}} {row['host']}\n" in page for row in read(ROOT, "hosts")["subjects"])
+@pytest.mark.parametrize("about", ["host", "framework"])
+def test_each_subject_has_a_section(about: str) -> None:
+    """Else the tables lead nowhere, and its program is not shown."""
+    page = (DOCS / f"{about}-compatibility.md").read_text("utf-8")
+    names = {row[about] for row in read(ROOT, f"{about}s")["subjects"]}
+    assert {name for name in names if f"{{{about}}} {name}\n" not in page} == set()
 
 
 def test_each_log_line_on_the_page_is_logged() -> None:

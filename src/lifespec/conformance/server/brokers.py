@@ -135,8 +135,9 @@ def job(
 ) -> ServerCheck:
     """Return what checks a server of messages; raise Unchecked where that cannot be."""
     if transport(spec) != Transport("message"):
-        known = " or ".join(each for each in SPECS if transport(each) == Transport("message"))
-        raise Unchecked(f"messages come from a broker by {known}, not by {spec}: name it by --spec")
+        (known, *_) = (each for each in SPECS if transport(each) == Transport("message"))
+        give = f"give --spec {known.partition(' ')[0]}"
+        raise Unchecked(f"messages come from a broker by {known}, not by {spec}: {give}")
     if not any("{topic}" in word for word in command):
         raise Unchecked("the command has no {topic}, on which the broker's messages come")
     begins = partial(Brokered, BROKERS[broker])
