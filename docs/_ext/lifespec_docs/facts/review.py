@@ -22,6 +22,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import unified_diff
 from functools import cache
 from pathlib import Path
 
@@ -40,6 +41,7 @@ WIDTH = 80
 PAGES = "docs/*.md", "README.md"
 CHINESE = "locales/zh_CN/LC_MESSAGES/*.po"
 LINES = 6  # of what a sentence belongs to
+NEAR = 2  # lines that stay, around one that has changed
 LONGEST = 100  # columns of code; a rule has more in one line
 
 
@@ -219,13 +221,11 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
     if now and now.hash == approved:
         yield "--- it stands elsewhere now"
     for name in ("statement", "chinese", "evidence"):
-        before, after = (getattr(proof, name) if proof else "" for proof in (old, now))
-        marked = ((before, "  - "), (after, "  + ")) if before != after else ((after, "    "),)
-        for text, sign in marked:
-            for line in text.splitlines():
-                code = name == "evidence" and len(line) < LONGEST
-                lines = [line] if code else wrapped(line, WIDTH - len(sign))
-                yield from (f"{sign}{each}" for each in lines if each)
+        before, after = (getattr(proof, name).splitlines() if proof else [] for proof in (old, now))
+        for sign, line in _differing(before, after):
+            code = name == "evidence" and len(line) < LONGEST
+            lines = [line] if code else wrapped(line, WIDTH - len(sign))
+            yield from (f"{sign}{each}" for each in lines if each)
     if now and now.waits:
         yield "--- it has no Chinese yet: the Chinese page shows the English"
     if old and now:
@@ -233,6 +233,18 @@ def _proof(root: Path, waiting: Waiting) -> Iterator[str]:
             yield f"!!! {what}"
     if now and not now.held:
         yield "--- it has no evidence: your reading alone holds it"
+
+
+def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the lines with what became of them; where some changed, only those near them."""
+    if before == after or not before:
+        yield from (("    " if before else "  + ", line) for line in after)
+        return
+    for line in [*unified_diff(before, after, n=NEAR, lineterm="")][2:]:
+        if line[:2] != "@@":
+            yield f"  {line[0]} ", line[1:]
+        elif not line.startswith("@@ -1"):
+            yield "    ", "…"
 
 
 def _texts(proof: Proof) -> Texts:

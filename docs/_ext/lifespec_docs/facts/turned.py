@@ -59,7 +59,7 @@ ASPECTS = {
     ),
     "measure": _words(
         "more|less|most|least|longer|shorter|errors?|warnings?|fail(?:s|ed|ure)?|succeeds?",
-        "[更多少大小长短]|至[多少]|错误|警告|失败|成功",
+        "更(?!新)|(?<!缺)[多少大小长短]|至[多少]|错误|警告|失败|成功",
     ),
 }
 
