@@ -50,11 +50,18 @@ def left(path: Path, name: str, order: Sequence[str]) -> list[str]:
 def keep(
     path: Path, name: str, order: Sequence[str], rows: Iterable[dict[str, Any]], *, whole: bool
 ) -> None:
-    """Write the record after each row; it has the digests of now when the whole was observed.
+    """Write the record after each row; it is of now when the whole was observed.
 
-    Until then it says under "renewed" which rows are new.
+    Until then it has the date, the Python and the digests that it had, and says under "renewed"
+    which rows are new.
     """
     before, now = _read(path), _now(name)
+    today = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "system": platform.system(),
+    }
+    about = {key: before.get(key, value) for key, value in today.items()}
     kept = {each["name"]: each for each in before["subjects"]}
     digests, renewed = before.get("made_with", {}), before.get("renewed", {})
     if renewed.get("with") != now:
@@ -63,11 +70,9 @@ def keep(
         kept[row["name"]] = row
         renewed["rows"] += [row["name"]] * whole
         if {*order} <= {*renewed["rows"]}:
-            digests, renewed = made_with(name), {}
+            digests, renewed, about = made_with(name), {}, today
         record = {
-            "date": dt.datetime.now(dt.UTC).date().isoformat(),
-            "python": f"{platform.python_implementation()} {platform.python_version()}",
-            "system": platform.system(),
+            **about,
             "made_with": digests,
             **({"renewed": renewed} if renewed.get("rows") else {}),
             "subjects": [kept[each] for each in order if each in kept],

@@ -54,10 +54,11 @@ def test_what_was_observed_with_other_programs_is_observed_again(
     assert kept.left(path, "hosts", ORDER) == ["a"]
 
 
-def test_one_subject_alone_renews_no_digest(kept: Any, tmp_path: Path) -> None:
+def test_one_subject_alone_renews_neither_digest_nor_date(kept: Any, tmp_path: Path) -> None:
     path = tmp_path / "hosts.json"
     kept.keep(path, "hosts", ORDER, rows("a", "b"), whole=True)
-    before = json.loads(path.read_text())
+    before = json.loads(path.read_text()) | {"date": "2025-01-01", "python": "CPython 3.11.2"}
+    path.write_text(json.dumps(before))
     kept.made_with = lambda _: {"hosts": "2"}
     kept.keep(path, "hosts", ORDER, rows("b"), whole=False)
     assert json.loads(path.read_text()) == before
