@@ -57,6 +57,7 @@ README = "README.md"
 API = "docs/api.rst"  # the page of docstrings
 STATES = {"text", "table", "title"}
 CASE = ":::{decision}"  # all of its text is shown by the program below it
+SECTIONS = (CASE, "{framework}", "{host}")  # begin anew: what is above is not shown by them
 FIGURE = "{picture}"  # an ornament for what stands below it
 SILENT = {"code", "box"}  # beside a statement, but no evidence for it
 CATALOGS = "locales/zh_CN/LC_MESSAGES"
@@ -215,8 +216,11 @@ def _beside(found: Sequence[Block], place: int, *, checked: bool) -> Sequence[Bl
 
 
 def _below(found: Sequence[Block], place: int) -> Sequence[Block]:
-    """Return what stands between a statement and the next, but its checks."""
-    below = takewhile(lambda each: each.kind not in STATES, found[place + 1 :])
+    """Return what stands between a statement and the next, or the next section, but its checks."""
+    below = takewhile(
+        lambda each: each.kind not in STATES and not each.about.startswith(SECTIONS),
+        found[place + 1 :],
+    )
     return [each for each in below if each.kind != "check"]
 
 
