@@ -220,6 +220,8 @@ def test_without_a_terminal_it_shows_and_approves_nothing(
     assert "It must be sent." in said.out
     assert "?" not in said.out
     assert json.loads((root / approval.APPROVED).read_text()) == {}
+    assert review.main(["--approve", "sent", "--yes"], root) == 0  # it is asked of this one alone
+    assert review.main(["--approve"], root) == 2
     assert review.main(["--approve", "sent", "kept", "--yes"], root) == 0
 
 

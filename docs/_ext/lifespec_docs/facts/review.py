@@ -177,9 +177,18 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     if not (given.approve is None or given.yes or sys.stdin.isatty()):
         sys.stderr.write("Nothing was approved, for want of a terminal: YES=1 approves all this.\n")
         return 2
-    waiting = [*approval.faults(root), *proofs.faults(root)]
+    waiting = [*_waiting(root, given.approve)]
     _say(*waiting)
     return int(bool(waiting))
+
+
+def _waiting(root: Path, rules: Sequence[str] | None) -> Iterator[str]:
+    """Yield a line for all that waits, or for these rules alone, if there are any."""
+    for each in approval.faults(root):
+        if not rules or any(repr(rule) in each for rule in rules):
+            yield each
+    if not rules:
+        yield from proofs.faults(root)
 
 
 def _approve_statements(root: Path, page: str | None, *, yes: bool) -> None:
