@@ -107,10 +107,10 @@ class OfAsked(Shows):
 
     def title(self, subject: Mapping[str, Any]) -> str:
         """Return the name of a subject, with its variant in the language of the page."""
-        name, comma, variant = subject["name"].partition(", ")
+        name, _comma, variant = subject["name"].partition(", ")
         if variant not in VARIANTS:
             return str(subject["name"])
-        return f"{name}{self.translate(comma)}{self.translate(variant)}"
+        return self.translate(_("%s, %s")) % (name, self.translate(variant))
 
     def known(self, what: str, given: Sequence[str]) -> str:
         """Return the argument, which is one of those given."""
