@@ -113,6 +113,26 @@ def test_what_changes_alone_waits(
     assert not list(proofs.faults(root))
 
 
+def test_of_long_evidence_the_lines_that_differ_are_shown(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What has no Chinese yet says so."""
+    page, po = root / "docs" / "a.md", root / PO
+    page.write_text(PAGE.replace("assert 4", "\n".join(f"assert {n}" for n in range(20, 40))))
+    proofs.approve(root, proofs.waiting(root))
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "commit", "-qam", "b"], check=True)
+    page.write_text(page.read_text().replace("assert 33", "assert 99"))
+    po.write_text(po.read_text().replace("等。", ""))
+    told = list(proofs.faults(root))
+    assert all(f"and its Chinese is missing in {PO}" in each for each in told)
+    assert review.main(["--approve", "--yes"], root) == 0
+    shown = capsys.readouterr().out
+    assert "    …\n    assert 31\n    assert 32\n  - assert 33\n  + assert 99\n" in shown
+    assert "assert 30" not in shown
+    assert "--- it has no Chinese yet: the Chinese page shows the English\n" in shown
+
+
 STEPS = """\
 # B
 

@@ -252,7 +252,7 @@ def _differing(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[st
     for line in [*unified_diff(before, after, n=NEAR, lineterm="")][2:]:
         if line[:2] != "@@":
             yield f"  {line[0]} ", line[1:]
-        elif not line.startswith("@@ -1"):
+        elif not line.startswith(("@@ -1,", "@@ -1 ")):
             yield "    ", "…"
 
 
