@@ -134,7 +134,7 @@ peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's ow
 parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
 	@PYTHONPATH=docs/_ext $(RUN) tests/docs/parity.py
 
-mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (an hour)
+mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
 
 drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (ten minutes)

@@ -96,9 +96,9 @@ class Example:
     """One example: `source` begins in line `line` of the file `page`.
 
     `expected` is what the page shows as output, or None, from line `shown` on; a pycon block holds
-    its own. `needs`
-    names the programs without which a block is not run, `requests` how many an application in
-    Perl is given, `beside` the files a real one finds, `named` further ones by name and text.
+    its own. `needs` names the programs without which a block is not run, `requests` how many an
+    application in Perl is given, `beside` the files a real one finds, `named` further ones by name
+    and text.
     A real block is `run_by` python, pytest, uvicorn or sh; a check by "asyncio", "trio" or both.
     The `app` of a virtual one by "lifespan" is served after it.
     """
