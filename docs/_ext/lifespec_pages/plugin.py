@@ -1,8 +1,7 @@
 """A pytest plugin: a page is a file of tests, and each of its blocks that runs is a test.
 
-    pytest docs/timeouts.md          one page
-    pytest docs/timeouts.md::53      the block that begins in line 53, after those that it needs
-    pytest docs --update             write new outputs into the pages; a check stays as it is
+pytest docs/timeouts.md::53 runs the block that begins in line 53, after those that it needs;
+pytest docs --update writes new outputs into the pages and leaves the checks as they are.
 """
 
 from __future__ import annotations

@@ -259,7 +259,6 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
         raise AssertionError(f"{text!r} is not in {str(caught.error)!r}")
 
 
-
 class _Traced(ast.NodeTransformer):
     """Notes that an `assert` or a `with expect` ran."""
 

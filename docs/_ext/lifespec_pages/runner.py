@@ -14,6 +14,7 @@ import re
 import sys
 import traceback
 from dataclasses import dataclass
+from difflib import ndiff
 from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -86,13 +87,11 @@ class OutputDiffers(BlockFailed):
     """A block printed something else than its page shows, once or, in a session, several times."""
 
     def __init__(self, block: Block, differences: list[Difference]) -> None:
-        told = []
-        for each in differences:
-            place = [] if each is differences[0] else [f"{block.page}:{each.first()}:"]
-            shown, printed = (each.shown, each.printed)
-            told += [*place, *(f"  - {line}" for line in shown), *(f"  + {line}" for line in printed)]
-        sentence = "the output (+) is not the one on the page (-)\n" + "\n".join(told)
-        super().__init__(block, differences[0].first(), sentence)
+        places = [f"{block.page}:{each.first()}:" for each in differences]
+        texts = ["\n".join(ndiff(each.shown, each.printed)) for each in differences]
+        told = "\n".join(f"{place}\n{text}" for place, text in zip(places, texts, strict=True))
+        sentence = "the output (+) is not the one on the page (-)"
+        super().__init__(block, differences[0].first(), f"{sentence}\n{told}")
         self.differences = differences
 
 
@@ -103,7 +102,8 @@ def run(block: Block, namespace: Namespace, rewrite: Rewrite | None = None) -> N
     """
     try:
         if block.kind == "process":
-            differences = [*_compared(block, block.output_line, _printed_apart(block), block.output)]
+            printed = _printed_apart(block)
+            differences = [*_compared(block.output_line, printed, block.output)]
         else:
             with namespace.staged(), limited(HERE):
                 differences = [*_differences(block, namespace, rewrite)]
@@ -132,13 +132,14 @@ def _differences(
             last = "".join(traceback.format_exception_only(error))
             printed += "\n" * (printed[-1:] not in ("", "\n")) + f"{TRACEBACK}\n  ...\n{last}"
         below = line + source.count("\n") + 1 if block.kind == "session" else block.output_line
-        yield from _compared(block, below, printed, shown)
+        yield from _compared(below, printed, shown)
 
 
 def _prove(block: Block, namespace: Namespace, rewrite: Rewrite | None) -> None:
-    unknown = {*block.libraries} - {*SERVERS}
-    if unknown:
-        raise BlockFailed(block, block.line - 1, f"a check runs on asyncio or trio, not on {unknown}")
+    for library in block.libraries:
+        if library not in SERVERS:
+            sentence = f"a check runs on {' or '.join(SERVERS)}, not on {library!r}"
+            raise BlockFailed(block, block.line - 1, sentence)
     asserts: dict[int, str] = {}
 
     def explained(tree: ast.Module, source: str) -> None:
@@ -216,9 +217,7 @@ def _statements(block: Block) -> list[tuple[int, str, str | None]]:
     return [(line, "\n".join(code), "\n".join(shown)) for line, code, shown in found]
 
 
-def _compiled(
-    block: Block, line: int, source: str, change: Rewrite | None = None
-) -> CodeType:
+def _compiled(block: Block, line: int, source: str, change: Rewrite | None = None) -> CodeType:
     """Return the code of a source that begins in that line of the page."""
     mode, flags = "exec", 0
     if block.kind == "check":
@@ -239,9 +238,7 @@ def _compiled(
     return code
 
 
-def _compared(
-    block: Block, line: int, printed: str, shown: str | None
-) -> Iterator[Difference]:
+def _compared(line: int, printed: str, shown: str | None) -> Iterator[Difference]:
     """Yield what was printed if the page, which shows an output from that line on, differs."""
     wanted = _lines(shown or "")
     found = _lines(printed)
