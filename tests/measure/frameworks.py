@@ -2,7 +2,7 @@
 
 Each application runs under uvicorn, too, which shows what a user sees.
 
-    python tests/matrix/frameworks.py PYTHON FILE [SUBJECT...]
+    python tests/measure/frameworks.py PYTHON FILE [SUBJECT...]
 
 PYTHON has the frameworks of `.ci/frameworks.txt`.  FILE is where the record is kept; it is written
 after each subject.  Where subjects are named, only they are observed, and the record of the others
@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, left, versions
+from kept import keep, versions
 from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
@@ -273,8 +273,8 @@ def main(arguments: Sequence[str]) -> int:
     """Observe the subjects that are named, or all."""
     python, file, *names = arguments
     path = Path(file)
-    found = rows(str(Path(python).absolute()), names or left(path, "frameworks", [*SUBJECTS]))
-    keep(path, "frameworks", [*SUBJECTS], found, whole=not names)
+    found = rows(str(Path(python).absolute()), names or [*SUBJECTS])
+    keep(path, [*SUBJECTS], found)
     return 0
 
 
