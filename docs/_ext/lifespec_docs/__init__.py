@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 __all__ = ["setup"]
 
 FOLDERS = {  # and what each has for Sphinx
-    "i18n": ("glossary", "waiting"),
     "facts": ("role", "tables"),
     "rules": (
         "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
@@ -21,8 +20,6 @@ FOLDERS = {  # and what each has for Sphinx
         "matrix", "middleware", "proposed", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),
-    "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
-    "search": ("index",),
 }  # fmt: skip
 
 
@@ -31,6 +28,7 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
+    app.setup_extension(f"{__name__}.site")
     app.setup_extension(f"{__name__}.tables")
     app.setup_extension(f"{__name__}.blocks")
     app.setup_extension(f"{__name__}.api_types")
