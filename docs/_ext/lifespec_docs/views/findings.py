@@ -87,7 +87,7 @@ def findings(name: str, of: str) -> Row:
         "skipped": _skipped(row),
         "places": anchors(name, row),
         "starts": has_lifespan(row),
-        "chinese": {each["actual"]: each.get("zh", "") for each in row["findings"]},
+        "chinese": {each["actual"]: each["zh"] for each in row["findings"] if "zh" in each},
         "says": sentences(),
         "signs": SIGNS,
     }
