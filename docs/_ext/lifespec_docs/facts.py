@@ -36,7 +36,7 @@ CONSTANTS = {
     "composition.PATIENCE": "src/lifespec/composition.py",
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.run.LIMIT": "src/lifespec/conformance/app/run.py",
-    "loglines.AFTER_SIGNAL": "tests/matrix/loglines.py",
+    "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
 }
 
 
