@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import MAIN, Rule, Source, names
-from lifespec.conformance.sections import address
+from lifespec.conformance.rules import MAIN, Rule, Source, address, names
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ class DecisionDirective(SphinxDirective):
         name = self.arguments[0]
         if name in self.state.document.ids:
             raise self.error(f"This page has the name {name!r} already.")
-        link = nodes.reference("", name, refid=name, classes=["case-name"])
+        link = nodes.raw("", f'<a class="case-name" href="#{name}">{name}</a>\n', format="html")
         foot = nodes.paragraph("", "", *self._sources(), classes=["case-foot"], translatable=False)
         case = nodes.container("", link, *self.parse_content_to_nodes(), foot, decision=name)
         case["ids"], case["classes"] = [name], ["case", "decision"]
@@ -99,7 +99,7 @@ class DecisionDirective(SphinxDirective):
         for decided in dict.fromkeys([*by_rules, *([choice] if ours else [])]):
             yield from (nodes.inline("", decided, classes=["case-source"]), nodes.Text(" "))
         for rule_id in rule_ids:
-            yield from (refer(self.env.docname, "rule", rule_id), nodes.Text(" "))
+            yield from (refer(self.env.docname, rule_id), nodes.Text(" "))
 
 
 def authority(rule: Rule, translate: Translate) -> str:
@@ -121,17 +121,17 @@ def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
     return {name: list(dict.fromkeys(form.findall(text))) for name, form in FACTS.items()}
 
 
-def _printed(case: nodes.container) -> Iterator[str]:
+def _is_case(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.container) and "decision" in node
+
+
+def _printed(case: nodes.Element) -> Iterator[str]:
     """Yield the outputs below a case, before the next one or the end of its section."""
     for node in case.parent.children[case.parent.index(case) + 1 :]:
-        if isinstance(node, nodes.section) or (node in _cases(case.parent)):
+        if isinstance(node, nodes.section) or _is_case(node):
             return
         if isinstance(node, nodes.literal_block) and "output" in node["classes"]:
             yield node.astext()
-
-
-def _cases(node: nodes.Element) -> list[nodes.container]:
-    return [each for each in node.findall(nodes.container) if "decision" in each]
 
 
 class DecisionsDirective(SphinxDirective):
@@ -151,7 +151,8 @@ class DecisionsDirective(SphinxDirective):
 
 def fill(app: Sphinx, document: nodes.document) -> None:
     """Add a row for each case, and one for each section; warn of a case without facts."""
-    cases, translate = _cases(document), translations(app.env).gettext
+    cases: list[nodes.Element] = [*document.findall(_is_case)]  # type: ignore[arg-type]
+    translate = translations(app.env).gettext
     found = {case["decision"]: facts_of(_printed(case)) for case in cases}
     for case in cases:
         for fact in (each for each in NEEDED if not found[case["decision"]][each]):

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 __all__ = ["RuleDirective", "RuleDomain", "refer", "setup"]
 
 logger = logging.getLogger(__name__)
-# What a role or a node links to, and what stands before the name in the anchor on its page.
-ANCHORS = {"rule": "", "example": "example-", "case": "case-", "cases": "cases-"}
-ANCHORS |= {"servers": "servers-"}
+# How the anchors begin that other pages have of rules and cases.
+PREFIXES = "example-", "case-", "cases-", "servers-"
 
 
-def refer(docname: str, kind: str, name: str, shown: nodes.Node | None = None) -> pending_xref:
-    """Return a link to a rule, its example, a case, the cases or the results of a rule."""
-    place = {"refdomain": RuleDomain.name, "reftype": kind, "reftarget": name, "refdoc": docname}
-    return pending_xref("", shown or nodes.literal("", name), **place, refwarn=True)
+def refer(docname: str, anchor: str, shown: nodes.Node | None = None) -> pending_xref:
+    """Return a link to a rule, or to another anchor of the domain."""
+    place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": anchor}
+    text = shown or nodes.literal("", anchor)
+    return pending_xref("", text, refdoc=docname, refwarn=True, **place)
 
 
 class RuleDirective(SphinxDirective):
@@ -79,7 +79,7 @@ class RuleDirective(SphinxDirective):
         box["classes"] = ["rule", level.replace(" ", "-") or "ours", *([] if first else ["more"])]
         box["ids"] = [anchor]
         self.state.document.ids[anchor] = box
-        box += self._paragraph(prose(self.translate(rule.boxes[group])))
+        box += self._paragraph(prose(rule.sentence(group, self.translate)))
         if not group:
             for line in citations.source_lines(rule, self.translate):
                 box += self._paragraph(line, "rule-source")
@@ -118,7 +118,7 @@ class RuleDirective(SphinxDirective):
         for kind, (title, having) in kinds.items():
             if rule_id in having:
                 text = nodes.Text(self.translate(title))
-                yield refer(self.env.docname, kind, rule_id, text)
+                yield refer(self.env.docname, f"{kind}-{rule_id}", text)
 
 
 def _measured() -> Collection[str]:
@@ -138,7 +138,7 @@ def _spaced(parts: Collection[nodes.Node]) -> list[nodes.Node]:
 
 
 class RuleRole(XRefRole):
-    """A link to a rule or a case, with its name as text."""
+    """A link to a rule, with its ID as text."""
 
     def process_link(
         self,
@@ -169,11 +169,10 @@ class RuleDomain(Domain):
 
     def process_doc(self, _env: BuildEnvironment, docname: str, document: nodes.document) -> None:
         """Note the anchors of a page that was read."""
-        prefixes = tuple(filter(None, ANCHORS.values()))
         boxes = {node["ids"][0] for node in document.findall(nodes.container) if "rule_id" in node}
         for node in document.findall(nodes.Element):
             for anchor in node.get("ids", ()):
-                if anchor in boxes or anchor.startswith(prefixes):
+                if anchor in boxes or anchor.startswith(PREFIXES):
                     self.places.setdefault(anchor, docname)
 
     def clear_doc(self, docname: str) -> None:
@@ -192,16 +191,15 @@ class RuleDomain(Domain):
         env: BuildEnvironment,  # noqa: ARG002
         fromdocname: str,
         builder: Builder,
-        typ: str,
+        typ: str,  # noqa: ARG002
         target: str,
         node: pending_xref,  # noqa: ARG002
         contnode: Element,
     ) -> nodes.reference | None:
-        """Return the link; None if no page has its anchor."""
-        anchor = ANCHORS.get(typ, typ) + target
-        if anchor not in self.places:
+        """Return the link; None if no page has this anchor."""
+        if target not in self.places:
             return None
-        return make_refnode(builder, fromdocname, self.places[anchor], anchor, contnode)
+        return make_refnode(builder, fromdocname, self.places[target], target, contnode)
 
     def resolve_any_xref(
         self,
@@ -213,8 +211,6 @@ class RuleDomain(Domain):
         contnode: Element,
     ) -> list[tuple[str, nodes.reference]]:
         """Return the link of a reference that names no role."""
-        if target not in rules():
-            return []
         link = self.resolve_xref(env, fromdocname, builder, "rule", target, node, contnode)
         return [("lifespec:rule", link)] if link else []
 
@@ -266,9 +262,8 @@ def _is_check(node: nodes.Node) -> bool:
 
 
 def setup(app: Sphinx) -> None:
-    """Register domain, directive and roles."""
+    """Register domain, directive and role."""
     app.add_domain(RuleDomain)
     app.add_directive("rule", RuleDirective)
-    for kind in ("rule", "case"):
-        app.add_role(kind, RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
+    app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
     app.connect("doctree-read", note_examples)
