@@ -26,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, left, versions
+from kept import keep, versions
 from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
@@ -273,8 +273,8 @@ def main(arguments: Sequence[str]) -> int:
     """Observe the subjects that are named, or all."""
     python, file, *names = arguments
     path = Path(file)
-    found = rows(str(Path(python).absolute()), names or left(path, "frameworks", [*SUBJECTS]))
-    keep(path, "frameworks", [*SUBJECTS], found, whole=not names)
+    found = rows(str(Path(python).absolute()), names or [*SUBJECTS])
+    keep(path, [*SUBJECTS], found)
     return 0
 
 

@@ -1,7 +1,9 @@
-"""Keeps the record of a command beside this: subject by subject, and a line for each question."""
+"""Keep a record of `docs/matrix`: a row for each subject, with its date, and a line for each part.
+
+A row that is measured alone gets a date of its own; that of the record is the oldest of its rows.
+"""
 
 import datetime as dt
-import hashlib
 import json
 import platform
 import subprocess
@@ -9,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lifespec_docs.facts.recorded import made_with
+__all__ = ["keep", "now", "versions", "written"]
 
-__all__ = ["keep", "left", "versions", "written"]
+WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
 
 
 def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
@@ -19,73 +21,61 @@ def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
     program = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )
-    said = subprocess.check_output([python, "-c", program, *packages], text=True, timeout=60)
-    return dict(zip(packages, said.split(), strict=True))
+    command = [python, "-c", program, *packages]
+    output = subprocess.check_output(command, text=True, timeout=60)
+    return dict(zip(packages, output.split(), strict=True))
 
 
-def written(record: dict[str, Any]) -> str:
-    """Return a record as it is kept: a line for each question of a mapping in a row."""
-    text = json.dumps(record | {"subjects": []}, indent=1).removesuffix("[]\n}")
-    return f"{text}[\n" + ",\n".join(map(_row, record["subjects"])) + "\n ]\n}\n"
-
-
-def _row(row: dict[str, Any]) -> str:
-    told = {key: row[key] for key in ("happened", "variants") if key in row}
-    head = json.dumps({key: each for key, each in row.items() if key not in told})
-    parts = (_part(key, each) for key, each in told.items())
-    return f"  {head[:-1]},\n" + ",\n".join(parts) + "\n  }"
-
-
-def _part(key: str, told: dict[str, Any]) -> str:
-    lines = (f"   {json.dumps(name)}: {json.dumps(said)}" for name, said in told.items())
-    return f'  "{key}": {{\n' + ",\n".join(lines) + "\n  }"
-
-
-def left(path: Path, name: str, order: Sequence[str]) -> list[str]:
-    """Return the subjects that a renewal has yet to observe: all, unless it was interrupted."""
-    done = _read(path).get("renewed", {})
-    return [each for each in order if done.get("with") != _now(name) or each not in done["rows"]]
-
-
-def keep(
-    path: Path, name: str, order: Sequence[str], rows: Iterable[dict[str, Any]], *, whole: bool
-) -> None:
-    """Write the record after each row; it is of now when the whole was observed.
-
-    Until then it has the date, the Python and the digests that it had, and says under "renewed"
-    which rows are new.
-    """
-    before, now = _read(path), _now(name)
-    today = {
+def now() -> dict[str, str]:
+    """Return what a row says of its measurement: the date, the Python and the system."""
+    return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": platform.system(),
     }
-    about = {key: before.get(key, value) for key, value in today.items()}
-    kept = {each["name"]: each for each in before["subjects"]}
-    digests, renewed = before.get("made_with", {}), before.get("renewed", {})
-    if renewed.get("with") != now:
-        renewed = {"with": now, "rows": []}
+
+
+def keep(
+    path: Path, order: Sequence[str], rows: Iterable[dict[str, Any]], **about: Any
+) -> dict[str, Any]:
+    """Write the record after each row, which replaces the row of that name; return the record.
+
+    `about` is what the record says of all rows; a row that `order` does not have is dropped.
+    """
+    record = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
+    kept = {each["name"]: each for each in record["subjects"]}
     for row in rows:
-        kept[row["name"]] = row
-        renewed["rows"] += [row["name"]] * whole
-        if {*order} <= {*renewed["rows"]}:
-            digests, renewed, about = made_with(name), {}, today
-        record = {
-            **about,
-            "made_with": digests,
-            **({"renewed": renewed} if renewed.get("rows") else {}),
-            "subjects": [kept[each] for each in order if each in kept],
-        }
+        name = row["name"]
+        kept[name] = {"name": name, **now(), **row}
+        subjects = [kept[each] for each in order if each in kept]
+        oldest = min(subjects, key=lambda each: str(each["date"]))
+        measured = {key: oldest[key] for key in ("date", "python", "system")}
+        record = {**measured, **about, "subjects": subjects}
         path.write_text(written(record), "utf-8")
+    return record
 
 
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {"subjects": []}
-    return json.loads(path.read_text("utf-8")) if path.exists() else found
+def written(record: dict[str, Any]) -> str:
+    """Return a record as JSON in which each change is a line of its own."""
+    head = json.dumps({**record, "subjects": 0}, indent=1, ensure_ascii=False)
+    rows = ",\n".join(_row(row) for row in record["subjects"])
+    return head.removesuffix("0\n}") + f"[\n{rows}\n ]\n}}\n"
 
 
-def _now(name: str) -> dict[str, str]:
-    """Return the digests of what a record is made with, and of the packages."""
-    lock = Path(__file__).parents[2] / ".ci" / f"{name}.txt"
-    return {**made_with(name), "lock": hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}
+def _row(row: dict[str, Any]) -> str:
+    parts = (f"   {json.dumps(key)}: {_part(value)}" for key, value in row.items())
+    return "  {\n" + ",\n".join(parts) + "\n  }"
+
+
+def _part(value: Any) -> str:
+    """Return a value in one line, or in a line for each of its items."""
+    whole = json.dumps(value, ensure_ascii=False)
+    if len(whole) <= WIDTH or not isinstance(value, list | dict):
+        return whole
+    opening, closing = whole[0], whole[-1]
+    items = [json.dumps(each, ensure_ascii=False) for each in value]
+    if isinstance(value, dict):
+        values = (json.dumps(each, ensure_ascii=False) for each in value.values())
+        items = [f"{name}: {each}" for name, each in zip(items, values, strict=True)]
+    lines = ",\n".join(f"    {item}" for item in items)
+    return f"{opening}\n{lines}\n   {closing}"
