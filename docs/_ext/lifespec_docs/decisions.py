@@ -92,12 +92,14 @@ class DecisionDirective(SphinxDirective):
         if unknown := [rule_id for rule_id in rule_ids if rule_id not in rules()]:
             raise self.error(f"rules.toml has no rule {unknown[0]!r}.")
         translate = translations(self.env).gettext
-        by_rules = [authority(rules()[rule_id], translate) for rule_id in rule_ids]
-        choice = translate(_("lifespec's choice"))
-        if bool(by_rules) is (ours == "alone") or (ours == "too" and choice in by_rules):
-            raise self.error("A case has rules, is lifespec's choice alone, or is lifespec's too.")
-        for decided in dict.fromkeys([*by_rules, *([choice] if ours else [])]):
-            yield from (nodes.inline("", decided, classes=["case-source"]), nodes.Text(" "))
+        by_rules = dict.fromkeys(authority(rules()[rule_id], translate) for rule_id in rule_ids)
+        decided = {} if ours == "alone" else dict(by_rules)
+        if ours:
+            decided[translate(_("lifespec's choice"))] = None
+        if not decided or (ours and decided == by_rules) or (ours == "too" and not by_rules):
+            raise self.error("Name the rules of a case, and `lifespec` only if they differ from it.")
+        for name in decided:
+            yield from (nodes.inline("", name, classes=["case-source"]), nodes.Text(" "))
         for rule_id in rule_ids:
             yield from (refer(self.env.docname, rule_id), nodes.Text(" "))
 

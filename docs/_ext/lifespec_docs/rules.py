@@ -168,7 +168,8 @@ class RuleDomain(Domain):
         return cast("dict[str, str]", self.data["places"])
 
     def process_doc(self, _env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Note the anchors of a page that was read."""
+        """Note the anchors of a page that was read, after its examples have theirs."""
+        note_examples(document)
         boxes = {node["ids"][0] for node in document.findall(nodes.container) if "rule_id" in node}
         for node in document.findall(nodes.Element):
             for anchor in node.get("ids", ()):
@@ -228,7 +229,7 @@ class RuleDomain(Domain):
                 logger.warning(text, rule.rule_id, rule.page, location=f"rules.toml:{rule.line}")
 
 
-def note_examples(_app: Sphinx, document: nodes.document) -> None:
+def note_examples(document: nodes.document) -> None:
     """Give the example of each rule an anchor; warn of a rule without one.
 
     An example shows the rules to which the paragraphs directly above it link.
@@ -266,4 +267,3 @@ def setup(app: Sphinx) -> None:
     app.add_domain(RuleDomain)
     app.add_directive("rule", RuleDirective)
     app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
-    app.connect("doctree-read", note_examples)
