@@ -19,7 +19,7 @@ FOLDERS = {  # and what each has for Sphinx
     ),
     "records": (
         "bench", "drawn", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
-        "matrix", "middleware", "proposed", "scores", "subjects", "verification", "which_server",
+        "matrix", "middleware", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),
     "live": ("pages", "playground"),
