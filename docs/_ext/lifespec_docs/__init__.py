@@ -11,16 +11,10 @@ __all__ = ["setup"]
 
 FOLDERS = {  # and what each has for Sphinx
     "i18n": ("glossary", "waiting"),
-    "facts": ("role", "tables"),
-    "rules": (
-        "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
-        "case_lists", "edge_cases", "edge_case_tables",
-    ),
     "records": (
         "bench", "drawn", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
         "matrix", "middleware", "scores", "subjects", "verification", "which_server",
     ),
-    "diagrams": ("figures", "timeline"),
     "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
     "search": ("index",),
 }  # fmt: skip
@@ -31,6 +25,5 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
-    app.setup_extension(f"{__name__}.tables")
-    app.setup_extension(f"{__name__}.blocks")
-    app.setup_extension(f"{__name__}.api_types")
+    for name in ("tables", "blocks", "rules", "decisions", "drawings", "api_types"):
+        app.setup_extension(f"{__name__}.{name}")

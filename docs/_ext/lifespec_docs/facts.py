@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from lifespec import Lifespan, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
 __all__ = ["ROOT", "facts", "record"]
@@ -40,8 +40,8 @@ CONSTANTS = {
 }
 
 
-def facts(translate: Callable[[str], str]) -> dict[str, str]:
-    """Return the Markdown of each fact by its name, with words in the language of a page."""
+def facts(comma: str) -> dict[str, str]:
+    """Return the Markdown of each fact by its name."""
     return dict(
         [
             *_defaults(),
@@ -50,7 +50,7 @@ def facts(translate: Callable[[str], str]) -> dict[str, str]:
             *_counts(),
             *_versions(),
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
-            *_seen(translate(", ")),
+            *_seen(comma),
             ("python oldest", _oldest_python()),
         ]
     )

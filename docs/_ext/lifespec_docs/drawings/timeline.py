@@ -1,17 +1,16 @@
-"""How a server ends, as a picture: `{timeline}`."""
+"""The timeline: how a server ends, around the stop signal."""
 
-from collections.abc import Callable
-from html import escape
+from __future__ import annotations
 
-from docutils import nodes
-from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from typing import TYPE_CHECKING
 
-from lifespec.conformance.words import mark as _
-from lifespec_docs.diagrams.drawing import Drawing
-from lifespec_docs.i18n.messages import words
+from lifespec_docs.drawings.svg import MONO, Drawing
+from lifespec_docs.words import mark as _
 
-__all__ = ["Timeline", "drawn", "setup"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["timeline"]
 
 TITLE = _("How a server ends, in the order of time")
 CAPTION = _(
@@ -32,23 +31,11 @@ LANES = (  # what a bar tells, where it ends, and where its last part begins
     (_("The process: ends when shutdown is answered"), EXIT, ANSWERED),
 )
 WIDTH, LINE, LANE, BAR = 352, 19, 46, 13
-MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 PALE, DARK = (f' fill="currentColor" fill-opacity="{opacity}"' for opacity in (0.1, 0.35))
 DASHED = ' stroke-dasharray="3 3"'
 
 
-class Timeline(SphinxDirective):
-    """The picture, in the page's language."""
-
-    def run(self) -> list[nodes.Node]:
-        """Return it."""
-        translate = words(self.env)
-        caption = f"<figcaption>{escape(translate(CAPTION))}</figcaption>"
-        html = f'<figure class="states">{drawn(translate)}{caption}</figure>'
-        return [nodes.raw("", html, format="html", classes=["no-search"])]
-
-
-def drawn(translate: Callable[[str], str]) -> str:
+def timeline(translate: Callable[[str], str]) -> tuple[str, str]:
     """Draw a bar for each lane, and for each mark a line that crosses the bars and no text."""
     top = LINE * len(MARKS)
     drawing = Drawing(WIDTH, top + LANE * len(LANES) - 8)
@@ -63,13 +50,9 @@ def drawn(translate: Callable[[str], str]) -> str:
         drawing.line(_bar(0, end, y + 24), PALE)
         if last:
             drawing.line(_bar(last, end, y + 24), DARK)
-    return drawing.svg(translate(TITLE), ["; ".join(translate(lane[0]) for lane in LANES)])
+    told = "; ".join(translate(text) for text, _end, _last in LANES)
+    return drawing.svg(translate(TITLE), told), translate(CAPTION)
 
 
 def _bar(start: int, end: int, y: int) -> str:
     return f"M{start} {y}H{end}v{BAR}H{start}z"
-
-
-def setup(app: Sphinx) -> None:
-    """Register the directive."""
-    app.add_directive("timeline", Timeline)
