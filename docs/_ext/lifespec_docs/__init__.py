@@ -10,13 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["setup"]
 
 FOLDERS = {  # and what each has for Sphinx
-    "facts": ("role", "tables"),
-    "rules": (
-        "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
-        "case_lists", "edge_cases", "edge_case_tables",
-    ),
-    "records": ("frameworks", "hosts", "middleware", "proposed"),
-    "diagrams": ("figures", "timeline"),
+    "records": ("frameworks", "hosts", "middleware"),
 }  # fmt: skip
 
 
@@ -25,7 +19,5 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
-    app.setup_extension(f"{__name__}.site")
-    app.setup_extension(f"{__name__}.tables")
-    app.setup_extension(f"{__name__}.blocks")
-    app.setup_extension(f"{__name__}.api_types")
+    for name in ("site", "tables", "blocks", "rules", "decisions", "drawings", "api_types"):
+        app.setup_extension(f"{__name__}.{name}")
