@@ -107,29 +107,29 @@ unproved: .venv/complete  ## list the statements that have no evidence: no check
 
 matrix: known-run build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
 	@for record in $$(cat build/only-run); do \
-		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
+		PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
 
 # before anything is installed
 known-%: .venv/complete
-	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/only.py $* "$(ONLY)" >build/only-$*
+	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/measure/only.py $* "$(ONLY)" >build/only-$*
 
 frameworks: known-frameworks build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
 
 middleware: known-middleware build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
 hosts: known-hosts build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
 history: .venv/complete build/history/uv/complete  ## record how the releases of earlier years differ; ten minutes; SUBJECT="uvicorn"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json
 
 peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's own tests with server.py in place of their code; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/peers.py build/suites docs/matrix/peers.json
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/peers.py build/suites docs/matrix/peers.json
 
 parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
 	@PYTHONPATH=docs/_ext $(RUN) tests/docs/parity.py

@@ -33,4 +33,5 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
+    app.setup_extension(f"{__name__}.tables")
     app.setup_extension(f"{__name__}.increment")

@@ -1,6 +1,6 @@
 """Runs the own tests of uvicorn and hypercorn with server.py in place of their code: `make peers`.
 
-    python tests/matrix/peers.py FOLDER FILE
+    python tests/measure/peers.py FOLDER FILE
 
 FOLDER is an environment with what the tests need, and in it `sources` with the source packages.
 FILE is where the record is kept.  A test that fails is run once more, alone: some depend on time.

@@ -1,6 +1,6 @@
 """Checks the current servers, and records what was found: `make matrix`.
 
-    python tests/matrix/run.py FOLDER FILE [SUBJECT...]
+    python tests/measure/run.py FOLDER FILE [SUBJECT...]
 
 FOLDER is an environment with what is checked; a subject that does not go with the others has
 one of its own in it, of its name.  FILE is where the record is kept: its name is a key of RECORDS.
@@ -77,7 +77,7 @@ def adapted(name: str) -> Subject:
     """Return a server with lifespec's server.py in place of its own lifespan."""
     packages, command = SERVERS[name]
     words = [ADAPTED, *command.split()]
-    shown = f"python tests/matrix/adapted.py {command}"
+    shown = f"python tests/measure/adapted.py {command}"
     return Subject(
         lambda folder: ServerCheck((f"{folder / 'python'}", *words), TEXT), shown, packages
     )
@@ -99,7 +99,7 @@ def consumer(name: str) -> Subject:
     def job(folder: Path) -> ServerCheck:
         return brokers.job([f"{folder / 'python'}", *words], broker, "amgi 2.0")
 
-    shown = f"python tests/matrix/consume.py {' '.join(words[1:])}"
+    shown = f"python tests/measure/consume.py {' '.join(words[1:])}"
     return Subject(job, shown, [name, "amgi-common"])
 
 
@@ -215,7 +215,7 @@ def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
         for package in subject.packages:
             if not re.search(rf"^{re.escape(package)}==", locked, re.IGNORECASE | re.MULTILINE):
                 yield (
-                    f"tests/matrix/run.py:{line}: .ci/matrix.txt does not have the package "
+                    f"tests/measure/run.py:{line}: .ci/matrix.txt does not have the package "
                     f"{package!r} of {name!r}: add it to the group matrix of pyproject.toml, "
                     "then run `make lock`."
                 )

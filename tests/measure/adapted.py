@@ -1,6 +1,6 @@
 """Runs a server with the lifespan class of docs/programs in place of its own.
 
-    python tests/matrix/adapted.py uvicorn|hypercorn|granian|gunicorn ARGUMENTS...
+    python tests/measure/adapted.py uvicorn|hypercorn|granian|gunicorn ARGUMENTS...
 
 The rest of the command is that of the server.  It runs from a copy of the installed package in
 build/adapted, which is changed as the docstrings of the classes say.

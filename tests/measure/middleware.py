@@ -1,6 +1,6 @@
 """Puts middlewares around an application, and records what gets through: `make middleware`.
 
-    python tests/matrix/middleware.py PYTHON FILE [SUBJECT...]
+    python tests/measure/middleware.py PYTHON FILE [SUBJECT...]
 
 PYTHON has the middlewares of `.ci/middleware.txt`.  FILE is where the record is kept.  Where
 subjects are named, only they are observed, and the record of the others stays, with what it says of

@@ -1,6 +1,6 @@
 """Serves the messages of a broker on a port of 127.0.0.1, so that servers of AMGI can be tried.
 
-python tests/matrix/consume.py SERVER MODULE:ATTRIBUTE TOPIC PORT
+python tests/measure/consume.py SERVER MODULE:ATTRIBUTE TOPIC PORT
 """
 
 import importlib

@@ -1,6 +1,6 @@
 """Names the records that have a row which `ONLY` names, or refuses the name.
 
-    python tests/matrix/only.py MODULE [NAME]
+    python tests/measure/only.py MODULE [NAME]
 
 MODULE is one of this folder, which has RECORDS or SUBJECTS.
 Exit status: 0 there is such a row, or no name was given; 2 there is none, and what was meant.

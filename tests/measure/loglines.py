@@ -1,6 +1,6 @@
 """Records what the current servers log about the lifespan of an application: `make loglines`.
 
-    python tests/matrix/loglines.py FOLDER FILE
+    python tests/measure/loglines.py FOLDER FILE
 
 FOLDER is the environment with the servers, FILE is where the record is kept.  Each program of
 PROGRAMS runs under each of SERVERS on a loopback port, gets a request, and then a signal: once

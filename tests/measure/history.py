@@ -1,6 +1,6 @@
 """Measures the newest release of each year before this record, and records what was otherwise.
 
-    python tests/matrix/history.py FOLDER FILE [SUBJECT...]        (make history)
+    python tests/measure/history.py FOLDER FILE [SUBJECT...]        (make history)
 
 FOLDER gets an environment for each year and subject, in which nothing is newer than that year.
 FILE is where the record is kept: by subject and year the versions, the rules by verdict, and what

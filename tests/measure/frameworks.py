@@ -2,7 +2,7 @@
 
 Each application runs under uvicorn, too, which shows what a user sees.
 
-    python tests/matrix/frameworks.py PYTHON FILE [SUBJECT...]
+    python tests/measure/frameworks.py PYTHON FILE [SUBJECT...]
 
 PYTHON has the frameworks of `.ci/frameworks.txt`.  FILE is where the record is kept; it is written
 after each subject.  Where subjects are named, only they are observed, and the record of the others

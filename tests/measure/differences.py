@@ -1,6 +1,6 @@
 """Tells what differs between two records of what servers, frameworks and others do, in Markdown.
 
-    python tests/matrix/differences.py BEFORE AFTER
+    python tests/measure/differences.py BEFORE AFTER
 
 BEFORE and AFTER are folders of records, such as docs/matrix.  Exit status 0: nothing differs
 (nothing is printed), 1: a verdict or an answer does, 2: a folder has no records.

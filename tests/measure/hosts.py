@@ -1,6 +1,6 @@
 """Gives an application to adapters, test clients and servers, and records it: `make hosts`.
 
-    python tests/matrix/hosts.py FOLDER FILE [SUBJECT...]
+    python tests/measure/hosts.py FOLDER FILE [SUBJECT...]
 
 FOLDER has the programs of the environment of `.ci/hosts.txt`.  FILE is where the record is kept.
 A subject is a command that runs in a folder of its own, beside the programs of
