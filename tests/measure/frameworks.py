@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from framework_answers import answers
-from kept import keep, measured, versions
+from kept import keep, versions
 from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
@@ -255,7 +255,6 @@ def row(python: str, name: str) -> dict[str, Any]:
         "name": name,
         "framework": subject.framework,
         "program": subject.program,
-        **measured(),
         "versions": versions(python, subject.packages.split()),
         "variants": programs,
         "answers": answers(happened),

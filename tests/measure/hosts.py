@@ -28,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, left, versions
+from kept import keep, versions
 from loglines import free_port, plain
 
 from lifespec_docs.facts.recorded import exit_status
@@ -411,8 +411,8 @@ def main(arguments: Sequence[str]) -> int:
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
     path = Path(file)
-    found = rows(Path(folder).absolute(), names or left(path, "hosts", [*SUBJECTS]))
-    keep(path, "hosts", [*SUBJECTS], found, whole=not names)
+    found = rows(Path(folder).absolute(), names or [*SUBJECTS])
+    keep(path, [*SUBJECTS], found)
     return 0
 
 

@@ -1,4 +1,7 @@
-"""Keep a record: a row for each subject, with the date and the Python of its own measurement."""
+"""Keep a record of `docs/matrix`: a row for each subject, with its date, and a line for each part.
+
+A row that is measured alone gets a date of its own; that of the record is the oldest of its rows.
+"""
 
 import datetime as dt
 import json
@@ -8,20 +11,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["keep", "measured", "versions", "written"]
+__all__ = ["keep", "now", "versions", "written"]
+
+WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
 
 
 def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
-    """Return the versions of packages in the environment of a Python."""
+    """Ask a Python for the versions of packages."""
     program = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )
-    found = subprocess.check_output([python, "-c", program, *packages], text=True, timeout=60)
-    return dict(zip(packages, found.split(), strict=True))
+    command = [python, "-c", program, *packages]
+    output = subprocess.check_output(command, text=True, timeout=60)
+    return dict(zip(packages, output.split(), strict=True))
 
 
-def measured() -> dict[str, str]:
-    """Return when and where a row was measured."""
+def now() -> dict[str, str]:
+    """Return what a row says of its measurement: the date, the Python and the system."""
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -29,30 +35,47 @@ def measured() -> dict[str, str]:
     }
 
 
-def keep(path: Path, order: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Write the record after each new row; the other rows stay as they are."""
-    subjects = json.loads(path.read_text("utf-8"))["subjects"] if path.exists() else []
-    kept = {each["name"]: each for each in subjects}
+def keep(
+    path: Path, order: Sequence[str], rows: Iterable[dict[str, Any]], **about: Any
+) -> dict[str, Any]:
+    """Write the record after each row, which replaces the row of that name; return the record.
+
+    `about` is what the record says of all rows; a row that `order` does not have is dropped.
+    """
+    record = json.loads(path.read_text("utf-8")) if path.exists() else {"subjects": []}
+    kept = {each["name"]: each for each in record["subjects"]}
     for row in rows:
-        kept[row["name"]] = row
-        path.write_text(written([kept[each] for each in order if each in kept]), "utf-8")
+        name = row["name"]
+        kept[name] = {"name": name, **now(), **row}
+        subjects = [kept[each] for each in order if each in kept]
+        oldest = min(subjects, key=lambda each: str(each["date"]))
+        measured = {key: oldest[key] for key in ("date", "python", "system")}
+        record = {**measured, **about, "subjects": subjects}
+        path.write_text(written(record), "utf-8")
+    return record
 
 
-def written(rows: Iterable[dict[str, Any]]) -> str:
-    """Return a record as JSON with a line for each entry of a row's mappings and lists."""
-    return '{"subjects": [\n' + ",\n".join(map(_row, rows)) + "\n]}\n"
+def written(record: dict[str, Any]) -> str:
+    """Return a record as JSON in which each change is a line of its own."""
+    head = json.dumps({**record, "subjects": 0}, indent=1, ensure_ascii=False)
+    rows = ",\n".join(_row(row) for row in record["subjects"])
+    return head.removesuffix("0\n}") + f"[\n{rows}\n ]\n}}\n"
 
 
 def _row(row: dict[str, Any]) -> str:
-    long = {key: each for key, each in row.items() if isinstance(each, dict | list)}
-    head = json.dumps({key: each for key, each in row.items() if key not in long})
-    return ",\n  ".join([f" {head[:-1]}", *(_entries(key, each) for key, each in long.items())]) + "}"
+    parts = (f"   {json.dumps(key)}: {_part(value)}" for key, value in row.items())
+    return "  {\n" + ",\n".join(parts) + "\n  }"
 
 
-def _entries(key: str, entries: dict[str, Any] | list[Any]) -> str:
-    if not entries:
-        return f'"{key}": {json.dumps(entries)}'
-    if isinstance(entries, list):
-        return f'"{key}": [\n   ' + ",\n   ".join(map(json.dumps, entries)) + "]"
-    lines = (f"{json.dumps(name)}: {json.dumps(each)}" for name, each in entries.items())
-    return f'"{key}": {{\n   ' + ",\n   ".join(lines) + "}"
+def _part(value: Any) -> str:
+    """Return a value in one line, or in a line for each of its items."""
+    whole = json.dumps(value, ensure_ascii=False)
+    if len(whole) <= WIDTH or not isinstance(value, list | dict):
+        return whole
+    opening, closing = whole[0], whole[-1]
+    items = [json.dumps(each, ensure_ascii=False) for each in value]
+    if isinstance(value, dict):
+        values = (json.dumps(each, ensure_ascii=False) for each in value.values())
+        items = [f"{name}: {each}" for name, each in zip(items, values, strict=True)]
+    lines = ",\n".join(f"    {item}" for item in items)
+    return f"{opening}\n{lines}\n   {closing}"

@@ -1,8 +1,7 @@
-"""How a record is renewed subject by subject."""
+"""A record is kept row by row, and each row has the date of its own measurement."""
 
 import importlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,52 +12,51 @@ ORDER = ["a", "b"]
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Load the module, whose records depend on this alone."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    found = importlib.import_module("kept")
-    monkeypatch.setattr(found, "made_with", lambda name: {name: "1"})
-    return found
+    return importlib.import_module("kept")
 
 
-def rows(*names: str) -> Iterator[dict[str, Any]]:
-    """Observe subjects; None stands for an interruption."""
-    for name in names:
-        if not name:
-            raise KeyboardInterrupt
-        yield {"name": name, "happened": {"usual": [["again"]]}}
+def row(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "versions": {name: "1"}, **more}
 
 
-def test_an_interrupted_renewal_goes_on_where_it_was(kept: Any, tmp_path: Path) -> None:
-    """The digests are those of now once each subject was observed with them."""
-    path = tmp_path / "hosts.json"
-    with pytest.raises(KeyboardInterrupt):
-        kept.keep(path, "hosts", ORDER, rows("a", ""), whole=True)
-    assert json.loads(path.read_text())["made_with"] == {}
-    assert kept.left(path, "hosts", ORDER) == ["b"]
-    kept.keep(path, "hosts", ORDER, rows("b"), whole=True)
-    record = json.loads(path.read_text())
-    assert record["made_with"] == {"hosts": "1"}
-    assert "renewed" not in record
-    assert kept.left(path, "hosts", ORDER) == ORDER
-
-
-def test_what_was_observed_with_other_programs_is_observed_again(
+def test_a_row_measured_alone_leaves_the_dates_of_the_others(
     kept: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "hosts.json"
-    with pytest.raises(KeyboardInterrupt):
-        kept.keep(path, "hosts", ORDER, rows("a", ""), whole=True)
-    monkeypatch.setattr(kept, "made_with", lambda _: {"hosts": "2"})
-    assert kept.left(path, "hosts", ORDER) == ORDER
-    kept.keep(path, "hosts", ORDER, rows("b"), whole=True)
-    assert kept.left(path, "hosts", ORDER) == ["a"]
+    monday = {"date": "2026-01-05", "python": "CPython 3.11.2", "system": "Linux"}
+    monkeypatch.setattr(kept, "now", lambda: monday)
+    kept.keep(path, ORDER, map(row, ORDER))
+    tuesday = {"date": "2026-01-06", "python": "CPython 3.14.0", "system": "Linux"}
+    monkeypatch.setattr(kept, "now", lambda: tuesday)
+    kept.keep(path, ORDER, [row("b")])
+    record = json.loads(path.read_text("utf-8"))
+    assert [(each["name"], each["date"]) for each in record["subjects"]] == [
+        ("a", "2026-01-05"), ("b", "2026-01-06"),
+    ]  # fmt: skip
+    assert (record["date"], record["python"]) == ("2026-01-05", "CPython 3.11.2")
 
 
-def test_one_subject_alone_renews_neither_digest_nor_date(kept: Any, tmp_path: Path) -> None:
+def test_a_renewal_that_is_interrupted_keeps_what_it_measured(kept: Any, tmp_path: Path) -> None:
+    def rows() -> Any:
+        yield row("a")
+        raise KeyboardInterrupt
+
     path = tmp_path / "hosts.json"
-    kept.keep(path, "hosts", ORDER, rows("a", "b"), whole=True)
-    before = json.loads(path.read_text()) | {"date": "2025-01-01", "python": "CPython 3.11.2"}
-    path.write_text(json.dumps(before))
-    kept.made_with = lambda _: {"hosts": "2"}
-    kept.keep(path, "hosts", ORDER, rows("b"), whole=False)
-    assert json.loads(path.read_text()) == before
+    with pytest.raises(KeyboardInterrupt):
+        kept.keep(path, ORDER, rows())
+    assert [each["name"] for each in json.loads(path.read_text("utf-8"))["subjects"]] == ["a"]
+
+
+def test_a_row_that_is_no_longer_known_is_dropped(kept: Any, tmp_path: Path) -> None:
+    path = tmp_path / "hosts.json"
+    kept.keep(path, ORDER, map(row, ORDER))
+    assert [each["name"] for each in kept.keep(path, ["b"], [row("b")])["subjects"]] == ["b"]
+
+
+def test_each_item_of_a_long_part_has_a_line(kept: Any) -> None:
+    long, short = {"usual": ["x" * 90], "raises": []}, ["é"]
+    text = kept.written({"date": "2026-01-05", "subjects": [row("a", happened=long, more=short)]})
+    assert json.loads(text)["subjects"][0]["happened"] == long
+    assert '    "raises": []\n' in text
+    assert '   "more": ["é"]\n' in text
