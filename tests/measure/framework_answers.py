@@ -97,7 +97,7 @@ def awaited(run: Happened) -> Answer:
     return yes_or_no(run.before("sent", "lifespan.startup.complete").has("connect", OPENED[-1]))
 
 
-def noted(kind: str, expected: object) -> Callable[[Happened], Answer]:
+def noted(kind: str, *, expected: object) -> Callable[[Happened], Answer]:
     """Say whether the run noted this value."""
 
     def answer(run: Happened) -> Answer:
@@ -221,8 +221,8 @@ GROUPS: Mapping[str, Mapping[str, Column]] = {
     "hooks": {
         "awaited": ("usual", awaited),
         "order": ("usual", order),
-        "task": ("usual", noted("tasks of hooks", 1)),
-        "context": ("usual", noted("context kept", True)),
+        "task": ("usual", noted("tasks of hooks", expected=1)),
+        "context": ("usual", noted("context kept", expected=True)),
         "sets": ("usual", lambda run: yes_or_no(len(run.first("state")) > 1)),
         "again": ("twice", again),
     },

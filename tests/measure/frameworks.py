@@ -2,8 +2,8 @@
 
     python tests/measure/frameworks.py PYTHON FILE [SUBJECT...]
 
-PYTHON is that of an environment with the frameworks of `.ci/frameworks.txt`, and FILE is the record,
-which is written after each subject.  Where subjects are named, the rows of the others stay as they
+PYTHON has the frameworks of `.ci/frameworks.txt`, and FILE is the record, which is written after
+each subject.  Where subjects are named, the rows of the others stay as they
 are.  `drive.py` asks an application each question in a process of its own.  It also runs under
 uvicorn, which shows what a user sees.
 """
@@ -117,16 +117,12 @@ SUBJECTS = {
     "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", "blacksheep"),
     "Sanic": Subject("Sanic", "sanic_listeners", "sanic", "router"),
     "Sanic, one listener": Subject("Sanic", "sanic_strict", "sanic"),
-    "Connexion": Subject(
-        "Connexion", "connexion_lifespan", "connexion starlette", "mounted bare"
-    ),
+    "Connexion": Subject("Connexion", "connexion_lifespan", "connexion starlette", "mounted bare"),
     "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", "mcp starlette"),
     "FastMCP": Subject("FastMCP", "fastmcp_lifespan", "fastmcp starlette", "mounted bare"),
     "NiceGUI, on_startup": Subject("NiceGUI", "nicegui_run_with", "nicegui fastapi"),
     "NiceGUI, lifespan": Subject("NiceGUI", "nicegui_lifespan", "nicegui fastapi"),
-    "python-socketio": Subject(
-        "python-socketio", "socketio_on_startup", SOCKETIO, "mounted bare"
-    ),
+    "python-socketio": Subject("python-socketio", "socketio_on_startup", SOCKETIO, "mounted bare"),
     "python-socketio, exit stack": Subject("python-socketio", "socketio_strict", SOCKETIO),
     "Lilya, lifespan": Subject("Lilya", "lilya_lifespan", "lilya", f"{MOUNTS} combined state"),
     "Lilya, on_startup": Subject("Lilya", "lilya_on_startup", "lilya"),

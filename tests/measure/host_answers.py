@@ -134,6 +134,8 @@ def no_limit(run: Happened) -> Answer:
 
 def request_state(run: Happened) -> Answer:
     """Say whether a request sees what startup wrote."""
+    if not run.has("request"):
+        return ["raises", raised(run)]
     seen = run.first("request")[1]
     return {"no state": ["no state"], "no pool": NO}.get(seen, YES)
 
@@ -221,18 +223,23 @@ GROUPS: Mapping[str, Mapping[str, Column]] = {
         "SIGINT twice": ("shutdown hangs, Ctrl-C twice", second_signal),
     },
 }
-WITHOUT_LIFESPAN: Mapping[str, Mapping[str, Column]] = {"never": {"state": ("usual", request_state)}}
+WITHOUT_LIFESPAN: Mapping[str, Mapping[str, Column]] = {
+    "never": {"state": ("usual", request_state)}
+}
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers of the groups whose first question was asked, by group and column."""
     runs = {question: Happened(each) for question, each in happened.items()}
     groups = GROUPS if runs["usual"].has("lifespan") else WITHOUT_LIFESPAN
-    groups = {name: columns for name, columns in groups.items() if name != "signals" or CTRL_C in runs}
+    groups = {
+        name: columns for name, columns in groups.items() if name != "signals" or CTRL_C in runs
+    }
     return {
         group: {
             column: say(runs[question]) if question in runs else NONE
             for column, (question, say) in columns.items()
         }
         for group, columns in groups.items()
+        if group != "signals" or CTRL_C in runs
     }
