@@ -194,7 +194,7 @@ def outcome(run: Happened) -> Answer:
     """Say whether the server whose application could not open the cache answers requests."""
     if found := run.first("request"):
         return ["answers requests", str(found[1])]
-    return ["ends", str(run.first("exit status")[1])]
+    return ["exits", str(run.first("exit status")[1])]
 
 
 def exception_logged(run: Happened) -> Answer:
