@@ -80,7 +80,7 @@ def failures(runs: Runs) -> Answer:
         return UNCHANGED
     if not any(f"{phase}.failed" in each for phase, each in zip(FAILED, found, strict=True)):
         return LOST
-    return ["the server receives", *found[0], ";", *found[1]]
+    return ["the server receives", *map(", ".join, found)]
 
 
 def exceptions(runs: Runs) -> Answer:
