@@ -39,7 +39,6 @@ from lifespec_docs.inputs import Inputs
 from lifespec_docs.lint import doctrees
 from lifespec_docs.live import assets
 from lifespec_docs.publish import publish
-from lifespec_docs.records import drawn
 from lifespec_docs.sphinx_run import LANGUAGES, Build, numbered, read_json
 
 __all__ = ["counted", "main"]
@@ -49,7 +48,6 @@ ROOT = HERE.parent
 CATALOGS = ROOT / "locales" / "zh_CN" / "LC_MESSAGES"
 SITE = ROOT / "site"
 COUNTS = HERE / "examples.json"  # how many examples each page has: fewer is a fault
-PAGES_DRAWN = HERE / drawn.DRAWN
 KEPT = ROOT / "build" / "docs"  # of the last good build: doctrees, pages, inputs, results
 RULES = ROOT / "src" / "lifespec" / "conformance" / "data" / "rules.toml"
 
@@ -220,9 +218,7 @@ def _built(builds: Sequence[Build]) -> Iterator[str]:
 
 
 def _lost(english: Build) -> Iterator[str]:
-    """Yield where a page has fewer examples than it had, or draws something else."""
-    if PAGES_DRAWN.exists():
-        yield from drawn.faults(read_json(PAGES_DRAWN), read_json(english.doctrees / drawn.DRAWN))
+    """Yield where a page has fewer examples than it had."""
     now = english.counts()
     for line, (name, before) in enumerate(read_json(COUNTS).items() if COUNTS.exists() else (), 2):
         if now.get(name, 0) < before:
@@ -247,7 +243,6 @@ def _finish(builds: Sequence[Build], work: Path, into: Path) -> None:
     publish(builds, work, into)
     if into == SITE:
         _keep(COUNTS, json.dumps(builds[0].counts(), indent=1) + "\n")
-        _keep(PAGES_DRAWN, (builds[0].doctrees / drawn.DRAWN).read_text(encoding="utf-8"))
 
 
 def _wait(builds: Sequence[Build]) -> None:

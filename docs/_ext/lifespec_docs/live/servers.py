@@ -16,7 +16,6 @@ from lifespec.conformance.words import mark as _
 from lifespec.validate import lifespan_scope
 from lifespec_docs.facts import recorded
 from lifespec_docs.live.imitation import CASES, LOGGED, SAID
-from lifespec_docs.records.loglines import RECORD as LOG_LINES
 from lifespec_docs.records.record import Record, Subject
 
 Translate = Callable[[str], str]
@@ -129,7 +128,7 @@ def _error(case: str, name: str, text: str) -> tuple[str, str]:
 
 def _log_lines(root: Path) -> dict[str, dict[str, Any]]:
     """Return the lines of each server by its command and case, with the words of the program."""
-    data = recorded.read(root, LOG_LINES)
+    data = recorded.read(root, "loglines")
     found: dict[str, dict[str, Any]] = {}
     for subject in data["subjects"]:
         by_case = {case: subject["runs"][program]["SIGTERM"] for case, program in LOGGED.items()}
