@@ -89,7 +89,7 @@ def exceptions(runs: Runs) -> Answer:
     if all(end == ["raised the same"] for end in ends):
         return UNCHANGED
     raised = [end[1] for end in ends if end[0] == "raised"]
-    return ["raises", raised[0]] if raised else LOST
+    return ["raises another", raised[0]] if raised else LOST
 
 
 def own(runs: Runs) -> Answer:
