@@ -55,7 +55,7 @@ nitpick_ignore_regex = [
 warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
 # A message without a translation, or with a fuzzy one, is shown in English with a note.
 translation_progress_classes = "untranslated"
-gettext_compact = False
+gettext_compact = True  # the pages of a folder share a catalog
 gettext_uuid = False
 gettext_location = False
 gettext_allow_fuzzy_translations = False

@@ -47,6 +47,7 @@ class Question(NamedTuple):
     type: str = "lifespan"
     state: bool = True
     spec_version: bool = True
+    asgi: bool = True
     request: str = ""  # the path
     socket: str = ""  # the path of a WebSocket
     wait: float = 0
@@ -64,10 +65,12 @@ QUESTIONS = {
     "serving is cancelled": Question(STARTED, cancel=True),
     "no state": Question(state=False, request="/"),
     "no spec_version": Question(spec_version=False),
+    "no asgi": Question(asgi=False),
     "no lifespan": Question((), request="/"),
     "twice": Question(times=2),
     "shutdown first": Question(("lifespan.shutdown",)),
     "other event first": Question(("lifespan.other", "lifespan.startup", "lifespan.shutdown")),
+    "startup twice": Question((*STARTED, *STARTED, "lifespan.shutdown")),
     "other scope": Question((), type="other"),
     "mounted": Question(request="/inner/"),
     "state": Question(request="/", socket="/socket"),
@@ -118,8 +121,8 @@ class Run:
             return await events.get()
 
         async def send(message: dict[str, Any]) -> None:
-            said = [clean(message["message"])] if message.get("message") else []
-            self.note("sent", message.get("type"), *said)
+            text = [clean(message["message"])] if "message" in message else []
+            self.note("sent", message.get("type"), *text)
             answered.set()
 
         async def call() -> None:
@@ -170,8 +173,10 @@ class Run:
 
     def scope(self, kind: str) -> dict[str, Any]:
         """Return the scope of a lifespan, or of a request with the state as it then is."""
-        scope: dict[str, Any] = {"type": kind, "asgi": {"version": "3.0"}}
-        if self.question.spec_version:
+        scope: dict[str, Any] = {"type": kind}
+        if self.question.asgi:
+            scope["asgi"] = {"version": "3.0"}
+        if self.question.asgi and self.question.spec_version:
             scope["asgi"]["spec_version"] = "2.0"
         if self.question.state:
             scope["state"] = self.state if kind == self.question.type else dict(self.state)

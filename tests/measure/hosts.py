@@ -1,4 +1,4 @@
-"""Gives an application to adapters, test clients and servers, and records it: `make hosts`.
+"""Measure what adapters, test clients and servers do with a lifespan: `make hosts`.
 
     python tests/measure/hosts.py FOLDER FILE [SUBJECT...]
 
@@ -28,15 +28,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from host_answers import answers
 from kept import keep, versions
 from loglines import free_port, plain
-
-from lifespec_docs.facts.recorded import exit_status
 
 __all__ = ["QUESTIONS", "SUBJECTS", "Subject", "main", "observed"]
 
 Happening = list[Any]
-PROGRAMS = Path(__file__).parents[2] / "docs" / "programs" / "hosts"
+ROOT = Path(__file__).parents[2]
+PROGRAMS, SOURCES = ROOT / "docs" / "programs" / "hosts", ROOT / "src"
 QUESTIONS = (
     "usual",
     "startup is slow",
@@ -44,6 +44,7 @@ QUESTIONS = (
     "startup raises",
     "startup hangs",
     "raises on the scope",
+    "returns on the scope",
     "crashes later",
     "shutdown fails",
     "shutdown raises",
@@ -52,7 +53,12 @@ QUESTIONS = (
 CTRL_C = "ended by Ctrl-C"
 TWICE = {"shutdown hangs, SIGTERM twice": "SIGTERM", "shutdown hangs, Ctrl-C twice": "SIGINT"}
 KEPT = "one connection"
-OF_KIND = {"server": (CTRL_C, KEPT, *TWICE), "platform": (CTRL_C,)}
+OF_KIND = {
+    "adapter": ("two at once",),
+    "client": ("two at once",),
+    "server": (CTRL_C, KEPT, *TWICE),
+    "platform": (CTRL_C,),
+}
 AT_ONCE = {"platform": 2}  # runs, of those that start many processes
 OTHERS = 12
 CAP = 70.0  # seconds: longer than the limit of any server
@@ -73,7 +79,6 @@ TOLD = re.compile(r'\["\w.*\]$')
 ABOUT = re.compile(r"no pool|pool lost|lifespan|startup|shutdown|Error\b|Restarting", re.IGNORECASE)
 LINES = 4
 WIDTH = 160
-TIMES = 3  # that a server is asked, as its end may differ
 ENOUGH = 30  # happenings: a worker that fails may be started again and again
 
 
@@ -86,6 +91,7 @@ class Subject(NamedTuple):
     packages: Sequence[str]
     path: str = "/"
     matrix: bool = False
+    often: int = 3  # how often a server is asked what can end in several ways
 
     @property
     def listens(self) -> bool:
@@ -99,7 +105,7 @@ class Subject(NamedTuple):
 
     def times(self, asked: str) -> int:
         """Return how often it is asked."""
-        return TIMES if self.kind == "server" and "hangs" not in asked else 1
+        return self.often if self.kind == "server" and "hangs" not in asked else 1
 
     def program_in(self, programs: Path, word: str) -> Path:
         """Return a program: what is in the environment of `make matrix` is not installed twice."""
@@ -111,9 +117,14 @@ def visited(kind: str, program: str, *packages: str) -> Subject:
     return Subject(kind, program, f"python visit.py {program}", packages)
 
 
-def server(command: str, *packages: str, matrix: bool = False) -> Subject:
+def server(command: str, *packages: str, matrix: bool = False, often: int = 3) -> Subject:
     """Return a server that is given the application by its name."""
-    return Subject("server", "shop", command, packages, matrix=matrix)
+    return Subject("server", "shop", command, packages, matrix=matrix, often=often)
+
+
+def exit_status(status: int) -> int | str:
+    """Return an exit status as a shell has it, with the name of a signal that ended the process."""
+    return status if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
 
 
 BIND = "--bind 127.0.0.1:{port}"
@@ -124,7 +135,9 @@ SUBJECTS = {
     "Mangum, off": visited("adapter", "mangum_off", "mangum"),
     "Agraffe": visited("adapter", "agraffe_lambda", "agraffe"),
     "Azure Functions, AsgiFunctionApp": visited("adapter", "azure_function_app", "azure-functions"),
+    "Azure Functions, one lifespan": visited("adapter", "azure_once", "azure-functions"),
     "Azure Functions, AsgiMiddleware": visited("adapter", "azure_middleware", "azure-functions"),
+    "Azure Functions, notify_startup": visited("adapter", "azure_notify", "azure-functions"),
     "Modal": visited("adapter", "modal_container", "modal"),
     "a2wsgi": visited("adapter", "a2wsgi_asgi", "a2wsgi"),
     "async-asgi-testclient": visited("client", "client_async_asgi", "async-asgi-testclient"),
@@ -136,6 +149,7 @@ SUBJECTS = {
     "Falcon": visited("client", "client_falcon", "falcon"),
     "httpx": visited("client", "client_httpx", "httpx"),
     "niquests, Session": visited("client", "client_niquests", "niquests"),
+    "niquests, Session and a function": visited("client", "client_niquests_function", "niquests"),
     "niquests, AsyncSession": visited("client", "client_niquests_async", "niquests"),
     "aiohttp-asgi-connector": visited(
         "client", "client_aiohttp", "aiohttp-asgi-connector", "aiohttp"
@@ -162,7 +176,10 @@ SUBJECTS = {
     "socketify": server(
         "python -m socketify shop:app --interface asgi --host 127.0.0.1 --port {port}", "socketify"
     ),
-    "fastpysgi": server("fastpysgi shop:app --host 127.0.0.1 --port {port}", "fastpysgi"),
+    "fastpysgi": server("fastpysgi shop:app --host 127.0.0.1 --port {port}", "fastpysgi", often=9),
+    "fastpysgi, lifespan_fose": Subject(
+        "server", "fastpysgi_strict", "python fastpysgi_strict.py {port}", ["fastpysgi"]
+    ),
     "tremolo": server("python -m tremolo --host 127.0.0.1 --port {port} shop:app", "tremolo"),
     "Ray Serve": Subject("platform", "ray_serve", "python ray_serve.py {port}", ["ray"]),
     "BentoML": Subject(
@@ -193,7 +210,7 @@ class Run:
                 "ASKED": asked.partition(",")[0],
                 "HOME": str(place),
                 "BENTOML_HOME": str(place),
-                "PYTHONPATH": str(place),
+                "PYTHONPATH": f"{place}{os.pathsep}{SOURCES}",
                 "NO_COLOR": "1",
                 "RAY_AUTH_MODE": "disabled",
                 "RAY_DEDUP_LOGS": "0",
@@ -390,6 +407,10 @@ def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
             subject = SUBJECTS[name]
             found = {asked: [each.result() for each in all_] for asked, all_ in runs.items()}
             usual = found["usual"][0]
+            happened = {
+                asked: varied([worth(each, () if asked == "usual" else usual) for each in all_])
+                for asked, all_ in found.items()
+            }
             yield {
                 "name": name,
                 "host": name.partition(",")[0],
@@ -397,10 +418,8 @@ def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
                 "program": subject.program,
                 "command": subject.command,
                 "versions": versions(str(subject.program_in(programs, "python")), subject.packages),
-                "happened": {
-                    asked: varied([worth(each, () if asked == "usual" else usual) for each in all_])
-                    for asked, all_ in found.items()
-                },
+                "answers": answers(happened),
+                "happened": happened,
             }
             print(name, flush=True)
 
