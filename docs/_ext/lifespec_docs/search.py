@@ -93,10 +93,11 @@ class Page(HTMLParser):
 def index(site: Path) -> str:
     """Return the index of one language."""
     pages = {}
-    for path in sorted(site.glob("*.html")):
+    for path in sorted(site.rglob("*.html")):
         page = Page(path.read_text(encoding="utf-8"))
         if page.entries:
-            pages[path.stem] = [page.keywords, *(entry.packed() for entry in page.entries)]
+            name = path.relative_to(site).with_suffix("").as_posix()
+            pages[name] = [page.keywords, *(entry.packed() for entry in page.entries)]
     return f"setSearchIndex({json.dumps(pages, ensure_ascii=False, separators=(',', ':'))});\n"
 
 
