@@ -290,7 +290,9 @@ def _links(writer: HTML5Translator, node: rule_node) -> Iterator[str]:
     domain = cast("RuleDomain", writer.builder.env.domains[RuleDomain.name])
     here = writer.builder.current_docname
     for kind, text in node["links"].items():
-        if place := domain.places.get((kind, node["rule_id"])):
+        labels = writer.builder.env.domains.standard_domain.anonlabels
+        anchor = f"{kind}-{node['rule_id']}"
+        if place := domain.places.get((kind, node["rule_id"])) or labels.get(anchor):
             page, anchor = place
             url = f"{writer.builder.get_relative_uri(here, page)}#{anchor}"
             yield f'<a href="{escape(url)}">{escape(text)}</a>'
