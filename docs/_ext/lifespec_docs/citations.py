@@ -1,4 +1,4 @@
-"""What is said of a rule's sources, in Markdown: which specifications state it, and in which section."""
+"""The sources of a rule, in Markdown: which specifications state it, and in which section."""
 
 from __future__ import annotations
 

@@ -17,8 +17,7 @@ facts. Other pages lead to a case by its name: {ref}`it crashes <decision-crashe
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -32,7 +31,7 @@ from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from sphinx.application import Sphinx
 
@@ -57,7 +56,7 @@ COLUMNS = {
     _("Decided by"): 13,
 }
 SERVED = {"yes": _("served"), "no": _("not served")}
-NOTHING = "\N{EN DASH}"
+SOURCE = ["case-source"]  # the classes of a name in the foot of a case
 
 
 class DecisionDirective(SphinxDirective):
@@ -97,9 +96,9 @@ class DecisionDirective(SphinxDirective):
         if ours:
             decided[translate(_("lifespec's choice"))] = None
         if not decided or (ours and decided == by_rules) or (ours == "too" and not by_rules):
-            raise self.error("Name the rules of a case, and `lifespec` only if they differ from it.")
+            raise self.error("Name the rules of a case, and `lifespec` if it decides otherwise.")
         for name in decided:
-            yield from (nodes.inline("", name, classes=["case-source"]), nodes.Text(" "))
+            yield from (nodes.inline("", name, classes=SOURCE), nodes.Text(" "))
         for rule_id in rule_ids:
             yield from (refer(self.env.docname, rule_id), nodes.Text(" "))
 
@@ -123,14 +122,10 @@ def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
     return {name: list(dict.fromkeys(form.findall(text))) for name, form in FACTS.items()}
 
 
-def _is_case(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.container) and "decision" in node
-
-
 def _printed(case: nodes.Element) -> Iterator[str]:
     """Yield the outputs below a case, before the next one or the end of its section."""
     for node in case.parent.children[case.parent.index(case) + 1 :]:
-        if isinstance(node, nodes.section) or _is_case(node):
+        if isinstance(node, nodes.section) or "decision" in cast("nodes.Element", node):
             return
         if isinstance(node, nodes.literal_block) and "output" in node["classes"]:
             yield node.astext()
@@ -141,36 +136,33 @@ class DecisionsDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the head of the table; `fill` adds its rows when the page has been read."""
-        head = (nodes.entry("", nodes.paragraph("", self._word(title))) for title in COLUMNS)
+        titles = map(translations(self.env).gettext, COLUMNS)
+        head = (nodes.entry("", nodes.paragraph("", title)) for title in titles)
         group = nodes.tgroup(cols=len(COLUMNS))
         group += [nodes.colspec(colwidth=width) for width in COLUMNS.values()]
         group += [nodes.thead("", nodes.row("", *head)), nodes.tbody()]
         return [nodes.table("", group, classes=["cases", "decisions", "colwidths-given"])]
 
-    def _word(self, word: str) -> str:
-        return translations(self.env).gettext(word)
-
 
 def fill(app: Sphinx, document: nodes.document) -> None:
     """Add a row for each case, and one for each section; warn of a case without facts."""
-    cases: list[nodes.Element] = [*document.findall(_is_case)]  # type: ignore[arg-type]
-    translate = translations(app.env).gettext
-    found = {case["decision"]: facts_of(_printed(case)) for case in cases}
-    for case in cases:
-        for fact in (each for each in NEEDED if not found[case["decision"]][each]):
+    translate, rows, before = translations(app.env).gettext, list[nodes.row](), None
+    for case in [each for each in document.findall(nodes.container) if "decision" in each]:
+        facts = facts_of(_printed(case))
+        if missing := [name for name in NEEDED if not facts[name]]:
             text = "No program of the case %r prints its %s."
-            logger.warning(text, case["decision"], fact, location=case)
-    tables = (each for each in document.findall(nodes.table) if "decisions" in each["classes"])
-    for table in tables:
-        (body,) = table.findall(nodes.tbody)
-        for before, case in pairwise([None, *cases]):
-            if before is None or before.parent is not case.parent:
-                body += _section(case.parent)
-            cells = _cells(case, found[case["decision"]], translate)
-            body += nodes.row("", *(nodes.entry("", *cell) for cell in cells))
+            logger.warning(text, case["decision"], " and ".join(missing), location=case)
+        if case.parent is not before:
+            rows.append(_section(case.parent))
+        before = case.parent
+        cells = _cells(case, facts, translate)
+        rows.append(nodes.row("", *(nodes.entry("", *cell) for cell in cells)))
+    for table in document.findall(nodes.table):
+        if "decisions" in table["classes"]:
+            next(table.findall(nodes.tbody)).extend(rows)
 
 
-def _section(section: nodes.section) -> nodes.row:
+def _section(section: nodes.Element) -> nodes.row:
     """Return a row across the table: the title of a section."""
     link = nodes.reference("", section[0].astext(), refid=section["ids"][0], internal=True)
     entry = nodes.entry("", nodes.paragraph("", "", link), morecols=len(COLUMNS) - 1)
@@ -178,18 +170,18 @@ def _section(section: nodes.section) -> nodes.row:
 
 
 def _cells(
-    case: nodes.container, facts: dict[str, list[Any]], translate: Translate
-) -> Iterator[Sequence[nodes.Node]]:
-    _name, title, *does, foot = case.children
+    case: nodes.Element, facts: dict[str, list[Any]], translate: Translate
+) -> Iterator[list[nodes.Node]]:
+    """Yield what happens, the outcome, what `Lifespan` does, the log, and who decided."""
+    _name, title, *does, foot = cast("list[nodes.Element]", case.children)
     words = (node.deepcopy() for node in title.children)
     yield [nodes.paragraph("", "", nodes.reference("", "", *words, refid=case["decision"]))]
     yield [*_ends(facts, translate)]
     links = (part for link in foot.findall(pending_xref) for part in (link, nodes.Text(" ")))
-    rule_ids = nodes.paragraph("", "", *(part.deepcopy() for part in links), classes=["small"])
-    yield [*(each.deepcopy() for each in does), rule_ids]
-    yield [*_logged(facts["log"], translate)]
+    yield [*(each.deepcopy() for each in does), _small(*(part.deepcopy() for part in links))]
+    yield [*_logged(facts["log"], translate)] or [_nothing()]
     sources = foot.findall(nodes.inline)
-    yield [_small(each.astext()) for each in sources if "case-source" in each["classes"]]
+    yield [_small(nodes.Text(each.astext())) for each in sources if each["classes"] == SOURCE]
 
 
 def _ends(facts: dict[str, list[Any]], translate: Translate) -> Iterator[nodes.Node]:
@@ -198,27 +190,25 @@ def _ends(facts: dict[str, list[Any]], translate: Translate) -> Iterator[nodes.N
         literal = nodes.literal("", outcome, classes=["outcome"])
         yield _nothing() if outcome == "None" else nodes.paragraph("", "", literal)
     for served in facts["served"]:
-        yield _small(translate(SERVED[served]))
+        yield _small(nodes.Text(translate(SERVED[served])))
     for name in facts["raises"]:
         before, after = translate(_("raises %s")).split("%s")
-        yield _small(before, nodes.literal("", name), nodes.Text(after))
+        yield _small(nodes.Text(before), nodes.literal("", name), nodes.Text(after))
 
 
-def _logged(entries: Sequence[tuple[str, str]], translate: Translate) -> Iterator[nodes.Node]:
+def _logged(entries: Iterable[tuple[str, str]], translate: Translate) -> Iterator[nodes.Node]:
     for level, traceback in entries:
         text = f" {translate(_('with traceback'))}" if traceback else ""
-        parts = [nodes.literal("", level), nodes.inline("", text, classes=["small"])]
+        parts = nodes.literal("", level), nodes.inline("", text, classes=["small"])
         yield nodes.paragraph("", "", *parts)
-    if not entries:
-        yield _nothing()
 
 
-def _small(text: str, *more: nodes.Node) -> nodes.paragraph:
-    return nodes.paragraph("", "", nodes.Text(text), *more, classes=["small"])
+def _small(*parts: nodes.Node) -> nodes.paragraph:
+    return nodes.paragraph("", "", *parts, classes=["small"])
 
 
 def _nothing() -> nodes.paragraph:
-    return nodes.paragraph("", NOTHING, classes=["nothing"])
+    return nodes.paragraph("", "\N{EN DASH}", classes=["nothing"])
 
 
 def setup(app: Sphinx) -> None:

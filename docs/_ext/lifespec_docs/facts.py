@@ -79,8 +79,10 @@ def _constant(name: str) -> str:
     variable = name.rpartition(".")[2]
     for node in module.body:
         match node:
-            case ast.Assign([ast.Name(found)], ast.Constant(value)) if found == variable:
-                return _markdown(float(value))
+            case ast.Assign([ast.Name(found)], ast.Constant(int() | float() | str() as value)) if (
+                found == variable
+            ):
+                return f"{float(value):g}"
     raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
 
 

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.domains import Domain, ObjType
-from sphinx.roles import XRefRole
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
 from lifespec.conformance.rules import Rule, heading, rules
 from lifespec_docs import citations
-from lifespec_docs.facts import record
+from lifespec_docs.facts import ROOT, record
 from lifespec_docs.tables import prose
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
     from sphinx.application import Sphinx
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 __all__ = ["RuleDirective", "RuleDomain", "refer", "setup"]
 
 logger = logging.getLogger(__name__)
+DATA = (
+    "src/lifespec/conformance/data/rules.toml",
+    "src/lifespec/conformance/data/cases.toml",
+    "docs/matrix/servers.json",
+)
 # How the anchors begin that other pages have of rules and cases.
 PREFIXES = "example-", "case-", "cases-", "servers-"
 
@@ -67,6 +72,8 @@ class RuleDirective(SphinxDirective):
         # a label, as reStructuredText of other projects does not know our domain
         labels = self.env.domains.standard_domain.labels
         labels[f"rule-{rule_id}"] = self.env.docname, rule_id, rule_id
+        for name in DATA:
+            self.env.note_dependency(ROOT / name)
         self.translate = translations(self.env).gettext
         return [self._box(rule, group) for group in rule.boxes]
 
@@ -92,16 +99,21 @@ class RuleDirective(SphinxDirective):
 
     def _head(self, rule: Rule, group: tuple[str, ...], anchor: str) -> nodes.paragraph:
         """Return ID, role, level, and a link to the example."""
-        stated = heading(rule, group, self.translate)
-        duty = [nodes.inline("", stated, classes=["rule-level"])]
-        if rule.level(group[0]) if group else rule.levels:
-            duty.insert(0, nodes.inline("", self.translate(rule.role), classes=["rule-role"]))
-        title, example = self.translate(_("Example")), f"example-{rule.rule_id}"
-        duty.append(nodes.reference("", title, refid=example, classes=["rule-example"]))
         name = nodes.literal("", rule.rule_id)
+        role = nodes.inline("", self.translate(rule.role), classes=["rule-role"])
+        stated = heading(rule, group, self.translate)
+        level = nodes.inline("", stated, classes=["rule-level"])
+        example = nodes.reference(
+            "",
+            self.translate(_("Example")),
+            refid=f"example-{rule.rule_id}",
+            classes=["rule-example"],
+        )
+        levels = rule.level(group[0]) if group else rule.levels
+        duty = _spaced([role, level, example] if levels else [level, example])
         parts = [
             nodes.reference("", "", name, refid=anchor, classes=["rule-id"]),
-            nodes.inline("", "", *_spaced(duty), classes=["rule-duty"]),
+            nodes.inline("", "", *duty, classes=["rule-duty"]),
         ]
         return nodes.paragraph("", "", *_spaced(parts), classes=["rule-head"])
 
@@ -137,20 +149,14 @@ def _spaced(parts: Collection[nodes.Node]) -> list[nodes.Node]:
     return [node for part in parts for node in (nodes.Text(" "), part)][1:]
 
 
-class RuleRole(XRefRole):
+class RuleRole(ReferenceRole):
     """A link to a rule, with its ID as text."""
 
-    def process_link(
-        self,
-        env: BuildEnvironment,
-        refnode: Element,
-        has_explicit_title: bool,  # noqa: FBT001 - Sphinx's signature
-        title: str,
-        target: str,
-    ) -> tuple[str, str]:
-        """Send the link to our domain, although the role has no prefix."""
-        refnode["refdomain"] = RuleDomain.name
-        return super().process_link(env, refnode, has_explicit_title, title, target)
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Return the link; a rule that no page has is a warning."""
+        link = refer(self.env.docname, self.target, nodes.literal(self.rawtext, self.title))
+        self.set_source_info(link)
+        return [link], []
 
 
 class RuleDomain(Domain):
@@ -170,10 +176,9 @@ class RuleDomain(Domain):
     def process_doc(self, _env: BuildEnvironment, docname: str, document: nodes.document) -> None:
         """Note the anchors of a page that was read, after its examples have theirs."""
         note_examples(document)
-        boxes = {node["ids"][0] for node in document.findall(nodes.container) if "rule_id" in node}
         for node in document.findall(nodes.Element):
-            for anchor in node.get("ids", ()):
-                if anchor in boxes or anchor.startswith(PREFIXES):
+            for anchor in cast("list[str]", node.get("ids", ())):
+                if "rule_id" in node or anchor.startswith(PREFIXES):
                     self.places.setdefault(anchor, docname)
 
     def clear_doc(self, docname: str) -> None:
@@ -181,7 +186,7 @@ class RuleDomain(Domain):
         kept = {anchor: home for anchor, home in self.places.items() if home != docname}
         self.data["places"] = kept
 
-    def merge_domaindata(self, docnames: set[str], otherdata: dict[str, Any]) -> None:
+    def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Take over what another process has read."""
         self.places.update(
             (anchor, home) for anchor, home in otherdata["places"].items() if home in docnames
@@ -266,4 +271,4 @@ def setup(app: Sphinx) -> None:
     """Register domain, directive and role."""
     app.add_domain(RuleDomain)
     app.add_directive("rule", RuleDirective)
-    app.add_role("rule", RuleRole(innernodeclass=nodes.literal, warn_dangling=True))
+    app.add_role("rule", RuleRole())

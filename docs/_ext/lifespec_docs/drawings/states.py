@@ -1,4 +1,4 @@
-"""The state diagram: the phases of a lifespan and the steps between them, from validate.TRANSITIONS."""
+"""The state diagram: the phases of a lifespan and the steps between them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from lifespec.conformance import cases, language
 from lifespec.conformance.rules import data, rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lifespec.conformance.cases import Case
 
@@ -42,11 +42,13 @@ def vocabulary(kind: str, role: str = "") -> Context:
     """Return the words of the format: `keys`, or those of a kind for one role."""
     if kind == "keys":
         return {"words": language.KEYS}
-    rows = {"verbs": language.VERBS, "doings": language.DOINGS, "phrases": language.PHRASES}[kind]
+    kinds: dict[str, Mapping[str, Any]] = {
+        "verbs": language.VERBS, "doings": language.DOINGS, "phrases": language.PHRASES
+    }  # fmt: skip
     return {
         "words": {
             f"{word} {getattr(row, 'form', '').upper()}".rstrip(): row.says
-            for word, row in rows.items()
+            for word, row in kinds[kind].items()
             if role in row.roles
         }
     }
