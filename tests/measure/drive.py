@@ -1,4 +1,4 @@
-"""Shows an application of a framework a lifespan, and prints what it did: `make frameworks`.
+"""Play the server for an application of a framework, and print what it did: `make frameworks`.
 
     python tests/measure/drive.py PROGRAM [QUESTION...]
 
@@ -34,7 +34,7 @@ ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 
 
 class Question(NamedTuple):
-    """What an application is shown.
+    """What an application gets.
 
     `fault` is function, resource and what happens there: "raises" or "hangs".  With `cancel` the
     call is cancelled after the last of the events.  With `wait` the application serves for a while,
@@ -76,7 +76,7 @@ QUESTIONS = {
     "state": Question(request="/", socket="/socket"),
     "a task raises": Question(wait=0.5),
 }
-ASKED = [*QUESTIONS][:-3]  # of every program
+COMMON = [*QUESTIONS][:-3]  # to every program
 
 
 class Run:
@@ -112,7 +112,7 @@ class Run:
         """Add what has just happened."""
         self.happened.append([*happening])
 
-    async def told(self, app: Callable[..., Awaitable[None]]) -> None:
+    async def lifespan(self, app: Callable[..., Awaitable[None]]) -> None:
         """Call the application once, and send it the events; each after the answer to the last."""
         events: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         answered = asyncio.Event()
@@ -151,7 +151,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """Tell whether the application has said so: a server sends it no further event."""
+        """Tell whether the application sent a failure: a server sends it no further event."""
         return any(each[0] == "sent" and str(each[1]).endswith("failed") for each in self.happened)
 
     async def ended(self, task: asyncio.Task[None]) -> None:
@@ -206,7 +206,7 @@ class Run:
             return events.pop() if events else {"type": "websocket.disconnect", "code": 1000}
 
         async def send(_message: dict[str, Any]) -> None:
-            """Take what it says."""
+            """Drop what it sends."""
 
         async with asyncio.timeout(5):
             await app(scope, receive, send)
@@ -239,14 +239,14 @@ class Run:
         else:
             self.note("request", status, body.decode() if status < 400 else "")
 
-    async def asked(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
-        """Ask the question; return what happened."""
+    async def play(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
+        """Play the question; return what happened."""
         asyncio.get_running_loop().set_exception_handler(self.unnoticed)
         if not self.question.events and self.question.request:
             await self.requested(app)
         else:
             for _ in range(self.question.times):
-                await self.told(app)
+                await self.lifespan(app)
                 self.state = {}
         gc.collect()  # a task that is not referred to any more says what nobody has awaited
         await asyncio.sleep(0.05)
@@ -312,22 +312,22 @@ def in_a_process(app: Any, stage: Stage, question: Question) -> list[Happening]:
         signal.alarm(LIMIT)
         os.close(read)
         stage.run = Run(question)
-        found = asyncio.run(stage.run.asked(app))
+        found = asyncio.run(stage.run.play(app))
         with os.fdopen(write, "w", encoding="utf-8") as pipe:
             json.dump(found, pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read, encoding="utf-8") as pipe:
-        said = pipe.read()
+        output = pipe.read()
     os.waitpid(pid, 0)
-    return json.loads(said) if said else [["did not end"]]
+    return json.loads(output) if output else [["did not end"]]
 
 
 def observed(program: Path, names: Sequence[str] = ()) -> dict[str, list[Happening]]:
     """Ask the questions, or those that are named; return what happened, by question."""
     stage = Stage()
     app = loaded(program.absolute(), stage)
-    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or ASKED}
+    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or COMMON}
 
 
 def main(arguments: Sequence[str]) -> int:

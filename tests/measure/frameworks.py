@@ -3,9 +3,9 @@
     python tests/measure/frameworks.py PYTHON FILE [SUBJECT...]
 
 PYTHON has the frameworks of `.ci/frameworks.txt`, and FILE is the record, which is written after
-each subject.  Where subjects are named, the rows of the others stay as they
-are.  `drive.py` asks an application each question in a process of its own.  It also runs under
-uvicorn, which shows what a user sees.
+each subject.  Where subjects are named, the rows of the others stay as they are.  `frameworks.toml`
+has the subjects.  `drive.py` asks an application each question in a process of its own, and uvicorn
+shows what a user sees.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +33,7 @@ from loglines import FRAME, NUMBER, free_port
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
 
 PROGRAMS = Path(__file__).parents[2] / "docs" / "programs" / "frameworks"
-DRIVER = Path(__file__).with_name("drive.py")
+DRIVER, ROWS = map(Path(__file__).with_name, ("drive.py", "frameworks.toml"))
 LIMIT = 300  # seconds for all questions
 PATIENCE = 20.0  # seconds, in which a server begins to answer, or ends after a signal
 FAILING = """
@@ -52,15 +53,12 @@ OMITTED = "DeprecationWarning", "platform: ", "Exception Group Traceback"
 
 
 class Subject(NamedTuple):
-    """A framework, its program, the packages that count, and the kinds of further programs.
-
-    A variant is such a further program: one that mounts an application, for example.
-    """
+    """A row of `frameworks.toml`; a variant is another program, which mounts one, for example."""
 
     framework: str
     program: str
-    packages: str
-    variants: str = ""
+    packages: Sequence[str]
+    variants: Sequence[str] = ()
 
     def variant(self, kind: str) -> str:
         """Return the program of a variant: of this one, or of the framework."""
@@ -79,74 +77,7 @@ VARIANTS = {  # by kind, the question
     "group": "a task raises",
     "state": "state",
 }
-FASTAPI, SOCKETIO = "fastapi starlette", "python-socketio python-engineio"
-MOUNTS = "mounted bare nested"
-
-SUBJECTS = {
-    "Starlette": Subject(
-        "Starlette", "starlette_lifespan", "starlette", f"{MOUNTS} task group state"
-    ),
-    "FastAPI, lifespan": Subject(
-        "FastAPI", "fastapi_lifespan", FASTAPI, f"{MOUNTS} combined task group router state"
-    ),
-    "FastAPI, on_event": Subject("FastAPI", "fastapi_on_event", FASTAPI, "router"),
-    "Litestar, lifespan": Subject(
-        "Litestar", "litestar_lifespan", "litestar", "mounted bare combined task group"
-    ),
-    "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", "litestar"),
-    "Litestar, one hook": Subject("Litestar", "litestar_strict", "litestar"),
-    "Quart, while_serving": Subject(
-        "Quart", "quart_while_serving", "quart", "combined router task group"
-    ),
-    "Quart, before_serving": Subject("Quart", "quart_before_serving", "quart", "router"),
-    "Quart, one function": Subject("Quart", "quart_strict", "quart"),
-    "Django": Subject("Django", "django_plain", "django"),
-    "django-asgi-lifespan": Subject(
-        "Django", "django_with_lifespan", "django-asgi-lifespan django"
-    ),
-    "django-asgi-lifespan, three managers": Subject(
-        "Django", "django_managers", "django-asgi-lifespan django"
-    ),
-    "Channels": Subject("Django", "channels_router", "channels django"),
-    "Falcon": Subject("Falcon", "falcon_middleware", "falcon"),
-    "Falcon, one middleware": Subject("Falcon", "falcon_strict", "falcon"),
-    "BlackSheep, lifespan": Subject(
-        "BlackSheep", "blacksheep_lifespan", "blacksheep", f"{MOUNTS} combined task group"
-    ),
-    "BlackSheep, one function": Subject("BlackSheep", "blacksheep_strict", "blacksheep"),
-    "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", "blacksheep"),
-    "Sanic": Subject("Sanic", "sanic_listeners", "sanic", "router"),
-    "Sanic, one listener": Subject("Sanic", "sanic_strict", "sanic"),
-    "Connexion": Subject("Connexion", "connexion_lifespan", "connexion starlette", "mounted bare"),
-    "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", "mcp starlette"),
-    "FastMCP": Subject("FastMCP", "fastmcp_lifespan", "fastmcp starlette", "mounted bare"),
-    "NiceGUI, on_startup": Subject("NiceGUI", "nicegui_run_with", "nicegui fastapi"),
-    "NiceGUI, lifespan": Subject("NiceGUI", "nicegui_lifespan", "nicegui fastapi"),
-    "python-socketio": Subject("python-socketio", "socketio_on_startup", SOCKETIO, "mounted bare"),
-    "python-socketio, exit stack": Subject("python-socketio", "socketio_strict", SOCKETIO),
-    "Lilya, lifespan": Subject("Lilya", "lilya_lifespan", "lilya", f"{MOUNTS} combined state"),
-    "Lilya, on_startup": Subject("Lilya", "lilya_on_startup", "lilya"),
-    "Ravyn, lifespan": Subject("Ravyn", "ravyn_lifespan", "ravyn lilya", MOUNTS),
-    "Ravyn, on_startup": Subject("Ravyn", "ravyn_on_startup", "ravyn lilya"),
-    "Muffin": Subject("Muffin", "muffin_on_startup", "muffin asgi-tools"),
-    "Muffin, DEBUG": Subject("Muffin", "muffin_debug", "muffin asgi-tools"),
-    "Muffin, strict": Subject("Muffin", "muffin_strict", "muffin asgi-tools"),
-    "Microdot": Subject("Microdot", "microdot_functions", "microdot"),
-    "Microdot, exit stack": Subject("Microdot", "microdot_strict", "microdot"),
-    "MicroPie": Subject("MicroPie", "micropie_handlers", "micropie"),
-    "Flama, lifespan": Subject("Flama", "flama_lifespan", "flama"),
-    "Flama, on_event": Subject("Flama", "flama_events", "flama"),
-    "Flama, called twice": Subject("Flama", "flama_twice", "flama", MOUNTS),
-    "FastHTML": Subject(
-        "FastHTML", "fasthtml_lifespan", "python-fasthtml starlette", f"{MOUNTS} combined"
-    ),
-    "Responder": Subject(
-        "Responder", "responder_lifespan", "responder starlette", f"{MOUNTS} combined"
-    ),
-    "rpc.py": Subject("rpc.py", "rpcpy_server", "rpc-py"),
-    "a2wsgi": Subject("a2wsgi", "a2wsgi_wsgi", "a2wsgi"),
-    "asgiref": Subject("asgiref", "asgiref_wsgi", "asgiref"),
-}
+SUBJECTS = {name: Subject(**row) for name, row in tomllib.loads(ROWS.read_text("utf-8")).items()}
 
 
 def observed(python: str, program: Path, *questions: str) -> dict[str, list[list[Any]]]:
@@ -244,14 +175,14 @@ def row(python: str, name: str) -> dict[str, Any]:
         }
         happened = observed(python, PROGRAMS / f"{subject.program}.py")
         happened |= {question: each.result() for question, each in under.items()}
-    programs = {kind: subject.variant(kind) for kind in subject.variants.split()}
+    programs = {kind: subject.variant(kind) for kind in subject.variants}
     for kind, program in programs.items():
         happened[kind] = variant(python, program, VARIANTS[kind])
     return {
         "name": name,
         "framework": subject.framework,
         "program": subject.program,
-        "versions": versions(python, subject.packages.split()),
+        "versions": versions(python, subject.packages),
         "variants": programs,
         "answers": answers(happened),
         "happened": happened,

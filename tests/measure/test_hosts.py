@@ -36,7 +36,7 @@ def observed(hosts: ModuleType, subject: Any, asked: str) -> list[list[Any]]:
 
 
 def test_a_server_is_observed_until_its_last_signal(hosts: ModuleType) -> None:
-    uvicorn = hosts.server("uvicorn shop:app --port {port}", "uvicorn")
+    uvicorn = hosts.Subject("server", "shop", "uvicorn shop:app --port {port}", ["uvicorn"])
     found = [each for each in observed(hosts, uvicorn, "usual") if each[0] != "prints"]
     served = [REQUEST, ["answered", 200]]
     stopped = [STOPPED[0], ["state at shutdown", "the pool"], *STOPPED[1:]]
