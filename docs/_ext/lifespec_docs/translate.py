@@ -4,6 +4,7 @@ A message that has changed keeps its Chinese as fuzzy; one that has moved takes 
 With --check nothing is written; the status is 1 if a message waits, or is of no use any more.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -15,16 +16,18 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 PAGES, PACKAGE = Path("locales/zh_CN/LC_MESSAGES"), Path("src/lifespec/conformance/data")
-PYTHON, JINJA = "python", "jinja2.ext:babel_extract"
-KEYWORDS = {"_": None, "word": None, "translate": None, "ngettext": (1, 2)}
-KEYS = {"says", "title", "hint", "hint-middleware"}  # of data that have words
+JINJA = "jinja2.ext:babel_extract"
+KEYS = {"says", "keys", "hint", "hint-middleware"}  # of data that have words
+LEVEL = re.compile(r"\{[a-z ]+\}")  # stands in the sentence of a rule, and is translated by itself
 
 
 def in_data(
     file: BinaryIO, *_: object, **_options: object
 ) -> Iterator[tuple[int, None, str, list[str]]]:
     """Extract the words of a TOML file, as a method of Babel."""
-    yield from ((1, None, text, []) for text in _texts(tomllib.load(file), within=False))
+    texts = [*_texts(tomllib.load(file), within=False)]
+    levels = LEVEL.findall(" ".join(texts))
+    yield from ((1, None, text, []) for text in dict.fromkeys([*levels, *texts]))
 
 
 def _texts(data: Any, *, within: bool) -> Iterator[str]:
@@ -35,11 +38,15 @@ def _texts(data: Any, *, within: bool) -> Iterator[str]:
             yield str(value)
 
 
-SOURCES = (  # a catalog, the folder of what it translates, the files there, and how they are read
-    (PACKAGE / "rules.zh.po", PACKAGE, [("rules.toml", in_data)]),
-    (PACKAGE / "report.zh.po", PACKAGE.parent, [("**.py", PYTHON), ("data/cases.toml", in_data)]),
-    (PAGES / "lifespec.po", "docs/_ext", [("**.py", PYTHON), ("**.toml", in_data)]),
-    (PAGES / "lifespec.po", "docs/_templates", [("**.md", JINJA), ("**.html", JINJA)]),
+WORDS, LABELS = {"_": None, "ngettext": (1, 2)}, {"word": None}  # what marks a message
+SOURCES = (  # a catalog, and what it translates: a folder, files, how they are read, and marks
+    (PACKAGE / "rules.zh.po", PACKAGE, "rules.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE, "cases.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE, "vocabulary.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE.parent, "**.py", "python", WORDS),
+    (PAGES / "lifespec.po", "docs/_ext", "**.py", "python", WORDS),
+    (PAGES / "lifespec.po", "docs/_templates", "**.md", JINJA, WORDS),
+    (PAGES / "lifespec.po", "docs/_templates", "**.html", JINJA, LABELS),
 )
 
 
@@ -48,9 +55,9 @@ def templates() -> dict[Path, Catalog]:
     pages = (path for path in Path("build/gettext").glob("*.pot") if path.stem != "sphinx")
     found = {PAGES / f"{path.stem}.po": read_po(path.open("rb")) for path in sorted(pages)}
     seen: set[object] = set()
-    for path, folder, methods in SOURCES:
+    for path, folder, pattern, method, marks in SOURCES:
         catalog = found.setdefault(path, Catalog())
-        words = [each[2] for each in extract_from_dir(folder, methods, keywords=KEYWORDS)]
+        words = [each[2] for each in extract_from_dir(folder, [(pattern, method)], keywords=marks)]
         for word in filter(lambda word: word not in seen, words):
             catalog.add(word)
         seen.update(words)
