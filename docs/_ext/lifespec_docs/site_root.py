@@ -107,6 +107,7 @@ def main(site: Path, doctrees: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         packages.assemble(ROOT, Path(folder, packages.FOLDER))
         shutil.copytree(Path(folder, packages.FOLDER), site, dirs_exist_ok=True)
+    sys.stdout.write(f"Open {site / 'index.html'}\n")
 
 
 if __name__ == "__main__":
