@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
 # sphinx-autodoc-typehints uses a method that Sphinx 10 will drop.
 warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
 # Fuzzy entries and those without a translation are faults of the catalogs, found by their check.
-gettext_compact = False
+gettext_compact = True  # the pages of a folder share a catalog
 gettext_uuid = False
 gettext_location = False
 gettext_allow_fuzzy_translations = False
