@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
+from lifespec_docs.facts import facts
 from lifespec_docs.site_root import address
 
 # A doctree has many objects and none is garbage: looking for it took a quarter of the time.
@@ -50,10 +52,8 @@ gettext_uuid = False
 gettext_location = False
 gettext_allow_fuzzy_translations = False
 locale_dirs = ["../locales"]
-# The file of rules, from here.
-rules_file = "../src/lifespec/conformance/data/rules.toml"
 
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "substitution"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
@@ -132,6 +132,12 @@ def _plain_dict(
         doc += ["", ":rtype: :py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"]
 
 
+def _draw_facts(_app: Sphinx, config: Config) -> None:
+    """Give pages the facts, whose lists have the comma of their language."""
+    config.myst_substitutions = facts("、" if config.language == "zh_CN" else ", ")
+
+
 def setup(app: Sphinx) -> None:
     """Come before sphinx-autodoc-typehints, which then says nothing of it."""
     app.connect("autodoc-process-docstring", _plain_dict, priority=400)
+    app.connect("config-inited", _draw_facts)

@@ -11,13 +11,6 @@ __all__ = ["setup"]
 
 FOLDERS = {  # and what each has for Sphinx
     "i18n": ("glossary", "waiting"),
-    "facts": ("role", "tables"),
-    "rules": (
-        "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
-        "case_lists", "edge_cases", "edge_case_tables",
-    ),
-    "records": ("proposed",),
-    "diagrams": ("figures", "timeline"),
     "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
     "search": ("index",),
 }  # fmt: skip
@@ -28,6 +21,5 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
-    app.setup_extension(f"{__name__}.tables")
-    app.setup_extension(f"{__name__}.blocks")
-    app.setup_extension(f"{__name__}.api_types")
+    for name in ("tables", "blocks", "rules", "decisions", "drawings", "api_types"):
+        app.setup_extension(f"{__name__}.{name}")
