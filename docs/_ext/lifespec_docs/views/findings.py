@@ -61,13 +61,15 @@ def anchors(name: str, row: Row) -> dict[str, str]:
 
 def _skipped(row: Row) -> dict[str, list[tuple[str, str]]]:
     """Return by reason the kinds and names of what could not be observed."""
+    reasons: dict[tuple[str, str], str] = {}  # of a rule or case the first counts
+    for each in row["findings"]:
+        kind = "cases" if each["unspecified"] else "rules"
+        reasons.setdefault((kind, each[KINDS[kind]]), each["actual"])
     found: dict[str, list[tuple[str, str]]] = {}
-    for kind, of in KINDS.items():
-        for each in row["findings"]:
-            cell = each[of]
-            if each["unspecified"] == (kind == "cases") and row[kind].get(cell) == ["skip"]:
-                found.setdefault(each["actual"], []).append((kind, cell))
-    return {reason: [*dict.fromkeys(cells)] for reason, cells in found.items()}
+    for (kind, cell), reason in reasons.items():
+        if row[kind][cell] == ["skip"]:
+            found.setdefault(reason, []).append((kind, cell))
+    return found
 
 
 def subject(name: str, of: str) -> Row:
@@ -85,7 +87,7 @@ def findings(name: str, of: str) -> Row:
         "skipped": _skipped(row),
         "places": anchors(name, row),
         "starts": has_lifespan(row),
-        "chinese": {each["actual"]: each.get("zh", "") for each in row["findings"]},
+        "chinese": {each["actual"]: each["zh"] for each in row["findings"] if "zh" in each},
         "says": sentences(),
         "signs": SIGNS,
     }

@@ -9,13 +9,8 @@ from lifespec_docs.views.records import shell_status
 __all__ = ["TABLES", "best", "exits", "matrix", "scores"]
 
 Row = dict[str, Any]
-STATUSES = {  # the cases that end a process, by what the template calls them
-    "failed": "failed-with-message",
-    "failed_of_two": "two-workers-failed",
-    "stop_failed": "shutdown-failed-with-message",
-    "stop_failed_of_two": "two-workers-shutdown-failed",
-    "stopped": "well-behaved",
-}
+STARTUP = ("failed-with-message", "two-workers-failed")  # the cases that end a process
+SHUTDOWN = ("shutdown-failed-with-message", "two-workers-shutdown-failed", "well-behaved")
 
 
 def scores(name: str) -> Row:
@@ -58,16 +53,17 @@ def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     }
 
 
-def exits(name: str) -> Row:
-    """Return with which status each server ends after a failure."""
+def exits(name: str, *only: str) -> Row:
+    """Return with which status each server ends after a failure, or after that of startup alone."""
+    cases = STARTUP if only == ("startup",) else STARTUP + SHUTDOWN
     rows = [row for row in subjects(name) if has_lifespan(row)]
     for row in rows:
-        statuses = {what: row["exits"][case] for what, case in STATUSES.items()}
+        statuses = {case: row["exits"][case] for case in cases}
         row["status"] = {
-            what: shell_status(status) if isinstance(status, int) else status
-            for what, status in statuses.items()
+            case: shell_status(status) if isinstance(status, int) else status
+            for case, status in statuses.items()
         }
-    return {"subjects": rows}
+    return {"subjects": rows, "shutdown": not only}
 
 
 TABLES = {"best": best, "exits": exits, "matrix": matrix, "scores": scores}
