@@ -20,7 +20,8 @@ help:  ## list the commands
 
 docs: .venv/complete build/doctrees/begun  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target site/en site/zh-cn
-	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_docs.site_root site build/doctrees
+	@$(RUN) docs/_ext/lifespec_docs/search.py site/en site/zh-cn
+	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 
 .PHONY: site/en site/zh-cn
 site/en: LANGUAGE = en
