@@ -24,7 +24,7 @@ def statuses(run: Happened) -> str:
     """Return the exit statuses: in several runs there may be several."""
     found = [each[1] for each in run.all if each[0] == "exit"]
     found += [each[3] for each in run.all if each[0] == OTHER and each[2] == "exit"]
-    return " / ".join(map(str, dict.fromkeys(found)))
+    return " / ".join(sorted({*map(str, found)}))
 
 
 def ended_alone(run: Happened) -> bool:
@@ -52,8 +52,9 @@ def startups_at_once(run: Happened) -> Answer:
     """Count them for two requests at once, and tell whether the second came into the same call."""
     if run.has("one request at a time"):
         return ["one request at a time"]
-    if len(run.where(*STARTUP)) > len(run.where("lifespan")):
-        return ["times in one call", str(len(run.where(*STARTUP)))]
+    events, calls = run.where(*STARTUP), run.where("lifespan")
+    if len(events) > 1 and events[1] < [*calls, len(run.all)][1]:
+        return ["times in one call", str(len(events))]
     return startups(run)
 
 
@@ -119,17 +120,21 @@ def shutdown_limit(run: Happened) -> Answer:
 
 def limit(run: Happened) -> Answer:
     """Say after which time a host went on, and how."""
-    end = ["raises", raised(run)] if raised(run) else ["ends, no status"]
-    if not waited(run):
-        return end
-    if raised(run) or not run.has("exit") or run.has("opened"):
-        return ["after", str(waited(run)), *end[1:]]
-    return ["after, status", str(waited(run)), statuses(run)]
+    seconds, error = waited(run), raised(run)
+    if error:
+        return ["after, raises", str(seconds), error] if seconds else ["raises", error]
+    if not seconds:
+        return ["ends, no status"]
+    return (
+        ["after", str(seconds)]
+        if run.has("opened")
+        else ["after, status", str(seconds), statuses(run)]
+    )
 
 
 def no_limit(run: Happened) -> Answer:
-    """Say how long it was waited for."""
-    return ["no limit", str(round(waited(run), -1))]
+    """Say how long it was waited for, in tens of seconds."""
+    return ["no limit", str(waited(run) // 10 * 10)]
 
 
 def request_state(run: Happened) -> Answer:

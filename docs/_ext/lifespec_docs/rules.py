@@ -135,8 +135,7 @@ class RuleDirective(SphinxDirective):
 
 def _measured() -> Collection[str]:
     """Return the rules that the servers of the record were checked for."""
-    subjects = record("servers")["subjects"]
-    return {finding["rule"] for subject in subjects for finding in subject["findings"]}
+    return {rule for subject in record("servers")["subjects"] for rule in subject["rules"]}
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
@@ -216,7 +215,9 @@ class RuleDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """Return the link of a reference that names no role."""
+        """Return the link of a reference that names no role; other anchors are labels of pages."""
+        if target.startswith(PREFIXES):
+            return []
         link = self.resolve_xref(env, fromdocname, builder, "rule", target, node, contnode)
         return [("lifespec:rule", link)] if link else []
 
