@@ -35,11 +35,15 @@ def slug(name: str) -> str:
 
 
 def head(record: str, row: Row) -> Row:
-    """Return how a row is named, and where its page is."""
+    """Return how a row is named, in a table of all and on its page, and where that is."""
     name, _comma, variant = row["name"].partition(", ")
-    known = variant in VARIANTS
-    page = f"{record}/{slug(row[KEYS[record]])}.md"
-    return {"name": name if known else row["name"], "variant": variant * known, "page": page}
+    known, of = variant in VARIANTS, row[KEYS[record]]
+    return {
+        "name": name if known else row["name"],
+        "variant": variant if known else "",
+        "short": variant if variant and name == of else row["name"],
+        "page": f"{record}/{slug(of)}.md",
+    }
 
 
 def answers(record: str, group: str, *kinds: str) -> Row:
