@@ -320,6 +320,7 @@ class Lifespan:
                     raise
 
     def _is_started(self) -> bool:
+        """Tell whether the application completed startup; asked before shutdown is sent."""
         return self.phase == "running" or self.outcome in {"crashed", "returned"}
 
     def _raise_for_outcome(self, stage: str) -> None:
@@ -431,11 +432,10 @@ class Lifespan:
             self._task.add_done_callback(self._on_task_done)
         elif self.phase == "cancelling":
             self._task.cancel()
-        if self._waiters:
-            waiters, self._waiters = self._waiters, []
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
+        for waiter in self._waiters:
+            if not waiter.done():
+                waiter.set_result(None)
+        self._waiters.clear()
         if self._timer:
             self._timer.cancel()
             self._timer = None
