@@ -11,7 +11,8 @@ import pytest
 from either import both
 from lifespec.application import with_lifespan
 from lifespec.composition import combine_lifespans
-PATIENCE=1
+
+PATIENCE = 1
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
 
