@@ -112,8 +112,8 @@ ERRORS: dict[str, dict[Outcome | None, type[LifespanFailed]]] = {
     "shutdown": {"failed": ShutdownFailed, "timed_out": ShutdownTimeout},
 }
 STRICT: dict[str, dict[Outcome | None, type[LifespanFailed]]] = {
-    "startup": ERRORS["startup"] | {"unsupported": LifespanUnsupported},
-    "shutdown": ERRORS["shutdown"] | {"crashed": ShutdownFailed, "returned": ShutdownFailed},
+    "startup": {**ERRORS["startup"], "unsupported": LifespanUnsupported},
+    "shutdown": {**ERRORS["shutdown"], "crashed": ShutdownFailed, "returned": ShutdownFailed},
 }
 
 
