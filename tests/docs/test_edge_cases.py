@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
-from lifespec_docs.examples import runner
-from published import published
+from published import ROOT
 
 from lifespec.server import TABLE, StateMachine
+from lifespec_pages.page import blocks
+from lifespec_pages.runner import run
+from lifespec_pages.sandbox import Namespace
 
 
 def test_every_step_of_the_server_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +21,10 @@ def test_every_step_of_the_server_is_shown(monkeypatch: pytest.MonkeyPatch) -> N
         return happened(self, what, *rest)
 
     monkeypatch.setattr(StateMachine, "_transition", noted)
-    with runner.Session(published()["en"]["edge-cases"]) as session:
-        for number in range(len(session.blocks)):
-            session.run(number)
+    namespace = Namespace()
+    for block in blocks(ROOT / "docs" / "edge-cases.md", "docs/edge-cases.md"):
+        run(block, namespace)
+    namespace.close()
     assert [
         (phase, what) for phase in TABLE for what in TABLE[phase] if (phase, what) not in met
     ] == []

@@ -6,8 +6,11 @@ pytest docs --update writes new outputs into the pages and leaves the checks as 
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
+import re
+import signal
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,7 +23,6 @@ from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
 from lifespec_pages.sandbox import Namespace, lacking
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator
 
 __all__ = [
@@ -67,7 +69,8 @@ class Page(pytest.File):
         for before in range(number):
             if before not in self.done and self.blocks[before].kind in {"program", "session"}:
                 self._try(before)
-        self._try(number)
+        if number not in self.done:
+            self._try(number)
         if failure := self.done[number]:
             raise failure
 
@@ -82,11 +85,16 @@ class Page(pytest.File):
         """Let the assertions of a check say what they compared, as those of tests do."""
         rewrite_asserts(tree, source.encode(), str(self.path), self.config)
 
-    def raised_above(self, number: int) -> int | None:
-        """Return the line of the first block above that raised an exception."""
-        failures = (self.done.get(before) for before in range(number))
-        raised = (each for each in failures if each and not isinstance(each, OutputDiffers))
-        return next((each.line for each in raised), None)
+    def missing(self, number: int) -> str:
+        """Say which names a block has from one above it that raised an exception."""
+        block = self.blocks[number]
+        words = {*re.findall(r"\w+", block.source)} if block.kind != "process" else set()
+        for before in range(number):
+            failure = self.done.get(before)
+            names = sorted(words & _defined(self.blocks[before]))
+            if names and failure and not isinstance(failure, OutputDiffers):
+                return f"{', '.join(names)}: from the block that failed in line {failure.line}"
+        return ""
 
 
 class BlockItem(pytest.Item):
@@ -122,11 +130,9 @@ class BlockItem(pytest.Item):
         if not isinstance(failure, BlockFailed):
             return super().repr_failure(excinfo, style)
         said = [str(failure)]
-        above = self.parent.raised_above(self.number)
-        if above is not None and not isinstance(failure, OutputDiffers):
-            said.append(f"This may follow from line {above}, where a block above raised.")
+        if missing := self.parent.missing(self.number):
+            said.append(missing)
         cause = failure.__cause__
-        cause = cause.__cause__ if cause and cause.__cause__ else cause
         if cause and self.block.kind != "check":
             said.append("".join(_from_page(cause, self.block.page)))
         return "\n".join(said)
@@ -134,6 +140,25 @@ class BlockItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """Return the place of the block."""
         return self.path, self.block.line - 1, f"{self.block.page}:{self.block.line}"
+
+
+def _defined(block: Block) -> set[str]:
+    """Return the names that a program gives to those below it."""
+    try:
+        tree = ast.parse(block.source)
+    except SyntaxError:
+        return set()
+    found = {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+    return found
 
 
 def _from_page(error: BaseException, page: str) -> list[str]:
@@ -186,7 +211,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Write new outputs in the process that collects all reports."""
+    """Hear Ctrl-C, as programs want to, and let the process that has all reports update pages."""
+    # what a shell starts in the background ignores Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("update") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Updates())
 

@@ -1,1 +1,1 @@
-"""The Chinese edition: catalogs, and what is compared."""
+"""The old names of the words of our directives."""

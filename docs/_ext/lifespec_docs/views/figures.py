@@ -1,0 +1,63 @@
+"""What this project measured of itself: speed, and all short applications."""
+
+from typing import Any
+
+from lifespec_docs.views.records import read
+from lifespec_docs.words import mark as _
+
+__all__ = ["TABLES", "exhaustive", "made", "speed", "speed_by_python"]
+
+Row = dict[str, Any]
+MILLI = 1e-3  # of a second
+ROWS = {"floor": _("floor")}  # of the record of speed, in the words of a page
+
+
+def exhaustive() -> Row:
+    """Return how many applications were run, by the number of their actions."""
+    return {"sizes": read("exhaustive")["server"]}
+
+
+def speed(measure: str) -> Row:
+    """Return the rows of a measure, each as a multiple of the first."""
+    rows = read("bench")[measure]
+    for row in rows:
+        row["time"] = _time(row["seconds"])
+    return {"rows": rows, "ratios": _ratios(rows), "words": ROWS}
+
+
+def speed_by_python() -> Row:
+    """Return the multiples of one lifespan on each Python, by implementation."""
+    found = read("bench")["pythons"]
+    ratios = [dict(zip(_names(each), _ratios(each["lifespan"]), strict=True)) for each in found]
+    return {"pythons": found, "rows": found[-1]["lifespan"], "ratios": ratios, "words": ROWS}
+
+
+def _names(found: Row) -> list[str]:
+    return [row["name"] for row in found["lifespan"]]
+
+
+def _ratios(rows: list[Row]) -> list[str]:
+    return [f"{row['seconds'] / rows[0]['seconds']:.2f}" for row in rows]
+
+
+def _time(seconds: float) -> str:
+    number, unit = (seconds / MILLI, "ms") if seconds >= MILLI else (seconds * 1e6, "µs")
+    return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
+
+
+def made(name: str) -> Row:
+    """Say when a record was made, and with what."""
+    record = read(name)
+    python = f"CPython {record['python'].removeprefix('CPython ')}"
+    return {
+        "date": record["date"],
+        "tools": [python, *filter(None, [record.get("machine")])],
+    }
+
+
+TABLES = {
+    "exhaustive": exhaustive,
+    "made": made,
+    "speed": speed,
+    "speed-by-python": speed_by_python,
+}
