@@ -58,7 +58,9 @@ def test_a_page_draws_its_blocks_and_runs_nothing(tmp_path: Path) -> None:
         for name in ("index", "command-line")
     )
     assert [each.text for each in page.select("details.check > summary")] == ["✓"]
-    assert [each.text.strip() for each in page.select("details.check .check")] == ['assert "a" < "b"']
+    assert [each.text.strip() for each in page.select("details.check .check")] == [
+        'assert "a" < "b"'
+    ]
     assert [each.text[:6] for each in page.select(".output")] == ["<seen>"]
     assert [each.text.strip() for each in page.select(".shown.highlight-python")] == ["a = 1"]
     assert [each.text for each in page.select("details.folded > summary")] == ["A title"]
