@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import validate
+from lifespec import Lifespan, validate
 from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
