@@ -68,7 +68,7 @@ optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
-slow: .venv/complete build/matrix/complete build/suites/complete build/recipes/complete
+slow: docs build/matrix/complete build/suites/complete build/recipes/complete
 	@echo "check: real servers and brokers, type checkers, the site in a browser"
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 

@@ -18,7 +18,7 @@
     let [shown, total] = [0, 0];
     for (const table of tables) {
       const heads = [...table.tHead.rows[0].cells].slice(1);
-      const hides = heads.map((head) => subject !== "" && !head.querySelector(`a[href$="#${record}-${subject}"]`));
+      const hides = heads.map((head) => subject !== "" && !head.querySelector(`a[href$="#subject-${record}-${subject}"]`));
       heads.forEach((head, column) => { head.hidden = hides[column]; });
       table.classList.toggle("single", subject !== "");
       let [group, here] = [null, 0];

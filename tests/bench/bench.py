@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import lifespec
-from lifespec_docs.facts.recorded import made_with
 from rivals import DRIVERS, Floor, app, installed
 
 __all__ = ["joined", "main", "measured", "several"]
@@ -203,7 +202,6 @@ def measured(part: float = 1, names: Sequence[str] = ()) -> dict[str, Any]:
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "machine": machine(),
-        "made_with": made_with("bench"),
     }
     gc.disable()
     try:

@@ -35,7 +35,6 @@ from typing import Any
 import by_examples
 import mutated
 
-from lifespec_docs.facts.recorded import made_with
 from mutants import Mutant, mutants
 
 __all__ = ["EQUIVALENT", "NAMES", "RESULT", "ROOT"]
@@ -230,13 +229,6 @@ def last_time() -> dict[str, Any]:
     return {part: row for part, row in state.items() if row["digest"] == digest(part)}
 
 
-def in_all(state: dict[str, Any]) -> dict[str, str]:
-    """Return the digests of what was the same for every part."""
-    first, *others = (row.get("made_with", {}) for row in state.values())
-    same = (first.items() & each.items() for each in others)
-    return dict(sorted(set(first.items()).intersection(*same)))
-
-
 def write(state: dict[str, Any]) -> None:
     """Write the result, of the parts that were tried as they are."""
     STATE.write_text(json.dumps(state), encoding="utf-8")
@@ -245,7 +237,7 @@ def write(state: dict[str, Any]) -> None:
         "seconds": sum(row["seconds"] for row in state.values()),
         "python": platform.python_version(),
         "mutmut": metadata.version("mutmut"),
-        "made_with": in_all(state),
+        "date": time.strftime("%Y-%m-%d"),
     }
     print(json.dumps(result, indent=2))
     RESULT.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
@@ -264,17 +256,15 @@ def main(arguments: list[str]) -> int:
     again = arguments == ["--again"]
     chosen = last_time() if again else arguments or PARTS
     for part in [part for part in PARTS if part in chosen]:
-        began, old, digests = time.monotonic(), last_time().get(part), made_with("mutation")
+        began, old = time.monotonic(), last_time().get(part)
         if again and old:
             name = part.partition(" ")[0]
             lived, _ = survivors(((name, Mutant(**one)) for one in old["alive"]), pages)
             total, before = old["mutants"], old["seconds"]
-            digests = old.get("made_with", {})
         else:
             (lived, total), before = survivors(made(part), pages), 0
         row = {
             "digest": digest(part),
-            "made_with": digests,
             "mutants": total,
             "seconds": round(before + time.monotonic() - began),
             "alive": [mutant._asdict() for _, mutant in lived],

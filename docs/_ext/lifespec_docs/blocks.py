@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
+HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -63,12 +64,16 @@ class Check(SphinxDirective):
         """Return the lines, folded behind a ✓."""
         if self.env.docname in WITHOUT_CHECKS:
             return []
-        title = translations(self.env).gettext(_("This statement is checked: show how"))
+        translate = translations(self.env).gettext
+        title = translate(_("This statement is checked: show how"))
         text = "\n".join(self.content)
         block = nodes.literal_block(text, text, language="python", classes=["check"])
         self.set_source_info(block)
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
-        folds = (nodes.raw("", html, format="html") for html in (begin, "</details>"))
+        href = "../" * self.env.docname.count("/") + HELPERS
+        names = translate(_("The names that a check can use"))
+        end = f'<p><a href="{href}">{names}</a></p></details>'
+        folds = (nodes.raw("", html, format="html") for html in (begin, end))
         return [next(folds), block, next(folds)]
 
 

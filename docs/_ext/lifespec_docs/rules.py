@@ -135,8 +135,7 @@ class RuleDirective(SphinxDirective):
 
 def _measured() -> Collection[str]:
     """Return the rules that the servers of the record were checked for."""
-    subjects = record("servers")["subjects"]
-    return {finding["rule"] for subject in subjects for finding in subject["findings"]}
+    return {rule for subject in record("servers")["subjects"] for rule in subject["rules"]}
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:

@@ -6,10 +6,8 @@ pytest docs --update writes new outputs into the pages and leaves the checks as 
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
-import re
 import signal
 import traceback
 from pathlib import Path
@@ -19,10 +17,12 @@ import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
 from lifespec_pages.page import Block, PageError, blocks
+from lifespec_pages.prelude import CheckFailed
 from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
 from lifespec_pages.sandbox import Namespace, lacking
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
 __all__ = [
@@ -85,16 +85,11 @@ class Page(pytest.File):
         """Let the assertions of a check say what they compared, as those of tests do."""
         rewrite_asserts(tree, source.encode(), str(self.path), self.config)
 
-    def missing(self, number: int) -> str:
-        """Say which names a block has from one above it that raised an exception."""
-        block = self.blocks[number]
-        words = {*re.findall(r"\w+", block.source)} if block.kind != "process" else set()
-        for before in range(number):
-            failure = self.done.get(before)
-            names = sorted(words & _defined(self.blocks[before]))
-            if names and failure and not isinstance(failure, OutputDiffers):
-                return f"{', '.join(names)}: from the block that failed in line {failure.line}"
-        return ""
+    def raised_above(self, number: int) -> int | None:
+        """Return the line in which a block above raised first, if one did."""
+        failures = (self.done.get(before) for before in range(number))
+        raised = (each for each in failures if each and not isinstance(each, OutputDiffers))
+        return next((each.line for each in raised), None)
 
 
 class BlockItem(pytest.Item):
@@ -129,10 +124,12 @@ class BlockItem(pytest.Item):
         failure = excinfo.value
         if not isinstance(failure, BlockFailed):
             return super().repr_failure(excinfo, style)
-        said = [str(failure)]
-        if missing := self.parent.missing(self.number):
-            said.append(missing)
-        cause = failure.__cause__
+        said, cause = [str(failure)], failure.__cause__
+        if isinstance(cause, CheckFailed):
+            cause = cause.__cause__
+        above = self.parent.raised_above(self.number)
+        if above is not None and isinstance(cause, NameError):
+            said.append(f"That follows from line {above}, where a block above raised.")
         if cause and self.block.kind != "check":
             said.append("".join(_from_page(cause, self.block.page)))
         return "\n".join(said)
@@ -140,25 +137,6 @@ class BlockItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """Return the place of the block."""
         return self.path, self.block.line - 1, f"{self.block.page}:{self.block.line}"
-
-
-def _defined(block: Block) -> set[str]:
-    """Return the names that a program gives to those below it."""
-    try:
-        tree = ast.parse(block.source)
-    except SyntaxError:
-        return set()
-    found = {
-        node.name
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.alias):
-            found.add((node.asname or node.name).partition(".")[0])
-    return found
 
 
 def _from_page(error: BaseException, page: str) -> list[str]:
