@@ -75,15 +75,15 @@ slow: docs build/matrix/complete build/suites/complete build/recipes/complete
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
-exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
-	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/every/exhaustive.py $(N)
+exhaustive: .venv/complete  ## run every application of up to N actions
+	@$(RUN) tests/every/exhaustive.py $(N)
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; PYTHONS="python3.12 python3.13" too; ten minutes
 	@others=; for python in $(PYTHONS); do \
 		folder=build/peers-$$(basename $$python); others="$$others $$folder/bin/python"; \
 		rm -rf $$folder; $$python -m venv $$folder || exit; \
 		$$folder/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt || exit; \
-	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json $$others
+	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/measure/bench.py --into docs/matrix/bench.json $$others
 
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages, or name what waits for a translation
 	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
@@ -130,7 +130,7 @@ peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's ow
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/peers.py build/suites docs/matrix/peers.json
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
-	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
+	@PYTHONPATH=build/mutmut $(RUN) -m mutmut run; PYTHONPATH=build/mutmut $(RUN) -m mutmut results
 
 mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
 	@$(RUN) tests/measure/mutants.py $(N)
