@@ -102,24 +102,19 @@ translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 
-matrix: known-run build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
-	@for record in $$(cat build/only-run); do \
-		PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
+matrix: build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix $(if $(ONLY),"$(ONLY)")
 
-# before anything is installed
-known-%: .venv/complete
-	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/measure/only.py $* "$(ONLY)" >build/only-$*
-
-frameworks: known-frameworks build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
+frameworks: build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
 
-middleware: known-middleware build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
+middleware: build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
-hosts: known-hosts build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
+hosts: build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
-loglines: known-loglines build/matrix/complete  ## record what servers log about a lifespan; ten minutes; ONLY="granian"
+loglines: build/matrix/complete  ## record what servers log about a lifespan; ten minutes; ONLY="granian"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json $(if $(ONLY),"$(ONLY)")
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
