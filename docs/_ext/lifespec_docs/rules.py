@@ -213,9 +213,7 @@ class RuleDomain(Domain):
         node: pending_xref,
         contnode: Element,
     ) -> list[tuple[str, nodes.reference]]:
-        """Return the link of a reference that names no role; other anchors are labels of pages."""
-        if target.startswith(PREFIXES):
-            return []
+        """Return the link of a reference that names no role."""
         link = self.resolve_xref(env, fromdocname, builder, "rule", target, node, contnode)
         return [("lifespec:rule", link)] if link else []
 
