@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench catalogs waiting release measure translate review matrix mutation mutants lock clean loglines middleware frameworks hosts
+.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release measure translate review matrix mutation mutants lock clean loglines middleware frameworks hosts
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -75,29 +75,24 @@ slow: docs build/matrix/complete build/recipes/complete
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
-exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
-	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/every/exhaustive.py $(N)
+exhaustive: .venv/complete  ## run every application of up to N actions
+	@$(RUN) tests/every/exhaustive.py $(N)
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; PYTHONS="python3.12 python3.13" too; ten minutes
 	@others=; for python in $(PYTHONS); do \
 		folder=build/peers-$$(basename $$python); others="$$others $$folder/bin/python"; \
 		rm -rf $$folder; $$python -m venv $$folder || exit; \
 		$$folder/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt || exit; \
-	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json $$others
+	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/measure/bench.py --into docs/matrix/bench.json $$others
 
-catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
-	@$(RUN) docs/catalogs.py --check
-
-waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
-	@$(RUN) docs/catalogs.py --release
+translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages, or name what waits for a translation
+	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
 release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
 
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour, or less side by side: make -j3 measure
-
-translate: .venv/complete  ## renew the Chinese catalogs from the English pages
-	@$(RUN) docs/catalogs.py
 
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
@@ -118,7 +113,7 @@ loglines: build/matrix/complete  ## record what servers log about a lifespan; te
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json $(if $(ONLY),"$(ONLY)")
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
-	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
+	@PYTHONPATH=build/mutmut $(RUN) -m mutmut run; PYTHONPATH=build/mutmut $(RUN) -m mutmut results
 
 mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
 	@$(RUN) tests/measure/mutants.py $(N)

@@ -30,7 +30,7 @@ if hasattr(signal, "SIGHUP"):
 
 HERE = Path(__file__).parent
 # Real servers and brokers, type checkers, what measures, and what wants a processor for itself.
-SLOW = {"bench", "measure", "real", "typing"}
+SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
 # What this computes is run by others, too: coverage would only take its time, four times over.
 NOT_MEASURED = {"every"}

@@ -13,10 +13,11 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, suppress
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lifespec import copies
 from lifespec.conformance.output import OutputFailed, writing
 from lifespec.conformance.texts import plain
 from lifespec.conformance.unchecked import Unchecked
@@ -179,7 +180,7 @@ def _new_file(path: str) -> Path:
 
 
 def _copy(arguments: argparse.Namespace) -> int:
-    contents = {f"{name}.py": _content(f"{name}.py") for name in arguments.files}
+    contents = {f"{name}.py": _content(name) for name in arguments.files}
     to: Path | None = arguments.to
     if to and to.is_dir():
         _write({to / name: content for name, content in contents.items()})
@@ -196,11 +197,11 @@ def _copy(arguments: argparse.Namespace) -> int:
 
 
 def _content(name: str) -> bytes:
-    source = resources.files("lifespec").joinpath(name)
     try:
-        return source.read_bytes()
-    except OSError:
-        raise UsageError(f"this installation has no {source}: install lifespec again") from None
+        return copies.content(name).encode()
+    except OSError as error:
+        missing = error.filename
+    raise UsageError(f"this installation has no {missing}: install lifespec again")
 
 
 def _write(contents: dict[Path, bytes]) -> None:

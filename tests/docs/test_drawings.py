@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable
+from io import BytesIO
 from itertools import combinations
 from typing import Any
 from unicodedata import east_asian_width
 from xml.etree import ElementTree as ET
 
 import pytest
+from babel.messages.pofile import read_po
 
 from lifespec.validate import TRANSITIONS, Step
 from lifespec_docs.drawings import PICTURES
@@ -17,14 +19,16 @@ from lifespec_docs.words import ROOT, catalogs
 __all__: list[str] = []
 
 SVG = "{http://www.w3.org/2000/svg}"
-CHINESE = "\n".join(path.read_text("utf-8") for path in catalogs("zh_CN"))
-ENTRY = re.compile(r'^msgid "(.+)"\nmsgstr "(.+)"$', re.MULTILINE)
-WORDS = dict(ENTRY.findall(CHINESE))
+WORDS = {
+    entry.id: entry.string
+    for path in catalogs("zh_CN")
+    for entry in read_po(BytesIO(path.read_bytes()))
+}
 
 
 def chinese(text: str) -> str:
     """Translate a word; raise KeyError for one that no catalog has."""
-    return WORDS[text]
+    return str(WORDS[text])
 
 
 def boxes(svg: str) -> list[tuple[str, float, float, float, float]]:

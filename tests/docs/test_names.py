@@ -25,6 +25,7 @@ EXCEPTIONS = {
     "on-failure": "a value of systemd's Restart",
     "postgresql": "a database in an address of SQLAlchemy",
     "terminationGracePeriodSeconds": "a setting of Kubernetes",
+    "test_startup_failure": "a test of hypercorn",
 }
 PYTHON = Path(sysconfig.get_paths()["stdlib"])
 THIS = Path(__file__).name

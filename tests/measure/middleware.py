@@ -22,6 +22,9 @@ from typing import Any
 from happened import NONE, Answer, Happened
 from kept import chosen, keep, versions
 
+from lifespec.conformance.observed import translated
+from lifespec.conformance.words import translator
+
 __all__ = ["SUBJECTS", "answers", "main", "row"]
 
 SUBJECTS: dict[str, dict[str, str]] = tomllib.loads(
@@ -125,6 +128,13 @@ def program(subject: Mapping[str, str]) -> str:
     return f"{subject['needs']}\ndef wrap(app):\n    return {subject['code']}\n"
 
 
+def finding(parts: Sequence[str]) -> dict[str, str]:
+    """Return a finding of the suite by name, with its Chinese if there is one."""
+    named = dict(zip(("case", "rule", "verdict", "actual"), parts, strict=True))
+    chinese = translated(named["actual"], translator("zh"))
+    return named | ({"zh": chinese} if chinese else {})
+
+
 def row(python: str, name: str) -> dict[str, Any]:
     """Measure a subject; return its row of the record."""
     subject = SUBJECTS[name]
@@ -142,8 +152,7 @@ def row(python: str, name: str) -> dict[str, Any]:
     if run.returncode:
         raise RuntimeError(f"{name}: {run.stderr}")
     found = json.loads(ADDRESS.sub("0x…", run.stdout))
-    keys = "case", "rule", "verdict", "actual"
-    findings = [dict(zip(keys, each, strict=True)) for each in found["findings"]]
+    findings = [*map(finding, found["findings"])]
     return {
         "name": name,
         "needs": subject["needs"],

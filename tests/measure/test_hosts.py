@@ -30,28 +30,26 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return found
 
 
-def observed(hosts: ModuleType, subject: Any, asked: str) -> list[list[Any]]:
-    found: list[list[Any]] = hosts.worth(hosts.observed(subject, HERE, asked))
-    return found
-
-
 def test_a_server_is_observed_until_its_last_signal(hosts: ModuleType) -> None:
     uvicorn = hosts.Subject("server", "shop", "uvicorn shop:app --port {port}", ["uvicorn"])
-    found = [each for each in observed(hosts, uvicorn, "usual") if each[0] != "prints"]
+
+    def observed(question: str) -> list[list[Any]]:
+        found: list[list[Any]] = hosts.worth(hosts.observed(uvicorn, HERE, question))
+        return found
+
+    found = [each for each in observed("usual") if each[0] != "prints"]
     served = [REQUEST, ["answered", 200]]
     stopped = [STOPPED[0], ["state at shutdown", "the pool"], *STOPPED[1:]]
     assert found[:-1] == [*STARTED, *served, *served, ["SIGTERM"], *stopped]
-    failed = observed(hosts, uvicorn, "startup fails")
+    failed = observed("startup fails")
     assert ["prints", "ERROR:    no pool"] in failed
     assert failed[-1] == ["exit", 3]
-    twice = observed(hosts, uvicorn, "shutdown hangs, Ctrl-C twice")
+    twice = observed("shutdown hangs, Ctrl-C twice")
     assert [each for each in twice if each[0] == "SIGINT"] == [["SIGINT"], ["SIGINT"]]
     assert twice[-1] == ["goes on"]
 
 
-def test_what_a_host_prints_is_kept_once_and_if_it_is_about_the_lifespan(
-    hosts: ModuleType,
-) -> None:
+def test_a_line_about_the_lifespan_is_kept_once(hosts: ModuleType) -> None:
     usual = [(1.0, ["prints", "startup"])]
     noted = [(1.0, ["prints", each]) for each in ("startup", "apples", "no pool", "no pool")]
     assert hosts.worth(noted, usual) == [["prints", "no pool"]]
@@ -74,7 +72,7 @@ def test_what_a_host_prints_is_kept_once_and_if_it_is_about_the_lifespan(
         ("signals", "SIGINT", [[*STOPPED, EXIT], [EXIT]], ["not each time"]),
     ],
 )  # fmt: skip
-def test_an_answer(
+def test_an_answer_follows_from_the_runs(
     hosts: ModuleType, group: str, column: str, runs: list[list[Any]], answer: list[str]
 ) -> None:
     module = sys.modules[hosts.answers.__module__]

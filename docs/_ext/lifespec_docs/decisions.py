@@ -100,7 +100,8 @@ class DecisionDirective(SphinxDirective):
         for name in decided:
             yield from (nodes.inline("", name, classes=SOURCE), nodes.Text(" "))
         for rule_id in rule_ids:
-            yield from (refer(self.env.docname, rule_id), nodes.Text(" "))
+            link = refer(self.env.docname, rule_id, nodes.literal("", rule_id))
+            yield from (link, nodes.Text(" "))
 
 
 def authority(rule: Rule, translate: Translate) -> str:

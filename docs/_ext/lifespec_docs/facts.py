@@ -4,7 +4,7 @@
 
 default Lifespan.grace            the default of an argument
 message lifespan.startup.failed   the value that stands for a missing `message` of an event
-constant composition.PATIENCE     a number that a module defines in capital letters
+constant testing.plugin.TIMEOUT   a number that a module defines in capital letters
 count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
@@ -33,7 +33,6 @@ __all__ = ["ROOT", "facts", "record"]
 ROOT = Path(__file__).resolve().parents[3]
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
 CONSTANTS = {
-    "composition.PATIENCE": "src/lifespec/composition.py",
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.run.LIMIT": "src/lifespec/conformance/app/run.py",
     "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",

@@ -43,15 +43,14 @@ DATA = (
     "src/lifespec/conformance/data/cases.toml",
     "docs/matrix/servers.json",
 )
-# How the anchors begin that other pages have of rules and cases.
-PREFIXES = "example-", "case-", "cases-", "servers-"
 
 
-def refer(docname: str, anchor: str, shown: nodes.Node | None = None) -> pending_xref:
-    """Return a link to a rule, or to another anchor of the domain."""
-    place = {"refdomain": RuleDomain.name, "reftype": "rule", "reftarget": anchor}
-    text = shown or nodes.literal("", anchor)
-    return pending_xref("", text, refdoc=docname, refwarn=True, **place)
+def refer(
+    docname: str, target: str, text: nodes.Node, domain: str = "lifespec", kind: str = "rule"
+) -> pending_xref:
+    """Return a link to a rule, or to a label if it is for the standard domain."""
+    place = {"refdomain": domain, "reftype": kind, "reftarget": target, "refdoc": docname}
+    return pending_xref("", text, refexplicit=True, refwarn=True, **place)
 
 
 class RuleDirective(SphinxDirective):
@@ -123,19 +122,18 @@ class RuleDirective(SphinxDirective):
 
     def _links(self, rule_id: str) -> Iterator[nodes.Node]:
         """Yield links to the cases of a rule and to what servers do, if there are any."""
+        servers = record("servers")["subjects"]
         kinds = {
             "cases": (_("Cases"), {each.rule for case in cases.load() for each in case.expect}),
-            "servers": (_("Results of servers"), _measured()),
+            "servers": (
+                _("Results of servers"),
+                {each for row in servers for each in row["rules"]},
+            ),
         }
         for kind, (title, having) in kinds.items():
             if rule_id in having:
-                text = nodes.Text(self.translate(title))
-                yield refer(self.env.docname, f"{kind}-{rule_id}", text)
-
-
-def _measured() -> Collection[str]:
-    """Return the rules that the servers of the record were checked for."""
-    return {rule for subject in record("servers")["subjects"] for rule in subject["rules"]}
+                text = nodes.inline("", self.translate(title))
+                yield refer(self.env.docname, f"{kind}-{rule_id}", text, "std", "ref")
 
 
 def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
@@ -159,7 +157,7 @@ class RuleRole(ReferenceRole):
 
 
 class RuleDomain(Domain):
-    """Where the rules are, and what other pages have of them: docname by anchor."""
+    """Where the boxes and the examples of the rules are: docname by anchor."""
 
     name = "lifespec"
     label = "lifespan rules"
@@ -177,7 +175,7 @@ class RuleDomain(Domain):
         note_examples(document)
         for node in document.findall(nodes.Element):
             for anchor in cast("list[str]", node.get("ids", ())):
-                if "rule_id" in node or anchor.startswith(PREFIXES):
+                if "rule_id" in node or anchor.startswith("example-"):
                     self.places.setdefault(anchor, docname)
 
     def clear_doc(self, docname: str) -> None:

@@ -103,7 +103,7 @@ def refuse_dead_links(
 def add_filter(app: Sphinx) -> None:
     """Offer `localized` to the templates, and leave the search to `search.py`."""
     if app.builder.format == "html":
-        app.builder.search = False
+        app.builder.search = False  # type: ignore[attr-defined]
         app.builder.templates.environment.filters["localized"] = localized
 
 

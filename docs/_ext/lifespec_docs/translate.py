@@ -4,27 +4,40 @@ A message that has changed keeps its Chinese as fuzzy; one that has moved takes 
 With --check nothing is written; the status is 1 if a message waits, or is of no use any more.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 PAGES, PACKAGE = Path("locales/zh_CN/LC_MESSAGES"), Path("src/lifespec/conformance/data")
-PYTHON, JINJA = "python", "jinja2.ext:babel_extract"
-KEYWORDS = {"_": None, "word": None, "translate": None, "ngettext": (1, 2)}
-KEYS = {"says", "title", "hint", "hint-middleware"}  # of data that have words
+BY_HAND = PAGES / "sphinx.po"  # the words of the theme that Sphinx does not translate
+KEYS = {"says", "keys", "hint", "hint-middleware"}  # of data that have words
+LEVEL = re.compile(r"\{[a-z ]+\}")  # stands in the sentence of a rule, and is translated by itself
+# Without the dates that Babel writes, which would conflict whenever two people translate.
+HEADER = r"""msgid ""
+msgstr ""
+"Language: zh_CN\n"
+"Plural-Forms: nplurals=1; plural=0;\n"
+"MIME-Version: 1.0\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+"Content-Transfer-Encoding: 8bit\n"
+
+"""
 
 
 def in_data(
     file: BinaryIO, *_: object, **_options: object
 ) -> Iterator[tuple[int, None, str, list[str]]]:
     """Extract the words of a TOML file, as a method of Babel."""
-    yield from ((1, None, text, []) for text in _texts(tomllib.load(file), within=False))
+    texts = [*_texts(tomllib.load(file), within=False)]
+    levels = LEVEL.findall(" ".join(texts))
+    yield from ((1, None, text, []) for text in dict.fromkeys([*levels, *texts]))
 
 
 def _texts(data: Any, *, within: bool) -> Iterator[str]:
@@ -35,39 +48,31 @@ def _texts(data: Any, *, within: bool) -> Iterator[str]:
             yield str(value)
 
 
-SOURCES = (  # a catalog, the folder of what it translates, the files there, and how they are read
-    (PACKAGE / "rules.zh.po", PACKAGE, [("rules.toml", in_data)]),
-    (PACKAGE / "report.zh.po", PACKAGE.parent, [("**.py", PYTHON), ("data/cases.toml", in_data)]),
-    (PAGES / "lifespec.po", "docs/_ext", [("**.py", PYTHON), ("**.toml", in_data)]),
-    (PAGES / "lifespec.po", "docs/_templates", [("**.md", JINJA), ("**.html", JINJA)]),
+# A catalog, and what it translates: a folder, files, how they are read, and what marks a message.
+JINJA = "jinja2.ext:babel_extract"
+WORDS, LABELS = {"_": None, "ngettext": (1, 2)}, {"word": None}
+SOURCES: Any = (
+    (PACKAGE / "rules.zh.po", PACKAGE, "rules.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE, "cases.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE, "vocabulary.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", "src/lifespec", "**.py", "python", WORDS),
+    (PAGES / "lifespec.po", "docs/_ext", "**.py", "python", WORDS),
+    (PAGES / "lifespec.po", "docs/_templates", "**.md", JINJA, WORDS),
+    (PAGES / "lifespec.po", "docs/_templates", "**.html", JINJA, LABELS),
 )
 
 
 def templates() -> dict[Path, Catalog]:
     """Return the messages of each catalog: of the pages, then the words that no other has."""
-    pages = (path for path in Path("build/gettext").glob("*.pot") if path.stem != "sphinx")
+    pages = (path for path in Path("build/gettext").glob("*.pot") if path.stem != BY_HAND.stem)
     found = {PAGES / f"{path.stem}.po": read_po(path.open("rb")) for path in sorted(pages)}
     seen: set[object] = set()
-    for path, folder, methods in SOURCES:
-        catalog = found.setdefault(path, Catalog())
-        words = [each[2] for each in extract_from_dir(folder, methods, keywords=KEYWORDS)]
-        for word in filter(lambda word: word not in seen, words):
-            catalog.add(word)
-        seen.update(words)
+    for path, folder, pattern, method, marks in SOURCES:
+        words = {each[2] for each in extract_from_dir(folder, [(pattern, method)], keywords=marks)}
+        for word in sorted(words - seen, key=str):
+            found.setdefault(path, Catalog()).add(word)
+        seen |= words
     return found
-
-
-def renewed(catalog: Catalog, template: Catalog, known: dict[object, Message]) -> Catalog:
-    """Return a catalog with the messages of its template, in their order."""
-    before = {message.id: message.previous_id for message in catalog}
-    for message in template:
-        if message.id and message.id not in catalog and message.id in known:
-            catalog[message.id] = known[message.id].clone()
-    catalog.update(template, update_creation_date=False)
-    for message in catalog:
-        message.flags &= {"fuzzy"}
-        message.previous_id = message.previous_id or before.get(message.id, [])
-    return catalog
 
 
 def main() -> int:
@@ -75,20 +80,29 @@ def main() -> int:
     check = "--check" in sys.argv
     files = [*PAGES.glob("*.po"), *PACKAGE.glob("*.zh.po")]
     old = {path: read_po(path.open("rb"), locale="zh_CN") for path in files}
-    known = {each.id: each for catalog in old.values() for each in catalog if each.string}
-    waits = 0
+    known = {each.id: each for catalog in old.values() for each in catalog}
+    faults = []
     for path, template in templates().items():
-        catalog = renewed(old.pop(path, Catalog("zh_CN")), template, known)
-        waiting = [each.id for each in catalog if each.id and (each.fuzzy or not each.string)]
-        for message in [*waiting, *(f"(gone) {each}" for each in catalog.obsolete)]:
-            sys.stdout.write(f"{path}: {message}\n")
-        waits += len(waiting) + len(catalog.obsolete)
+        catalog = old.pop(path, Catalog("zh_CN"))
+        for message in template:
+            if message.id in known and message.id not in catalog:
+                catalog[message.id] = known[message.id].clone()
+        catalog.update(template)
+        for message in catalog:
+            message.flags &= {"fuzzy"}
+        waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
+        faults += [f"{path}: waits for a translation: {each}" for each in waiting]
+        faults += [f"{path}: is not needed any more: {each}" for each in catalog.obsolete]
         if not check:
             with path.open("wb") as file:
-                write_po(
-                    file, catalog, 0, omit_header=False, ignore_obsolete=True, include_previous=True
-                )
-    return int(check and waits > 0)
+                file.write(HEADER.encode())
+                write_po(file, catalog, width=0, omit_header=True, ignore_obsolete=True)
+    for path in old.keys() - {BY_HAND}:
+        faults.append(f"{path}: has no page any more")
+        if not check:
+            path.unlink()
+    sys.stdout.writelines(f"{fault}\n" for fault in faults)
+    return int(check and bool(faults))
 
 
 if __name__ == "__main__":

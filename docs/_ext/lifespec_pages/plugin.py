@@ -197,8 +197,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
-    """Take the pages, which lie directly in the folder docs."""
-    here = file_path.parent == parent.config.rootpath / "docs"
+    """Take the pages."""
+    here = parent.config.rootpath / "docs" in file_path.parents
     if here and file_path.suffix in {".md", ".rst"}:
         page: Page = Page.from_parent(parent, path=file_path)
         return page

@@ -1,1 +1,0 @@
-"""The old names of the words of our directives."""
