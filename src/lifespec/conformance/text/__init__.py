@@ -129,7 +129,7 @@ def _alike(
     """Yield the findings with these verdicts, those together that are the same in several cases."""
     found: dict[object, list[Finding]] = {}
     for each in findings:
-        if each.verdict in verdicts:
+        if each.verdict in verdicts and not (each.framework and Verdict.PASS not in verdicts):
             key = each.verdict, each.rule, repr(each.observed), each.framework
             found.setdefault(key, []).append(each)
     order = [*Verdict]
