@@ -239,8 +239,9 @@ def task_name(task: asyncio.Task[Any], own: str = "") -> Fact | str:
     frame = getattr(coroutine, "cr_frame", None)
     function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
     code = place([(frame, frame.f_lineno)] if frame else [], own)
-    where = code or _makers.get(task)
-    return _named("task", f"`{function}` ({task.get_name()})", where)
+    name = task.get_name()
+    named = "" if name.startswith("Task-") else f" ({name})"
+    return _named("task", f"`{function}`{named}", _makers.get(task) or code)
 
 
 class Tasks:

@@ -62,8 +62,8 @@ def check_app(
     case and its findings, and ends the check by returning True; `tick` with the seconds that the
     suite has waited for a case.  Raises Unchecked for an unknown specification, case or rule.
     """
-    options = {"strict": strict, "only": only, "ignore": ignore, "factory": factory}
-    return _Check("application", app, spec, timeout, **options).run(tell, tick)
+    check = _Check("application", app, spec, timeout, only, ignore, factory=factory, strict=strict)
+    return check.run(tell, tick)
 
 
 def check_middleware(
@@ -83,8 +83,8 @@ def check_middleware(
     between an application and a server of the suite, which compares what one of them sends with
     what the other receives.  The other arguments are those of `check_app`.
     """
-    options = {"strict": strict, "only": only, "ignore": ignore}
-    return _Check("middleware", wrap, spec, timeout, **options).run(tell, tick)
+    check = _Check("middleware", wrap, spec, timeout, only, ignore, strict=strict)
+    return check.run(tell, tick)
 
 
 def cases_for(role: str, spec: str) -> list[Case]:
@@ -102,10 +102,10 @@ class _Check:
         subject: Any,
         spec: str,
         limit: float,
-        *,
-        strict: bool,
         only: Collection[str],
         ignore: Collection[str],
+        *,
+        strict: bool,
         factory: bool = False,
     ) -> None:
         self.role, self.subject, self.spec, self.limit = role, subject, known_spec(spec), limit
@@ -214,7 +214,7 @@ class _Check:
         hangs = judge.shutdown(seen).startswith(judge.LATE)
         for name, case in self.cases.items():
             keys, verbs = case.script[0].keys, [each.verb for each in case.script]
-            if "type" in keys:
+            if "type" in keys or name == self.job.first:
                 continue
             if judge.startup(seen) in (*judge.DECLINED, "refused"):
                 yield name, Fact("unsupported")
@@ -226,6 +226,8 @@ class _Check:
 
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:
     """Return a report with how the application starts and stops."""
+    if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
+        seen = replace(serving, unrun=seen.unrun, given=seen.given)
     how = judge.startup(seen)
     supported = how not in judge.DECLINED
     starts = None if how in judge.DECLINED and not seen.received else how == "complete"
@@ -234,7 +236,7 @@ def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Rep
         rows=tuple(judge.rows(seen, serving, limit)),
         starts=starts,
         stops=judge.stops(seen) if how == "complete" else None,
-        ends=not (seen.lingers and judge.holds(seen)) if how == "complete" else None,
+        ends=not (judge.lingers(seen) or judge.lingers(serving)) if how == "complete" else None,
         supported=supported,
         framework="" if supported or seen.received else seen.framework,
     )

@@ -22,7 +22,7 @@ __all__ = [
     "LATE",
     "answers",
     "findings",
-    "holds",
+    "lingers",
     "rows",
     "shutdown",
     "startup",
@@ -34,6 +34,7 @@ DECLINED = ("raised", "returned")
 LATE = ("silent", "hung")
 REFUSAL = SendRefused.__name__
 SHOWN_LINES = 4  # of a stack
+MOST = 3  # lifespans that never ran
 
 
 def startup(seen: Seen) -> str:
@@ -60,8 +61,7 @@ def stops(seen: Seen) -> bool:
 
 def _refusal(seen: Seen) -> bool:
     """Tell whether a refusal of the suite ended the application, or kept it from answering."""
-    errors = [each for each in (seen.error, seen.caught) if each]
-    raised = any(REFUSAL in each.kinds for each in errors)
+    raised = any(REFUSAL in each.kinds for each in _errors(seen))
     return bool(seen.refused) and (raised or seen.startup in DECLINED)
 
 
@@ -70,32 +70,31 @@ def _refusal(seen: Seen) -> bool:
 
 def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
     """Yield the first lines of a report; `serving` is of the case that has also served."""
-    yield from _row("starts", start(seen, limit))
+    last = serving if serving.shutdown == "complete" else seen
+    yield Row("starts", start(seen, limit))
     if seen.startup == "failed" and not _refusal(seen) and _sends_only_text(seen):
         said = fact("sends-only-text", message=seen.message, framework=seen.framework or "it")
         yield Row("starts", said)
     if seen.startup == "complete":
-        yield from _row("stops", stop(seen, limit))
+        yield Row("stops", stop(seen, limit))
     if seen.doing == "blocked" or seen.waited:
         yield from (Row("where", each) for each in _stack(seen))
-    yield from (Row("left", each) for each in _left(seen))
-    if seen.lingers and holds(seen):
+    yield from (Row("left", each) for each in _left(last))
+    if lingers(seen) or lingers(serving):
         yield Row("left", Fact("lingers"))
     for each in _logged([seen, serving] if serving is not seen else [seen]):
         yield Row("logged", each)
     for each in dict.fromkeys(map(repr, serving.died)):
         yield Row("died", next(died for died in serving.died if repr(died) == each))
     if seen.startup == "complete":
-        yield from (Row("never ran", each) for each in seen.unrun)
+        yield from (Row("never ran", each) for each in seen.unrun[:MOST])
+        if more := seen.unrun[MOST:]:
+            yield Row("never ran", fact("and-more", count=len(more)))
     if seen.rebound and seen.startup == "complete":
         yield Row("know", Fact("state-rebound"))
     if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):
         yield Row("know", Fact("does-not-return"))
     yield from (Row("change", each) for each in dict.fromkeys(_changes(seen, serving)))
-
-
-def _row(label: str, what: Fact) -> Iterator[Row]:
-    yield Row(label, what)
 
 
 def start(seen: Seen, limit: float) -> Fact:
@@ -105,7 +104,8 @@ def start(seen: Seen, limit: float) -> Fact:
     error = seen.error.fact() if seen.error else Fact("no-error")
     match how:
         case "complete":
-            return fact("yes-in", seconds=f"{seen.seconds.get('startup', 0):.1f}")
+            seconds = f"{seen.seconds.get('startup', 0):.1f}"
+            return fact("yes-on-trio" if seen.on_trio else "yes-in", seconds=seconds)
         case "failed":
             return fact("no", why=_failure(seen))
         case "raised":
@@ -179,30 +179,29 @@ def _left(seen: Seen) -> Iterator[Fact]:
     """Yield what is left behind; the tasks of libraries on one line."""
     libraries = [
         each.parts["name"]
-        for each in seen.left
+        for each in seen.behind
         if each.kind == "task-left" and isinstance(each.parts["name"], str)
     ]
-    yield from (each for each in seen.left if each.parts["name"] not in libraries)
+    yield from (each for each in seen.behind if each.parts["name"] not in libraries)
     if libraries:
         yield fact("library-tasks", names=tuple(dict.fromkeys(libraries)))
 
 
-def holds(seen: Seen) -> bool:
-    """Tell whether something is left behind that can keep the process from ending."""
-    return any(each.kind != "task-left" for each in seen.left)
+def lingers(seen: Seen) -> bool:
+    """Tell whether something that is left behind keeps the process from ending."""
+    return seen.lingers and any(each.kind != "task-left" for each in seen.behind)
 
 
 def _logged(cases: Sequence[Seen]) -> Iterator[Fact]:
     """Yield each error that was logged, once, and when; without those that are the cause."""
     told: set[tuple[str, str]] = set()
     for seen in cases:
-        causes = [each for each in (seen.error, seen.caught) if each]
         for each in seen.logged:
             when = next(
                 (what for time, what in reversed(seen.marks) if time <= each.time), "starting"
             )
             key = each.logger, each.message
-            if when != "request" and key not in told and not _is_cause(each, causes):
+            if when != "request" and key not in told and not _is_cause(each, _errors(seen)):
                 told.add(key)
                 yield fact("logged-when", when=Fact(f"when-{when}"), record=each.fact())
 
@@ -268,7 +267,8 @@ ADVICE = (
 
 def _changes(seen: Seen, serving: Seen) -> Iterator[Fact]:
     """Yield what to change: what explains a "no", before what explains the rest."""
-    yield from seen.given
+    if seen.startup != "complete" and any("callable" in each.texts for each in _errors(seen)):
+        yield from seen.given
     how = shutdown(seen) if seen.startup == "complete" else startup(seen)
     if how in ("failed", "raised", "failed early", "raised early"):
         yield from _advice(seen)
@@ -280,7 +280,7 @@ def _changes(seen: Seen, serving: Seen) -> Iterator[Fact]:
         yield fact(
             "advised", advice=Fact("advise-send-failed"), page=_page("quickstart-application")
         )
-    if seen.lingers and holds(seen):
+    if lingers(seen) or lingers(serving):
         yield Fact("advise-close")
     if serving.died:
         yield fact("advised", advice=Fact("advise-died"), page=_page("background-tasks"))
@@ -290,8 +290,7 @@ def _changes(seen: Seen, serving: Seen) -> Iterator[Fact]:
 
 def _advice(seen: Seen) -> Iterator[Fact]:
     """Yield advice by the kind of exception, and what to send where no answer was sent."""
-    errors = [each for each in (seen.caught, seen.error) if each]
-    for error in errors:
+    for error in _errors(seen):
         if found := next((each for each in ADVICE if each.fits(error)), None):
             yield fact("advised", advice=Fact(found.kind), page=_page(found.page))
             break
@@ -300,6 +299,10 @@ def _advice(seen: Seen) -> Iterator[Fact]:
         yield fact("advised", advice=Fact("advise-send-failed"), page=page)
     elif seen.startup == "raised" and not seen.framework:
         yield Fact("advise-find-lifespan")
+
+
+def _errors(seen: Seen) -> list[Error]:
+    return [each for each in (seen.caught, seen.error) if each]
 
 
 def _page(name: str) -> Fact:

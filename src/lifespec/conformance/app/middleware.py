@@ -175,7 +175,7 @@ def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
     """Compare one thing at the two sides."""
     if sides.probe.scope is None and wanted.phrase != "raises":
         if wanted.rule == "startup-sent":
-            return _outcome("broken", "scope-not-passed", how=_instead(sides))
+            return _outcome("broken", "scope-not-passed", instead=_instead(sides))
         return _outcome("skip", "scope-unreached")
     phase = wanted.rule.partition("-")[0]
     if phase == "shutdown" and sides.seen.startup != "complete":
@@ -289,7 +289,7 @@ def _end(_: str, sides: _Sides) -> Outcome:
     did = fact("app-raised", error=left.described(own).fact()) if own else Fact("app-returned")
     if (seen.ended == "returned") if own is None else _holds(sides.call.raised, own):
         return _outcome("held", "same-end", did=did)
-    return _outcome("broken", "other-end", did=did, how=_gone(seen))
+    return _outcome("broken", "other-end", did=did, end=_gone(seen))
 
 
 def _gone(seen: Seen) -> Fact:

@@ -107,7 +107,7 @@ class Seen:
     lingers: bool = False
     on_trio: bool = False
     entries: list[trace.Entry] = field(default_factory=list)
-    left: list[Fact] = field(default_factory=list)
+    behind: list[Fact] = field(default_factory=list)
     logged: list[left.Logged] = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
     died: list[Fact] = field(default_factory=list)
@@ -195,13 +195,14 @@ class Call:
         self.seen.wrong_key = next(map(shown, keys), "")
         self.seen.has_state, self.seen.idle = bool(self.live), self.idle
         if self.seen.shutdown == "complete":
-            self.seen.left = await self.loop.left()
+            self.seen.behind = await self.loop.left()
         self.tell(self.seen)
         self.over = True
 
     # ---- what a script does ----
 
     async def begin(self, action: Action) -> bool:
+        """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
         self.offered = {key: copy(value) for key, value in self.scope.items()}
@@ -253,6 +254,7 @@ class Call:
         return False
 
     async def wait(self, action: Action) -> bool:
+        """Wait some seconds."""
         self.loop.look()
         await self.loop.sleep(action.seconds)
         self.loop.look()
@@ -270,7 +272,7 @@ class Call:
         """Call the application for a request, with its copy of the state."""
         if self.state != "running":
             return False
-        scope = _HTTP(self.spec) if self.spec.startswith(("asgi", "pagi")) else _message(self.spec)
+        scope = _http(self.spec) if self.spec.startswith(("asgi", "pagi")) else _message(self.spec)
         if self.live is not None:
             scope["state"] = self.live.copy()
         self.note("called", scope["type"])
@@ -509,7 +511,7 @@ def _says(note: Callable[..., None]) -> Callable[[Any], Awaitable[None]]:
     return send
 
 
-def _HTTP(spec: str) -> dict[str, Any]:
+def _http(spec: str) -> dict[str, Any]:
     envelope = validate.SPECS[spec].envelope or "asgi"
     return {
         "type": "http",

@@ -24,7 +24,7 @@ from collections import deque
 from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import given, middleware, target
@@ -103,7 +103,7 @@ class Host:
         there.close()
         self.connection = here
 
-    def __enter__(self) -> Host:
+    def __enter__(self) -> Self:
         self.connection.send((self.job, sys.path, self.stack.name))
         return self
 
@@ -373,7 +373,7 @@ def _seen(job: Job, case: cases.Case, tell: Any, arm: Callable[[float], object])
         seen.given = [each for each in facts if each.kind == "given-no-lifespan"]
         seen.unrun = [each for each in facts if each.kind != "given-no-lifespan"]
     arm(job.limit)
-    seen.left += left.threads(before, job.own) + left.processes(os.getpid())
+    seen.behind += left.threads(before, job.own) + left.processes(os.getpid())
     return seen
 
 

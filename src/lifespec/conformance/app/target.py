@@ -50,8 +50,8 @@ def find(target: str, *, factory: bool = False) -> Callable[..., Any]:
     if "" not in sys.path:
         sys.path.insert(0, "")
     found = _attribute(_module(module), attribute)
-    if factory:
-        found = _tried(lambda: found_(), f"{target}()") if callable(found_ := found) else found
+    if factory and callable(found):
+        found = _tried(found, f"{target}()")
     if not callable(found):
         raise NotFound(fact("not-callable", target=target, value=shown(found)))
     return found  # type: ignore[no-any-return]

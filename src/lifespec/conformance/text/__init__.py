@@ -67,6 +67,8 @@ class _Page:
         """Yield the lines."""
         report, word = self.report, self.words.word
         yield self.painted(self.words.headline(report), BOLD)
+        if report.unchecked and not report.rows:
+            yield from wrapped(self.words.say(report.unchecked), self.width)
         rows = [(row.label, self.words.say(row.fact)) for row in report.rows]
         rows += (("rules", line) for line in self.words.rules(report))
         yield from self.grid([(word(label), said) for label, said in rows])

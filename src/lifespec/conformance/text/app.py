@@ -45,6 +45,7 @@ def headline(report: Report) -> str:
 SENTENCES: Mapping[str, str] = {
     # how it starts and stops
     "yes-in": _("yes, in {seconds} s"),
+    "yes-on-trio": _("yes, in {seconds} s, on trio, which it needs"),
     "no": _("no: {why}"),
     "no-message": _("it sent no message"),
     "no-error": _("an exception"),
@@ -93,6 +94,7 @@ SENTENCES: Mapping[str, str] = {
     "when-stopping": _("while stopping"),
     "died": _("while serving, the task {task}: {error}. Nothing notices."),
     "never-ran": _("{place}: it was given to {receiver}, and nobody entered it"),
+    "and-more": _("and {count} more"),
     "given-no-lifespan": _(
         "{name}, which {receiver} was given as its lifespan, is no function: it is of the type"
         " {type}. If it is a module, import the function from it. ({place})"
@@ -225,7 +227,7 @@ SENTENCES: Mapping[str, str] = {
     "it-called-receive": _("It called receive."),
     "did-nothing": _("It did nothing within {limit} s."),
     # the two sides of middleware
-    "scope-not-passed": _("It does not pass the lifespan scope on. {how}"),
+    "scope-not-passed": _("It does not pass the lifespan scope on. {instead}"),
     "answers-itself": _("It answers startup in the application's place."),
     "no-answer-in-time": _("It did not answer startup in time."),
     "scope-unreached": _("The lifespan scope did not reach the application."),
@@ -267,7 +269,7 @@ SENTENCES: Mapping[str, str] = {
     "app-raised": _("The application raised {error}"),
     "app-returned": _("The application returned"),
     "same-end": _("{did}, and so did the middleware."),
-    "other-end": _("{did}. The middleware: {how}"),
+    "other-end": _("{did}. The middleware: {end}"),
     "scope-changed": _("The server's scope was changed: {keys}."),
     "scope-unchanged": _("The server's scope is as it was."),
 }
