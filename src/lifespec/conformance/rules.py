@@ -186,12 +186,17 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
         boxes[unspecified] = row["ours"]["says"]
     return Rule(
         rule_id,
-        *(row[key] for key in ("role", "observable", "stage", "page")),
+        row["role"],
+        row["observable"],
+        row["stage"],
+        row["page"],
         sources_,
         MappingProxyType(boxes),
         unspecified,
         tuple(row.get("implies", ())),
-        *(row.get(key, "") for key in ("unseen", "hint", "hint-middleware")),
+        row.get("unseen", ""),
+        row.get("hint", ""),
+        row.get("hint-middleware", ""),
         line,
     )
 
