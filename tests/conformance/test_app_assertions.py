@@ -8,7 +8,7 @@ from lifespec.conformance.app.assertions import Matter
 from lifespec.conformance.app.fake_server import IDLE, AppObservation, SendRefused
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.findings import Outcome, without
-from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
 from lifespec.testing.trace import Conversation, Entry
 from lifespec.validate import Violation
 

@@ -19,7 +19,7 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import isolation
 from lifespec.conformance.app.check import AppCheck, check
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.report.model import Course, Report
+from lifespec.conformance.oldreport.model import Course, Report
 from lifespec.testing.trace import Entry
 
 __all__: list[str] = []

@@ -16,8 +16,8 @@ from lifespec.conformance.app import middleware as suite
 from lifespec.conformance.app.middleware import cases_for
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.i18n import ENGLISH
-from lifespec.conformance.report.model import Report
-from lifespec.conformance.report.summary import rows
+from lifespec.conformance.oldreport.model import Report
+from lifespec.conformance.oldreport.summary import rows
 
 __all__: list[str] = []
 

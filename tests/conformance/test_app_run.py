@@ -11,7 +11,7 @@ from applications import ALL, scripted
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.run import cases_for, check, left_out
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.report.model import Course
+from lifespec.conformance.oldreport.model import Course
 
 __all__: list[str] = []
 

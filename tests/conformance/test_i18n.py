@@ -11,7 +11,7 @@ from lifespec.conformance import cases, explain, i18n
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.i18n import ENGLISH
-from lifespec.conformance.report.model import requirement
+from lifespec.conformance.oldreport.model import requirement
 from lifespec.conformance.rules import rules
 from lifespec.testing import Entry, sequence
 

@@ -15,9 +15,9 @@ import pytest
 import sarif_pydantic
 
 from lifespec.conformance import explain
-from lifespec.conformance.report import formats
-from lifespec.conformance.report.formats import Checked
-from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.oldreport import formats
+from lifespec.conformance.oldreport.formats import Checked
+from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
 from lifespec.conformance.rules import rules
 
 __all__: list[str] = []

@@ -7,9 +7,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from lifespec.conformance import cases
-from lifespec.conformance.report.formats import Checked
-from lifespec.conformance.report.markdown import as_markdown
-from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.oldreport.formats import Checked
+from lifespec.conformance.oldreport.markdown import as_markdown
+from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
 
 __all__: list[str] = []
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import pytest
 
-from lifespec.conformance.report.model import Finding, Report, Verdict, requirement, verdict_for
+from lifespec.conformance.oldreport.model import Finding, Report, Verdict, requirement, verdict_for
 from lifespec.conformance.rules import rules
 
 __all__: list[str] = []

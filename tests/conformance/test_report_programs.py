@@ -11,7 +11,7 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
-from lifespec.conformance.report.programs import between, of_application, of_middleware, of_server
+from lifespec.conformance.oldreport.programs import between, of_application, of_middleware, of_server
 from lifespec.testing import clock
 
 __all__: list[str] = []

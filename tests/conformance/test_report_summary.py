@@ -9,8 +9,8 @@ import pytest
 from lifespec.conformance import i18n
 from lifespec.conformance.explain import columns
 from lifespec.conformance.i18n import ENGLISH, STARTS, STOPS
-from lifespec.conformance.report import summary, terminal
-from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.oldreport import summary, terminal
+from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
 
 __all__: list[str] = []
 

@@ -7,8 +7,8 @@ import pytest
 
 from lifespec.conformance import i18n
 from lifespec.conformance.i18n import Wording
-from lifespec.conformance.report import terminal
-from lifespec.conformance.report.model import Course, Finding, Report, Verdict
+from lifespec.conformance.oldreport import terminal
+from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
 
 __all__: list[str] = []
 

@@ -10,7 +10,7 @@ from lifespec.lazy import attach
 
 if TYPE_CHECKING:
     from lifespec.conformance.api import check_app, check_middleware, check_server
-    from lifespec.conformance.report.model import Finding, Report, Verdict
+    from lifespec.conformance.oldreport.model import Finding, Report, Verdict
     from lifespec.conformance.unchecked import Unchecked
 
 __all__ = [
@@ -28,7 +28,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "api": ("check_app", "check_middleware", "check_server"),
-        "report.model": ("Finding", "Report", "Verdict"),
+        "oldreport.model": ("Finding", "Report", "Verdict"),
         "unchecked": ("Unchecked",),
     },
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
     from typing import Any
 
-    from lifespec.conformance.report.model import Report
+    from lifespec.conformance.oldreport.model import Report
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Middleware = Callable[[Application], Application]

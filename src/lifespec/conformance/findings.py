@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lifespec.conformance.report.model import Finding, Verdict, requirement, verdict_for
+from lifespec.conformance.oldreport.model import Finding, Verdict, requirement, verdict_for
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import cut
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lifespec.conformance.app import hints
 from lifespec.conformance.app.fake_server import BLOCKED, IDLE, SendRefused
 from lifespec.conformance.findings import Outcome, expected, finding
-from lifespec.conformance.report import summary
-from lifespec.conformance.report.model import (
+from lifespec.conformance.oldreport import summary
+from lifespec.conformance.oldreport.model import (
     Course,
     Finding,
     Verdict,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.fake_server import AppObservation
     from lifespec.conformance.cases import Case
     from lifespec.conformance.findings import How
-    from lifespec.conformance.report.model import Report
+    from lifespec.conformance.oldreport.model import Report
 
 __all__ = [
     "ASSERTIONS",

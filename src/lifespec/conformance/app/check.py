@@ -25,9 +25,9 @@ from lifespec.conformance.app.isolation import DELETED, GONE, Isolation, Pool
 from lifespec.conformance.app.pipe import Pipe
 from lifespec.conformance.app.run import CaseResult
 from lifespec.conformance.findings import STOPPED, Outcome, expected, finding, without
-from lifespec.conformance.report import summary
-from lifespec.conformance.report.model import Course, Finding, Report
-from lifespec.conformance.report.notices import Notice
+from lifespec.conformance.oldreport import summary
+from lifespec.conformance.oldreport.model import Course, Finding, Report
+from lifespec.conformance.oldreport.notices import Notice
 from lifespec.conformance.unchecked import unknown
 from lifespec.testing.diagram import sequence
 from lifespec.testing.trace import Conversation, Entry

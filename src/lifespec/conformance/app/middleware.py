@@ -16,7 +16,7 @@ from lifespec.conformance import cases, findings
 from lifespec.conformance.app import fake_server, player
 from lifespec.conformance.app.run import LIMIT, CaseResult
 from lifespec.conformance.findings import Outcome
-from lifespec.conformance.report.model import Report
+from lifespec.conformance.oldreport.model import Report
 from lifespec.conformance.rules import known_spec
 from lifespec.conformance.texts import named, shown
 from lifespec.testing.diagram import sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.fake_server import AppObservation
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.findings import How
-    from lifespec.conformance.report.model import Finding
+    from lifespec.conformance.oldreport.model import Finding
     from lifespec.testing.trace import Entry
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]

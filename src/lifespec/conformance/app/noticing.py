@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.report.notices import Notice
+from lifespec.conformance.oldreport.notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,8 +15,8 @@ from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app import run as app_run
 from lifespec.conformance.app.assertions import DECLINED
 from lifespec.conformance.app.isolation import Pool
-from lifespec.conformance.report import summary
-from lifespec.conformance.report.model import Course, Finding, Verdict
+from lifespec.conformance.oldreport import summary
+from lifespec.conformance.oldreport.model import Course, Finding, Verdict
 from lifespec.conformance.rules import known_rule, known_spec
 from lifespec.testing import LifespanWarning
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lifespec.conformance import cases, findings
 from lifespec.conformance.app import assertions, fake_server, mounted, player
 from lifespec.conformance.app.noticing import noticed
-from lifespec.conformance.report.model import Report
+from lifespec.conformance.oldreport.model import Report
 from lifespec.conformance.rules import known_spec
 from lifespec.testing.trace import Conversation
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.cases import Case
     from lifespec.conformance.findings import How
-    from lifespec.conformance.report.model import Course, Finding
-    from lifespec.conformance.report.notices import Notice
+    from lifespec.conformance.oldreport.model import Course, Finding
+    from lifespec.conformance.oldreport.notices import Notice
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
 

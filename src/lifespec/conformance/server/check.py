@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance import cases, findings
 from lifespec.conformance.cases import Unchecked
 from lifespec.conformance.findings import STOPPED, Outcome
-from lifespec.conformance.report.model import Report
+from lifespec.conformance.oldreport.model import Report
 from lifespec.conformance.server.assertions import AT_ONCE as SHOWN_AT_ONCE
 from lifespec.conformance.server.assertions import PHRASES, misled
 from lifespec.conformance.server.observation import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.findings import Tell
-    from lifespec.conformance.report.model import Finding
+    from lifespec.conformance.oldreport.model import Finding
     from lifespec.conformance.server.observation import Line, ServerObservation
 
 __all__ = ["AT_ONCE", "MOST", "ServerCheck", "check", "chosen"]

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from lifespec.conformance.explain import base, columns, wrapped
 from lifespec.conformance.i18n import ENGLISH, LEFT_OUT
-from lifespec.conformance.report import summary
-from lifespec.conformance.report.model import Verdict
+from lifespec.conformance.oldreport import summary
+from lifespec.conformance.oldreport.model import Verdict
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark as _
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import ConsoleOptions, RenderResult
 
     from lifespec.conformance.i18n import Wording
-    from lifespec.conformance.report.model import Finding, Report
+    from lifespec.conformance.oldreport.model import Finding, Report
 
 __all__ = ["brief", "progress", "show"]
 

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from lifespec.conformance.i18n import ENGLISH
-from lifespec.conformance.report.model import Verdict
-from lifespec.conformance.report.summary import sentence
+from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.oldreport.summary import sentence
 from lifespec.conformance.texts import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lifespec.conformance.report.model import Course, Finding, Report
+    from lifespec.conformance.oldreport.model import Course, Finding, Report
 
 __all__ = ["Checked", "as_json", "as_junit", "as_sarif", "installed"]
 

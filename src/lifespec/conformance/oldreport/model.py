@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from lifespec.conformance.language import Role
-    from lifespec.conformance.report.notices import Notice
+    from lifespec.conformance.oldreport.notices import Notice
 
 __all__ = [
     "Course",

@@ -15,16 +15,16 @@ from lifespec.conformance.i18n import (
     STOP_ADVICE,
     STOPS,
 )
-from lifespec.conformance.report.model import Course, Verdict
-from lifespec.conformance.report.notices import NOTICES
+from lifespec.conformance.oldreport.model import Course, Verdict
+from lifespec.conformance.oldreport.notices import NOTICES
 from lifespec.conformance.words import mark as _
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lifespec.conformance.i18n import Wording
-    from lifespec.conformance.report.model import Finding, Report
-    from lifespec.conformance.report.notices import Notice
+    from lifespec.conformance.oldreport.model import Finding, Report
+    from lifespec.conformance.oldreport.notices import Notice
 
 __all__ = ["of_rules", "rows", "sentence", "theirs", "told_of"]
 

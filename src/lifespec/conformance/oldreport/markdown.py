@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from lifespec.conformance import cases
 from lifespec.conformance.explain import base
 from lifespec.conformance.i18n import ENGLISH
-from lifespec.conformance.report import summary
-from lifespec.conformance.report.formats import installed
-from lifespec.conformance.report.model import Verdict
-from lifespec.conformance.report.programs import (
+from lifespec.conformance.oldreport import summary
+from lifespec.conformance.oldreport.formats import installed
+from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.oldreport.programs import (
     of_application,
     of_middleware,
     of_server,
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case
-    from lifespec.conformance.report.formats import Checked
-    from lifespec.conformance.report.model import Finding, Report
-    from lifespec.conformance.report.programs import Program
+    from lifespec.conformance.oldreport.formats import Checked
+    from lifespec.conformance.oldreport.model import Finding, Report
+    from lifespec.conformance.oldreport.programs import Program
 
 __all__ = ["as_markdown"]
 
