@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from lifespec.conformance.rules import data, rules
+from lifespec.conformance.rules import rules
+from lifespec.conformance.words import data
 from lifespec.validate import SPECS, lifespan_scope
 
 if TYPE_CHECKING:

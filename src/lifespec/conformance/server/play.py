@@ -33,7 +33,6 @@ TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
 REST = 1.0  # seconds without news after which another case can begin beside this one
-HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule requires it
 BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
 POLL = 0.02  # seconds between two looks
 
@@ -90,8 +89,7 @@ class Player:
         script = [[action.verb, _argument(action)] for action in case.script]
         self.process = process(command, script, case.workers)
         self.process.cancelled = cancelled
-        hangs = any(action.verb == "hang" for action in case.script)
-        self.seen = Observation(case, timeout=min(timeout, HANGING) if hangs else timeout)
+        self.seen = Observation(case, timeout=timeout)
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
@@ -148,7 +146,7 @@ class Player:
             self.in_vain = now - last > timeout or now - begun > 2 * timeout
             time.sleep(POLL)
 
-    def wait(self, seconds: float) -> None:
+    def outlive(self, seconds: float) -> None:
         """Wait for the end of the process, for at most so many seconds."""
         began = time.monotonic()
         if not until(lambda: not self.running, min(seconds, REST)):
@@ -161,7 +159,7 @@ class Player:
         seen.last_action = time.monotonic()
         waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not seen.stopped)
         if not waited:
-            self.wait(seen.timeout)
+            self.outlive(seen.timeout)
         seen.status = self.process.status
         seen.ended = None if seen.status is None else time.monotonic()
         seen.late = self.in_vain or not (waited or seen.ended)
@@ -239,7 +237,7 @@ _VERBS: dict[str, Callable[[Player, Action], object]] = {
     "release": lambda player, _: player.process.release(),
     "until": lambda player, action: player.patiently(lambda: player.noted(action.text)),
     "go": lambda player, _: player.process.go(),
-    "wait": lambda player, action: player.wait(action.seconds),
+    "wait": lambda player, action: player.outlive(action.seconds),
     "stop": lambda player, _: player.signal(signal.SIGTERM),
     "interrupt": lambda player, _: player.signal(signal.SIGINT),
     "occupy": lambda *_: None,

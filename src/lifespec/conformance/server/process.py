@@ -25,6 +25,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance.report import fact
 from lifespec.conformance.server.client import Answer, Client, Knock
 from lifespec.conformance.unchecked import Unchecked
 
@@ -114,12 +115,10 @@ class Process:
                 start_new_session=True,
             )
         except FileNotFoundError:
-            raise Unchecked(
-                f"there is no program {command[0]!r}: activate the environment that has it,"
-                " or give its path"
-            ) from None
+            raise Unchecked(fact("no-program", program=command[0])) from None
         except OSError as error:
-            raise Unchecked(f"{command[0]!r} cannot be run: {error.strerror}") from None
+            why = fact("not-executable", program=command[0], error=error.strerror)
+            raise Unchecked(why) from None
         self._reader = threading.Thread(target=self._read_output, daemon=True)
         self._reader.start()
 
@@ -164,11 +163,11 @@ class Process:
         """Return what the probe has noted in the end; raise Unchecked if a line is missing."""
         lines = self.lines()
         if self.log.exists() and self.log.stat().st_size > self._position:
-            raise Unchecked("the probe's log is cut short: its last line has no end")
+            raise Unchecked(fact("log-cut"))
         for pid in {line["pid"] for line in lines}:
             numbers = sorted(line["n"] for line in lines if line["pid"] == pid)
             if numbers != list(range(1, len(numbers) + 1)):
-                raise Unchecked(f"the probe's log is cut short: lines of process {pid} are missing")
+                raise Unchecked(fact("log-cut"))
         return lines
 
     def request(self, path: str, limit: float) -> Answer:
@@ -220,7 +219,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
         found = json.loads(line)
         if isinstance(found, dict):
             return found
-    raise Unchecked(f"the probe's log is damaged: {line[:80]!r} is no line of it")
+    raise Unchecked(fact("log-damaged", line=repr(line[:80])))
 
 
 def _free_port() -> int:
@@ -232,7 +231,7 @@ def _free_port() -> int:
             if port not in _ports:
                 _ports.add(port)
                 return port
-    raise Unchecked("no port of 127.0.0.1 is free")
+    raise Unchecked(fact("no-port-free"))
 
 
 def _marked(mark: str) -> set[int]:
