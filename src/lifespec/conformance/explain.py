@@ -69,7 +69,7 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     for group in (first, *more):
         if group != first:
             yield from wrapped(heading(rule, group, translate), width)
-        yield from wrapped(translate(rule.boxes[group]), width)
+        yield from wrapped(rule.sentence(group, translate), width)
         yield ""
     yield from _table(rule, translate, width)
     for _role, head, hint in rule.hints:

@@ -1,19 +1,19 @@
-"""The rules: whose they are, what each specification says of them, and how they are worded.
+"""The rules: what each specification requires, of which role, and at which level.
 
-`rules.toml` has one table for each rule, in English; `rules.zh.po` has the same sentences in
-Chinese.  Pages, checklists, reports and `lifespec explain` are drawn from these two files.
+`data/rules.toml` has a table for each rule, `data/rules.zh.po` its sentences in Chinese, and
+`data/sections.toml` the addresses of the sections.  A sentence contains its level as `{must}`,
+which is filled by the level of the specification, so a sentence is written once.
 """
 
 from __future__ import annotations
 
 import functools
-import re
+import tomllib
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec.conformance.data_files import DataError, packaged, tables
-from lifespec.conformance.unchecked import Unchecked, unknown
+from lifespec.conformance.words import data
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 
@@ -31,32 +31,22 @@ __all__ = [
     "STAGES",
     "Rule",
     "Source",
+    "address",
     "heading",
-    "known_rule",
-    "known_spec",
     "level_lines",
-    "levelled",
     "messages",
     "names",
     "read",
     "rules",
     "sources",
+    "specs_of",
 ]
 
-MAIN = "asgi 2.0"  # the specification in whose words a rule is written
+MAIN = "asgi 2.0"  # the specification whose words the sentences use
 NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family
-BEHAVIOUR = _("lifespec's behaviour")  # what a box without a level is
-LEVELS = {  # the strongest first, with the word that a Chinese sentence has
-    _("must"): "必须",
-    _("must not"): "不得",
-    _("should"): "应",
-    _("should not"): "不应",
-    _("may"): "可以",
-}
-ROLES = (_("server"), _("application"), _("middleware"))
-# The stages of a lifespan in working order, as the file names them, and their titles.
-STAGES = {
-    "": "",
+BEHAVIOUR = _("lifespec's behaviour")  # the heading of a box without a level
+LEVELS = (_("must"), _("must not"), _("should"), _("should not"), _("may"))  # strongest first
+STAGES = {  # the stages of a lifespan in their order, with their titles
     "loop": _("Process and event loop"),
     "scope": _("The call and its scope"),
     "startup": _("Startup"),
@@ -68,18 +58,13 @@ STAGES = {
     "events": _("Events in general"),
     "middleware": _("Middleware"),
 }
-# Literals, and words that have 应 in them and are no level, come first.
-_LEVEL = re.compile(
-    r"`[^`]*`|应[用答变急付邀声]|[响对相反适供效回感顺呼照]应|不得[不已]"
-    r"|(?P<level>\b(?:must not|must|should not|should|may)\b|必须|不得|不应|应|可以)"
-)
 
 
 class Source(NamedTuple):
-    """What some specifications say: their keys, the level, and the section.
+    """A section that states a rule: the specifications, the level, the section.
 
-    `text` is "core" if the section is one of their main specification, "asgi" if it is one of
-    lifespan 2.0 (ASGI), whose semantics they take over, and "" if it is their own.
+    `text` is "core" for a section of the main specification, "asgi" for one of lifespan 2.0
+    (ASGI), whose semantics AMGI takes over, and "" for one of the specification itself.
     """
 
     specs: tuple[str, ...]
@@ -90,12 +75,12 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A row of rules.toml, and the line where it begins.
+    """A table of rules.toml; `line` is where it begins.
 
-    `boxes` has the sentences by the specifications that they are for: () is the main one, and
-    `unspecified`, the specifications that do not say it, has what lifespec does there.  `page` is
-    where the boxes are.  `hint` says what the usual cause is if the rule is broken, and what to do;
-    `hint_middleware` says it of middleware that breaks a rule of others.
+    `boxes` maps groups of specifications to their sentence: () is the main one, `unspecified` the
+    specifications that do not state the rule, whose sentence says what lifespec does.  `page` has
+    the boxes.  `hint` names the usual cause if the rule is broken, and the fix, `hint_middleware`
+    does so for middleware that breaks a rule of others.
     """
 
     rule_id: str
@@ -112,102 +97,79 @@ class Rule:
     hint_middleware: str = ""
     line: int = 1
 
-    def box(self, spec: str) -> tuple[str, ...]:
-        """Return the group whose box says the rule for a specification."""
-        return next((group for group in self.boxes if spec in group), ())
-
     def level(self, spec: str) -> str:
-        """Return the strongest level that the rule has in a specification, "" if it has none."""
+        """Return the strongest level that the rule has in a specification, or ""."""
         found = {source.level for source in self.sources if spec in source.specs}
         return next((level for level in LEVELS if level in found), "")
 
-    def says(self, spec: str, translate: Translate = _) -> str:
+    def sentence(self, group: tuple[str, ...], translate: Translate = str) -> str:
+        """Return the sentence of a box, with its level."""
+        level = self.level(group[0]) if group else self.levels[0]
+        return _filled(self.boxes[group], level, translate)
+
+    def says(self, spec: str, translate: Translate = str) -> str:
         """Return the sentence for a specification, with the level that the rule has there."""
-        group = self.box(spec)
-        sentence = translate(self.boxes[group])
-        return sentence if group else levelled(sentence, self.level(spec))
+        group = next((group for group in self.boxes if spec in group), ())
+        return _filled(self.boxes[group], self.level(spec), translate)
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Each level once: that of the main specification first, then the strongest."""
-        found = {self.level(each) for each in self.specs} - {""}
-        others = sorted(found, key=[*LEVELS].index)
-        return tuple(dict.fromkeys(filter(None, [self.level(MAIN), *others])))
+        found = {self.level(spec) for spec in self.specs} - {""}
+        first = self.level(MAIN)
+        return tuple(sorted(found, key=lambda level: (level != first, LEVELS.index(level))))
 
     @property
     def specs(self) -> tuple[str, ...]:
-        """The specifications that have the rule, or a behaviour in its place, as SPECS has them."""
+        """The specifications that state the rule or for which lifespec has a behaviour."""
         named = {spec for source in self.sources for spec in source.specs} | {*self.unspecified}
-        return tuple(each for each in SPECS if each in named)
+        return tuple(spec for spec in SPECS if spec in named)
 
     @property
     def hints(self) -> Iterator[tuple[str, str, str]]:
-        """The hints: a role or "", a heading, and what to do."""
+        """The hints: a role or "", a heading, and the text."""
         if self.hint:
             yield "", _("Usual cause and fix"), self.hint
         if self.hint_middleware:
             yield "middleware", _("Usual cause and fix in middleware"), self.hint_middleware
 
     def hint_for(self, role: str) -> str:
-        """Return what the author of that role can do if the rule is broken, or ""."""
+        """Return the hint for the author of that role, or ""."""
         return (role == "middleware" and self.hint_middleware) or self.hint
+
+
+def _filled(sentence: str, level: str, translate: Translate) -> str:
+    """Translate a sentence, and replace its placeholder by a level."""
+    text = translate(sentence)
+    word = translate(f"{{{level}}}").strip("{}")
+    for each in LEVELS:
+        text = text.replace(f"{{{each}}}", word)
+    return text
 
 
 @functools.cache
 def rules() -> Mapping[str, Rule]:
-    """Return the rules of the package by ID, in the order of the file.
-
-    Raises DataError as `read` does, and for a specification without rules, as reports would say
-    that everything keeps them.
-    """
-    found = read(packaged("rules.toml"), "rules.toml")
-    ruled = {spec for rule in found.values() for spec in rule.specs if rule.level(spec)}
-    if found and (bare := [spec for spec in SPECS if spec not in ruled]):
-        raise DataError(f"rules.toml:1: no rule has a source in {' or '.join(bare)}: add some.")
-    return found
+    """Return the rules of the package by ID, in the order of the file."""
+    return read(data("rules.toml"))
 
 
-def known_rule(rule_id: str) -> str:
-    """Return a rule ID; raise Unchecked if there is none like this."""
-    if rule_id not in rules():
-        raise unknown("rule", rule_id, rules(), "lifespec cases")
-    return rule_id
-
-
-def known_spec(name: str) -> str:
-    """Return the key of SPECS that a name means: itself, or the newest of a family."""
-    if name not in {*SPECS, *NEWEST}:
-        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *NEWEST])}")
-    return NEWEST.get(name, name)
-
-
-def read(text: str, file: str) -> Mapping[str, Rule]:
-    """Return the rules of a file by ID; raise DataError, which has a line for each fault."""
-    found: dict[str, Rule] = {}
-    faults: list[str] = []
-    for where, rule_id, row in tables(text, file):
-        try:
-            rule = found[rule_id] = _rule(rule_id, row, int(where.rpartition(":")[2]))
-            faults += (f"{where}: {rule_id} {fault}." for fault in _faults(rule))
-        except (AttributeError, KeyError, TypeError) as error:
-            faults.append(f"{where}: {rule_id} lacks {error}.")
-        except ValueError as error:
-            faults.append(f"{where}: {rule_id} {error}.")
-    if faults:
-        raise DataError("\n".join(faults))
+def read(text: str) -> Mapping[str, Rule]:
+    """Return the rules of a file by ID."""
+    lines = {line: number for number, line in enumerate(text.split("\n"), 1)}
+    rows = tomllib.loads(text).items()
+    found = {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
     return MappingProxyType(found)
 
 
 def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     sources_ = tuple(
-        Source(_specs(each["specs"]), each["level"], each["section"], each.get("text", ""))
+        Source(specs_of(each["specs"]), each["level"], each["section"], each.get("text", ""))
         for each in row.get("source", ())
     )
     boxes: dict[tuple[str, ...], str] = {(): row["says"]} if sources_ else {}
-    boxes |= {_specs(each["specs"]): each["says"] for each in row.get("wording", ())}
-    unspecified: tuple[str, ...] = ()
-    if "ours" in row:
-        unspecified = _specs(row["ours"]["specs"])
+    boxes |= {specs_of(each["specs"]): each["says"] for each in row.get("wording", ())}
+    unspecified = specs_of(row["ours"]["specs"]) if "ours" in row else ()
+    if unspecified:
         boxes[unspecified] = row["ours"]["says"]
     return Rule(
         rule_id,
@@ -226,56 +188,24 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     )
 
 
-def _faults(rule: Rule) -> Iterator[str]:
-    """Yield what is wrong with a rule that has all of its keys."""
-    if rule.stage not in STAGES:
-        yield f"has a stage other than {', '.join(filter(None, STAGES))}"
-    if rule.role not in ROLES:
-        yield f"has a role other than {', '.join(ROLES)}"
-    if {source.level for source in rule.sources} - {*LEVELS}:
-        yield f"has a level other than {', '.join(LEVELS)}"
-        return
-    for group, sentence in rule.boxes.items():
-        level = rule.level(group[0]) if group else rule.levels[0]
-        found = stated_levels(sentence)
-        if (level not in found) if level else found:
-            wanted = f"the word “{level}”" if level else "no word of a level"
-            yield f"needs {wanted} in the sentence “{sentence}”"
-
-
-def _specs(value: str) -> tuple[str, ...]:
-    """Return the keys that a value names: keys and families, "all", or "all but" some."""
-    whole, _but, named = value.rpartition("all but ") if value != "all" else ("", "all but ", "")
-    found: set[str] = set()
-    for name in filter(None, named.split(", ")):
-        keys = {spec for spec in SPECS if name in (spec, spec.partition(" ")[0])}
-        if whole or not keys:
-            raise ValueError(f"names the specification {value!r}, where there is none")
-        found |= keys
-    return tuple(spec for spec in SPECS if (spec in found) is not bool(_but))
-
-
-def levelled(sentence: str, level: str) -> str:
-    """Put the word of this level in the place of another: a sentence is worded once."""
-    stated = stated_levels(sentence)
-    if not level or not stated:
-        return sentence
-    word = level if stated[0] in LEVELS else LEVELS[level]
-    if word in stated:
-        return sentence
-    return _LEVEL.sub(lambda match: word if match["level"] == stated[0] else match[0], sentence)
-
-
-def stated_levels(sentence: str) -> list[str]:
-    """Return the words of levels that a sentence has, in their order."""
-    return [match["level"] for match in _LEVEL.finditer(sentence) if match["level"]]
+def specs_of(value: str) -> tuple[str, ...]:
+    """Return the specifications that a value names: keys, families, "all", or "all but" some."""
+    named = value.removeprefix("all but ").split(", ")
+    found = [spec for spec in SPECS if {"all", spec, spec.partition(" ")[0]} & {*named}]
+    if value.startswith("all but "):
+        return tuple(spec for spec in SPECS if spec not in found)
+    return tuple(found)
 
 
 def messages() -> Iterator[tuple[str, int, str]]:
-    """Yield what rules.zh.po translates: a sentence, the line of its rule, and whose it is."""
+    """Yield the entries of rules.zh.po: the text, the line of its rule, and its kind."""
+    yield from ((f"{{{level}}}", 1, "level") for level in LEVELS)
     for rule_id, rule in rules().items():
         yield from ((sentence, rule.line, f"rule {rule_id}") for sentence in rule.boxes.values())
-        yield from ((hint, rule.line, "text") for _, _, hint in rule.hints)
+        yield from ((hint, rule.line, "text") for _role, _heading, hint in rule.hints)
+
+
+# ---- what is said of a rule ---------------------------------------------------------------------
 
 
 def names(
@@ -283,9 +213,9 @@ def names(
     translate: Translate,
     link: Callable[[str, str], str] = lambda _spec, version: version,
 ) -> str:
-    """Name specifications such as "asgi 2.0" as pages do: a family once, with its versions.
+    """Name specifications as pages do: a family once, with its versions.
 
-    `link` gets a key and its version, and returns what is shown of it.
+    `link` gets a key of SPECS and its version, and returns the text for that version.
     """
     if {*specs} == {*SPECS}:
         return translate(_("all specifications"))
@@ -303,7 +233,7 @@ def names(
 
 
 def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say which specifications have the rule at which level; which have none is the last line."""
+    """Say which specifications have the rule at which level; those without it come last."""
     pair = translate(_("%s: %s"))
     for level in rule.levels:
         having = [spec for spec in rule.specs if rule.level(spec) == level]
@@ -313,7 +243,7 @@ def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
 
 
 def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
-    """Say the level of a box, or the levels of the main one; without any, whose behaviour it is."""
+    """Return the heading of a box: its level, or that it is lifespec's behaviour."""
     if not group:
         return " · ".join(map(translate, rule.levels))
     level = rule.level(group[0])
@@ -321,7 +251,7 @@ def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
 
 
 def sources(rule: Rule, spec: str, translate: Translate) -> str:
-    """Name the sections of a specification that say a rule, and those of others that do."""
+    """Name the sections of a specification that state a rule, and those of others that do."""
     if spec in rule.unspecified:
         return translate(_("not specified"))
     parts = dict[tuple[str, str], list[str]]()
@@ -336,3 +266,19 @@ def sources(rule: Rule, spec: str, translate: Translate) -> str:
             line = translate(_("%s: %s")) % (translate(level), line)
         found.append(line)
     return translate(_("; ")).join(found)
+
+
+def address(spec: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, or ""."""
+    key = (MAIN, "") if text == "asgi" else (spec, text)
+    return _addresses().get((*key, section), "")
+
+
+@functools.cache
+def _addresses() -> Mapping[tuple[str, str, str], str]:
+    return {
+        (spec, file["text"], section): f"{file['url']}#L{line}"
+        for file in tomllib.loads(data("sections.toml"))["file"]
+        for spec in file["specs"]
+        for section, line in file["lines"].items()
+    }

@@ -56,7 +56,7 @@ class Matrix(OfRecord):
         rows = self.record.rows[self.silent]
         book = {} if self.silent else self.domain.book
         stages = {row: book[row].stage if row in book else "" for row in rows}
-        for stage in STAGES:
+        for stage in ("", *STAGES):
             if here := [row for row in rows if stages[row] == stage]:
                 yield stage, here
 
@@ -71,7 +71,7 @@ class Matrix(OfRecord):
 
     def _body(self, stage: str, rows: Iterable[str]) -> markup_node:
         lines = []
-        if title := STAGES[stage]:
+        if title := STAGES.get(stage, ""):
             span = len(self.record.subjects) + 1
             text = self.translate(title)
             lines.append(element("tr", element("th", text, scope="rowgroup", colspan=span)))

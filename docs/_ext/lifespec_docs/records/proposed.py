@@ -18,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec.conformance.sections import address
+from lifespec.conformance.rules import address
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.finished import then

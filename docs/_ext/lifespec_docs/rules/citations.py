@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 
-from lifespec.conformance.rules import MAIN, Rule, Source, names
-from lifespec.conformance.sections import address
+from lifespec.conformance.rules import MAIN, Rule, Source, address, names
 from lifespec.validate import SPECS
 
 Translate = Callable[[str], str]

@@ -81,7 +81,7 @@ class RuleDirective(SphinxDirective):
     def _box(self, rule: Rule, group: tuple[str, ...]) -> rule_node:
         first = next(iter(rule.boxes))
         level = rule.level(group[0]) if group else rule.levels[0]
-        sentence = nodes.paragraph("", "", *inlines(sentences(self.env)(rule.boxes[group])))
+        sentence = nodes.paragraph("", "", *inlines(rule.sentence(group, sentences(self.env))))
         box = rule_node("", sentence, rule_id=rule.rule_id, group=group, level=level)
         box["ids"] = [_anchor(rule, group)]
         self.state.document.ids.setdefault(box["ids"][0], box)
@@ -158,7 +158,7 @@ class RuleDomain(Domain):
         """The rules of rules.toml by ID."""
         path = Path(self.env.srcdir, self.env.config.rules_file)
         if not hasattr(self, "_book"):
-            self._book = rules.read(path.read_text(encoding="utf-8"), str(path.resolve()))
+            self._book = rules.read(path.read_text(encoding="utf-8"))
         return self._book
 
     @property

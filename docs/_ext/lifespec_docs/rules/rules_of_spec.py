@@ -14,8 +14,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-from lifespec.conformance.rules import MAIN, STAGES, Rule, names
-from lifespec.conformance.sections import address
+from lifespec.conformance.rules import MAIN, STAGES, Rule, address, names
 from lifespec.validate import SPECS
 from lifespec_docs.i18n.messages import sentences, words
 from lifespec_docs.rules.domain import RuleDomain, inlines, refer

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import explain
-from lifespec.conformance.language import PHRASES
+from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import Fact, Finding, Report, Verdict
 from lifespec.conformance.rules import names, rules
 from lifespec.conformance.text import app, server
@@ -106,7 +106,7 @@ class Words:
 
     def expected(self, finding: Finding) -> str:
         """Return what was to be seen."""
-        says = self.translate(PHRASES[finding.phrase].says) if finding.phrase else ""
+        says = self.translate(vocabulary().phrases[finding.phrase].says) if finding.phrase else ""
         if finding.argument:
             return self.word(_("{says}: {argument}"), says=says, argument=finding.argument)
         return says
