@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import frameworks
 import run
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.server import check as server_check
 from lifespec_docs.facts.recorded import made_with
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.conformance.cases import Case
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import ServerCheck

@@ -250,7 +250,7 @@ def ran(
 def check(request: dict[str, Any], notify: Callable[[str], object] = str) -> dict[str, Any]:
     """Check the application of `program` by `spec`; return the report, in `language`, as text."""
     from lifespec.conformance import Unchecked, check_app, i18n  # noqa: PLC0415  a run needs none
-    from lifespec.conformance.oldreport import terminal  # noqa: PLC0415  nor rich
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  nor rich
 
     console, written = _Console(notify), io.BytesIO()
     result = Result([], console.lines)

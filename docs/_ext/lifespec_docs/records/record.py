@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import mark as _
 from lifespec_docs.examples.folded import folded_node, summary_node

@@ -16,8 +16,7 @@ from lifespec.conformance import cases
 from lifespec.conformance.app import judge, process, target
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, Finding, Report, fact, skipped
-from lifespec.conformance.rules import known_rule, known_spec
-from lifespec.conformance.unchecked import unknown
+from lifespec.conformance.unchecked import known_rule, known_spec, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
