@@ -215,7 +215,7 @@ def _state(_: str, sides: _Sides) -> Outcome:
     if state is sides.call.live:
         return _outcome("held", "same-state")
     if state is None:
-        return _outcome("broken", "no-state")
+        return _outcome("broken", "app-has-no-state")
     if all(key in live and live[key] is value for key, value in sides.probe.written.items()):
         return _outcome("unspecified", "other-state")
     return _outcome("broken", "state-lost")
@@ -229,7 +229,7 @@ def _request(_: str, sides: _Sides) -> Outcome:
     for scope in sides.probe.requests:
         state = scope.get("state")
         if state is None:
-            return _outcome("broken", "request-without-state")
+            return _outcome("broken", "app-request-without-state")
         if not all(key in state and state[key] is live[key] for key in live):
             return _outcome("broken", "request-state-differs")
     return _outcome("held", "request-has-state")

@@ -239,13 +239,13 @@ SENTENCES: Mapping[str, str] = {
     "same-scope": _("The application is called with each key of the server's scope."),
     "scope-keys-lost": _("Keys of the scope that did not reach the application as sent: {keys}."),
     "same-state": _("The application has the server's own state."),
-    "no-state": _("The application's scope has no state."),
+    "app-has-no-state": _("The application's scope has no state."),
     "other-state": _(
         "The application has another object as its state, and what it writes there arrives in the"
         " server's."
     ),
     "state-lost": _("What the application writes into its state is not in the server's."),
-    "request-without-state": _("The application was called for a request without a state."),
+    "app-request-without-state": _("The application was called for a request without a state."),
     "request-state-differs": _("The state of a request does not have the lifespan's values."),
     "request-has-state": _("The state of the request has the lifespan's values."),
     "request-answered": _(
