@@ -7,7 +7,6 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -22,8 +21,12 @@ from lifespec.conformance.unchecked import Unchecked, unknown
 from lifespec.testing.trace import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.server.play import Line, Observation
+
+    Progress = Callable[[Case, Sequence[Finding]], object]
 
 __all__ = ["Target", "check", "chosen"]
 
@@ -33,8 +36,6 @@ SHORT = 5.0  # seconds to wait in a case that the specification does not specify
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
-
-Progress = Callable[[Case, Sequence[Finding]], object] if TYPE_CHECKING else object
 
 
 @dataclass(frozen=True)
@@ -145,16 +146,24 @@ class _Runner:
                     playing[case.name] = pool.submit(self.timed, play, case)
                 return {name: each.result() for name, each in playing.items()}
             finally:
-                self.cancelled.set()
-                self.first_played.set()
+                self.cancel()
                 pool.shutdown(cancel_futures=True)
+
+    def cancel(self) -> None:
+        """End all waiting."""
+        self.cancelled.set()
+        self.first_played.set()
 
     def timed(self, play: Callable[[Case, ExitStack], list[Finding]], case: Case) -> list[Finding]:
         """Play a case in its place, and note how long it takes."""
         began = time.monotonic()
-        with ExitStack() as place:
-            place.callback(self.places.release)
-            found = play(case, place)
+        try:
+            with ExitStack() as place:
+                place.callback(self.places.release)
+                found = play(case, place)
+        except BaseException:
+            self.cancel()
+            raise
         self.times[case.name] = time.monotonic() - began
         if case in self.only:
             self.progress(case, found)
@@ -175,13 +184,9 @@ class _Runner:
 
     def play_first(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
-        try:
-            seen = self.observe(case, place)
-            if not any(line["kind"] == "called" for line in seen.lines):
-                raise Unchecked(_not_called(seen, self.target))
-        except BaseException:
-            self.cancelled.set()
-            raise
+        seen = self.observe(case, place)
+        if not any(line["kind"] == "called" for line in seen.lines):
+            raise Unchecked(_not_called(seen, self.target))
         if not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines):
             self.obstacle = fact("no-lifespan")
         elif not any(answer.body for answer in seen.answers) and any(
@@ -242,9 +247,9 @@ def _may_wait(case: Case) -> tuple[bool, bool, int]:
 
 def _not_called(seen: Observation, target: Target) -> Fact:
     """Return why the application was never called."""
-    name = target.title or target.command[0]
+    name = target.subject
     if seen.status is None:
-        why = fact("app-not-called", command=target.subject, seconds=START)
+        why = fact("app-not-called", name=name, seconds=START)
     elif seen.left:
         why = fact("left-processes", name=name)
     else:
