@@ -13,21 +13,32 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs live test check style types package coverage optimized slow pythons exhaustive bench catalogs waiting release records measure translate review approve unproved matrix mutation drift lock clean loglines middleware parity peers frameworks hosts history
+.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench catalogs waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
-docs: .venv/complete  ## run every example in both languages, check the catalogs, build site/
-	@$(RUN) docs/build.py
+docs: .venv/complete build/doctrees/begun  ## build site/ in both languages: open site/index.html
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target site/en site/zh-cn
+	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_docs.site_root site build/doctrees
 
-live: build/live/complete .venv/complete  ## build site/ with a playground and buttons that run the examples in the browser; needs npm
-	@$(RUN) docs/build.py
+.PHONY: site/en site/zh-cn
+site/en: LANGUAGE = en
+site/zh-cn: LANGUAGE = zh_CN
+site/en site/zh-cn:
+	@$(RUN) -m sphinx -q -n -W --keep-going -D language=$(LANGUAGE) -d build/doctrees/$(@F) docs $@
 
-test: .venv/complete  ## run all tests, as many at a time as there are processors
+# all pages are read anew after a change of what draws them
+build/doctrees/begun: .ci/requirements.lock docs/conf.py $(shell find docs/_ext docs/_static docs/_templates -type f ! -name '*.pyc')
+	@rm -rf $(@D) site; mkdir -p $(@D); touch $@
+
+test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow"
 
-check: style types package coverage optimized slow pythons records  ## style, types, packages, coverage with all examples anew, python -O, slow tests, other Pythons
+outputs: .venv/complete  ## write what the programs of the pages print now into the pages, to be reviewed
+	@$(RUN) -m pytest -q -n auto --dist worksteal docs --update
+
+check: style types package coverage optimized slow pythons records  ## style, types, packages, coverage, python -O, slow tests, other Pythons
 	@echo "check: style, types, package, coverage, optimized, slow, pythons: all passed"
 
 style: .venv/complete
@@ -48,12 +59,9 @@ package: .venv/complete build/twine/complete
 	@echo "check: a release without its refusals"
 	@DRY=1 sh .ci/release
 
-# the pages are the test of what draws them, and of what their examples run: what `make docs` reuses is run anew
 coverage: .venv/complete
-	@echo "check: every line and branch runs in a test, or in a build of the site from nothing"
-	@rm -rf build/coverage; mkdir -p build/coverage
-	@$(RUN) -m coverage run --rcfile=.ci/site.coveragerc docs/build.py --fresh --into build/coverage/site
-	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-append --cov-fail-under=100
+	@echo "check: every line and branch of src runs"
+	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow" --cov --cov-fail-under=100
 
 optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
@@ -96,72 +104,46 @@ measure: .venv/complete  ## renew the records that `make records` names, one com
 translate: .venv/complete  ## renew the Chinese catalogs from the English pages
 	@$(RUN) docs/catalogs.py
 
-review: .venv/complete  ## show each changed sentence with its example; REV=main, or RULE=startup-sent
-	@$(RUN) docs/review.py $(REV) $(if $(RULE),--rule $(RULE)) $(if $(SOURCES),--sources $(SOURCES))
-
-approve: .venv/complete  ## show each rule and each statement that waits, in both languages, with its evidence, and ask; RULE=, PAGE=
-	@$(RUN) docs/review.py --approve $(RULE) $(if $(PAGE),--page $(PAGE)) $(if $(SOURCES),--sources $(SOURCES)) $(if $(YES),--yes)
-
-unproved: .venv/complete  ## list the statements that have no evidence: no check, program, drawn table, record or rule
-	@$(RUN) docs/review.py --unproved
+review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
+	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 
 matrix: known-run build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
 	@for record in $$(cat build/only-run); do \
-		PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
+		PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
 
 # before anything is installed
 known-%: .venv/complete
-	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/only.py $* "$(ONLY)" >build/only-$*
+	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/measure/only.py $* "$(ONLY)" >build/only-$*
 
 frameworks: known-frameworks build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
 
 middleware: known-middleware build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
 hosts: known-hosts build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
 history: .venv/complete build/history/uv/complete  ## record how the releases of earlier years differ; ten minutes; SUBJECT="uvicorn"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
 
 loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/loglines.py build/matrix docs/matrix/loglines.json
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json
 
 peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's own tests with server.py in place of their code; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/matrix/peers.py build/suites docs/matrix/peers.json
-
-parity: live  ## run the examples under Pyodide in node, record whether they print what their page shows
-	@PYTHONPATH=docs/_ext $(RUN) tests/docs/parity.py
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/peers.py build/suites docs/matrix/peers.json
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
 
-drift: .venv/complete build/mutmut/complete  ## make code and pages false: does an example, or a check, notice? (ten minutes)
-	@PYTHONPATH=docs/_ext $(RUN) tests/drift/statements.py
-	@PYTHONPATH=docs/_ext $(RUN) tests/drift/by_examples.py
+mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
+	@$(RUN) tests/measure/mutants.py $(N)
 
 lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
 
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
-
-# wheels for the platform and the Python that pyodide says it is
-build/live/complete: .venv/complete .ci/live.txt .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc docs/_ext/lifespec_docs/live/editor.js
-	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
-	@echo "build/live: installing what .ci/live/package-lock.json names, once"
-	@rm -rf build/live; mkdir -p build/live; cp .ci/live/package.json .ci/live/package-lock.json .ci/live/.npmrc build/live
-	@cp docs/_ext/lifespec_docs/live/editor.js build/live/source.js
-	@cd build/live && npm ci --loglevel=error && \
-		node_modules/.bin/esbuild source.js --bundle --format=esm --minify --legal-comments=eof --log-level=warning --outfile=editor.js && \
-		{ echo '/*!'; cat node_modules/@codemirror/*/LICENSE node_modules/@lezer/*/LICENSE node_modules/@marijn/*/LICENSE \
-			node_modules/crelt/LICENSE node_modules/style-mod/LICENSE node_modules/w3c-keyname/LICENSE; echo '*/'; } >> editor.js
-	@about=$$(node -p 'const {info} = require("./build/live/node_modules/pyodide/pyodide-lock.json"); \
-			`--platform pyemscripten_$${info.abi_version}_$${info.arch} --python-version $${info.python}`') && \
-		$(RUN) -m pip --quiet --quiet --disable-pip-version-check download --no-deps --require-hashes --only-binary :all: \
-			--implementation cp $$about --dest build/live/wheels --requirement .ci/live.txt
-	@touch build/live/complete
 
 ENVIRONMENTS = $(patsubst %,build/%/complete,peers frameworks middleware hosts recipes)
 $(ENVIRONMENTS): build/%/complete: .ci/%.txt .venv/complete

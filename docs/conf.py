@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 import tomllib
 import warnings
@@ -18,8 +17,6 @@ sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
 from lifespec_docs.site_root import address
 
-# `make coverage` measures this process; a program that an example starts runs as for a reader.
-os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 # A doctree has many objects and none is garbage: looking for it took a quarter of the time.
 gc.set_threshold(50_000, 20, 100)
 
@@ -37,7 +34,7 @@ extensions = [
     "sphinx_autodoc_typehints",
     "lifespec_docs",
 ]
-exclude_patterns = ["_ext", "_static", "_templates", "matrix"]
+exclude_patterns = ["_*", "matrix", "programs", "conftest.py"]
 highlight_language = "text"
 default_role = "literal"  # of docstrings: a name in single backquotes is code
 nitpicky = True

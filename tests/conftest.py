@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from lifespec.testing.clock import VirtualLoop
-from lifespec_docs.examples.perl_apps import lacking
-from lifespec_docs.examples.sandbox import LOUD
+from lifespec_pages.sandbox import LOUD, lacking
 
 __all__: list[str] = []
 
@@ -47,6 +46,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what only `make check` runs, and what is run without coverage."""
     for item in items:
+        if HERE not in item.path.parents:
+            continue
         folder = item.path.relative_to(HERE).parts[0]
         if folder in SLOW:
             item.add_marker(pytest.mark.slow)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec_docs.records.record import Record
 
 __all__: list[str] = []

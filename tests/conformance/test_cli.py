@@ -20,8 +20,8 @@ from lifespec.conformance import cli as check_cli
 from lifespec.conformance.app import check as app_check
 from lifespec.conformance.app.pipe import BRIDGE
 from lifespec.conformance.processes import began_within, until
-from lifespec.conformance.oldreport import terminal
-from lifespec.conformance.oldreport.model import Finding, Report, Verdict
+from lifespec.conformance.report import terminal
+from lifespec.conformance.report import Finding, Report, Verdict
 from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.process import OfPerl

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.oldreport.model import Finding
+from lifespec.conformance.report import Finding
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import process
 from lifespec.conformance.server import run as server_run

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.oldreport.model import Report
+from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import servers
 from lifespec.conformance.server.check import ServerCheck

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from browser import Browser
 from hosting import hosted
-from published import site
-
 from lifespec_docs.live.assets import FOLDER
+from published import site
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

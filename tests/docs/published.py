@@ -11,9 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from markdown_it import MarkdownIt
-
 from lifespec_docs.examples import runner
+from markdown_it import MarkdownIt
 
 __all__ = ["PREFIX", "ROOT", "UnreadableError", "known", "of_readme", "published", "read", "site"]
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
+from lifespec_docs.examples import runner
 from published import published
 
 from lifespec.server import TABLE, StateMachine
-from lifespec_docs.examples import runner
 
 
 def test_every_step_of_the_server_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

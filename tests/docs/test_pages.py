@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from published import ROOT, known, of_readme, published, site
-
 from lifespec_docs.examples import download, runner
 from lifespec_docs.examples.directive import programs
+from published import ROOT, known, of_readme, published, site
 
 pytestmark = pytest.mark.timeout(300)  # the first test builds the site
 

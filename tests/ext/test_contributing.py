@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-MATRIX = ROOT / "tests" / "matrix" / "run.py"
+MATRIX = ROOT / "tests" / "measure" / "run.py"
 
 
 def change(file: Path, old: str, new: str) -> None:
@@ -20,7 +20,7 @@ def test_a_server_is_added(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     run = runpy.run_path(str(MATRIX))
     locked = run["LOCKED"].read_text()
     assert list(run["lacking"](run["RECORDS"]["servers"], locked)) == []
-    copy = tmp_path / "tests" / "matrix" / "run.py"
+    copy = tmp_path / "tests" / "measure" / "run.py"
     copy.parent.mkdir(parents=True)
     copy.write_text(MATRIX.read_text())
     change(copy, "SERVERS = {", 'SERVERS = {\n    "spider": (["spider"], "spider {app}"),\n   ')
@@ -29,7 +29,7 @@ def test_a_server_is_added(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     line = copy.read_text().split("\n").index('    "spider": (["spider"], "spider {app}"),') + 1
     assert runpy.run_path(str(copy))["main"](["none", str(tmp_path / "servers.json")]) == 2
     assert capsys.readouterr().err == (
-        f"tests/matrix/run.py:{line}: .ci/matrix.txt does not have the package 'spider' of "
+        f"tests/measure/run.py:{line}: .ci/matrix.txt does not have the package 'spider' of "
         "'spider': add it to the group matrix of pyproject.toml, then run `make lock`.\n"
     )
     (tmp_path / ".ci" / "matrix.txt").write_text(f"{locked}spider==1.0\n")

@@ -22,7 +22,7 @@ from loopback import asked, free_port
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
-SUBJECTS = runpy.run_path(str(ROOT / "tests" / "matrix" / "run.py"))["RECORDS"]["adapted"]
+SUBJECTS = runpy.run_path(str(ROOT / "tests" / "measure" / "run.py"))["RECORDS"]["adapted"]
 MATRIX = ROOT / "build" / "matrix"
 LIMIT = 60.0  # seconds, on a machine that is busy
 APP = """

@@ -17,7 +17,7 @@ TRIED = "answers", "raises", "fails", "fails-to-stop"
 @pytest.fixture
 def loglines(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Import the command."""
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "matrix"))
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "measure"))
     spec = importlib.util.find_spec("loglines")
     assert spec
     assert spec.loader

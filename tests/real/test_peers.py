@@ -20,8 +20,8 @@ def test_what_fails_was_recorded(row: dict[str, Any], monkeypatch: pytest.Monkey
     """If not, the class is wrong, or `make peers` renews the record."""
     if not (FOLDER / "complete").exists():
         pytest.skip("the source packages are not here: make build/suites/complete")
-    monkeypatch.syspath_prepend(str(ROOT / "tests" / "matrix"))
-    peers = runpy.run_path(str(ROOT / "tests" / "matrix" / "peers.py"))
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "measure"))
+    peers = runpy.run_path(str(ROOT / "tests" / "measure" / "peers.py"))
     server = row["server"]
     assert peers["version"](FOLDER, server) == row["version"]
     lifespan = peers["SUITES"][server].lifespan

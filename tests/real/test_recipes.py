@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from lifespec_docs.examples.sandbox import plain
 
 __all__: list[str] = []

@@ -19,7 +19,7 @@ from lifespec.conformance.server import check as server_check
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
-MATRIX = runpy.run_path(str(ROOT / "tests" / "matrix" / "run.py"))
+MATRIX = runpy.run_path(str(ROOT / "tests" / "measure" / "run.py"))
 UVICORN = [
     "well-behaved",
     "raises-after-startup",

@@ -25,7 +25,7 @@ __all__: list[str] = []
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "workarounds"
 NOTES = tomllib.loads((ROOT / "docs" / "matrix" / "notes.toml").read_text("utf-8"))
-RECORDS = runpy.run_path(str(ROOT / "tests" / "matrix" / "run.py"))["RECORDS"]
+RECORDS = runpy.run_path(str(ROOT / "tests" / "measure" / "run.py"))["RECORDS"]
 SUBJECTS = {
     name: subject
     for record, subjects in RECORDS.items()

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
 __all__ = ["setup"]
 
 FOLDERS = {  # and what each has for Sphinx
-    "i18n": ("comments", "glossary", "waiting"),
-    "examples": ("directive", "included", "folded"),
-    "facts": ("checks", "role", "tables"),
+    "i18n": ("glossary", "waiting"),
+    "facts": ("role", "tables"),
     "rules": (
         "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
         "case_lists", "edge_cases", "edge_case_tables",
@@ -22,7 +21,6 @@ FOLDERS = {  # and what each has for Sphinx
         "matrix", "middleware", "proposed", "scores", "subjects", "verification", "which_server",
     ),
     "diagrams": ("figures", "timeline"),
-    "live": ("pages", "playground"),
     "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
     "search": ("index",),
 }  # fmt: skip
@@ -33,4 +31,6 @@ def setup(app: Sphinx) -> None:
     for folder, names in FOLDERS.items():
         for name in names:
             app.setup_extension(f"{__name__}.{folder}.{name}")
-    app.setup_extension(f"{__name__}.increment")
+    app.setup_extension(f"{__name__}.tables")
+    app.setup_extension(f"{__name__}.blocks")
+    app.setup_extension(f"{__name__}.api_types")

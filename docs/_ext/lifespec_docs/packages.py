@@ -9,8 +9,8 @@ from html import escape
 from pathlib import Path
 
 from lifespec.cli import COPY_ME
-from lifespec_docs.examples.sandbox import plain
 from lifespec_docs.theme.metadata import POLICY
+from lifespec_pages.sandbox import plain
 
 __all__ = ["CHECKSUMS", "FOLDER", "INDEX", "assemble"]
 

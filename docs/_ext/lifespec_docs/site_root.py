@@ -1,7 +1,13 @@
-"""The files of the site that belong to no language: its first page, 404, sitemap and `llms.txt`."""
+"""Writes what of the site belongs to no language: first page, 404, sitemap, `llms.txt`, packages.
+
+python -m lifespec_docs.site_root SITE DOCTREES
+"""
 
 import json
 import os
+import shutil
+import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,12 +16,14 @@ from typing import Any
 from urllib.parse import urlsplit
 from xml.sax.saxutils import quoteattr
 
+from lifespec_docs import packages
 from lifespec_docs.theme.metadata import PAGES, POLICY
 from lifespec_docs.theme.navigation import LANGUAGES
 from lifespec_docs.theme.plain_text import FILE
 
-__all__ = ["address", "files"]
+__all__ = ["address", "files", "main"]
 
+ROOT = Path(__file__).resolve().parents[3]
 SITEMAPS = "http://www.sitemaps.org/schemas/sitemap/0.9"
 XHTML = "http://www.w3.org/1999/xhtml"
 ABOUT = "The reference for lifespan, the protocol by which ASGI servers start and stop applications"
@@ -87,3 +95,19 @@ def _sitemap(base: str, told: Mapping[str, Any]) -> Iterator[str]:
                 yield f'<xhtml:link rel="alternate" hreflang="{tag}" href={href}/>'
             yield "</url>"
     yield "</urlset>"
+
+
+def main(site: Path, doctrees: Path) -> None:
+    """Write the files beside the pages of both languages."""
+    templates = ROOT / "docs" / "_templates" / "root"
+    folders = {language: doctrees / folder for language, (folder, _, _) in LANGUAGES.items()}
+    for name, text in files(address("Documentation", ROOT), templates, folders).items():
+        (site / name).write_text(text, encoding="utf-8")
+    (site / ".nojekyll").touch()  # GitHub Pages would leave out what begins with "_"
+    with tempfile.TemporaryDirectory() as folder:
+        packages.assemble(ROOT, Path(folder, packages.FOLDER))
+        shutil.copytree(Path(folder, packages.FOLDER), site, dirs_exist_ok=True)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

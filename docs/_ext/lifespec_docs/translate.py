@@ -6,8 +6,6 @@ Exit status: 0 all is well; 1 something is wrong; 2 the input cannot be read.
 """
 
 import argparse
-import json
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,12 +13,9 @@ from pathlib import Path
 import polib
 from sphinx.errors import SphinxError
 
-from lifespec_docs import increment
-from lifespec_docs.facts import approval, proofs
 from lifespec_docs.i18n import catalogs, extraction
 from lifespec_docs.i18n.catalogs import CatalogError, Fault, Template
 from lifespec_docs.i18n.extraction import PACKAGE, Templates
-from lifespec_docs.inputs import Inputs
 from lifespec_docs.lint import translations
 
 __all__ = ["faults", "main", "pages_of", "renew", "waiting"]
@@ -143,8 +138,6 @@ def _write(path: Path, text: str) -> None:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     """Renew or check; return the exit status."""
     given = _parser().parse_args(arguments)
-    if unreadable := approval.unreadable():
-        return _say(*unreadable, wrong=True)
     try:
         if given.release:
             return _say(*map(str, waiting(root)), wrong=True)
@@ -152,9 +145,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         count = sum(len(template.messages) for template in pages.by_catalog.values())
         end = f"{len(pages.by_catalog)} catalogs, {count} messages"
         if given.check:
-            found = [*map(str, faults(root, pages)), *approval.faults(root)]
-            found = found or [*proofs.faults(root)]
-            return _say(*found, end=end, wrong=True)
+            return _say(*map(str, faults(root, pages)), end=end, wrong=True)
         lines = renew(root, pages)
         return _say(*lines, end=f"{end}, {len(waiting(root))} waiting for a translation")
     except (SphinxError, CatalogError, OSError) as error:
@@ -163,18 +154,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
 
 
 def pages_of(root: Path) -> Templates:
-    """Read the pages that have changed since the last time; the others are kept."""
-    kept = root / "build" / "docs" / "messages"
-    before, now = Inputs.read(kept / "inputs.json"), Inputs.now(root, ())
-    (kept / "inputs.json").unlink(missing_ok=True)
-    if not before or before.frame != now.frame:
-        shutil.rmtree(kept, ignore_errors=True)
+    """Read the pages that have changed since the last time; Sphinx keeps the others."""
+    kept = root / "build" / "messages"
     kept.mkdir(parents=True, exist_ok=True)
-    changed = now.changed(before) if before else []
-    (kept / increment.CHANGED).write_text(json.dumps(changed), encoding="utf-8")
-    pages = extraction.fresh(root / "docs", kept)
-    now.write(kept / "inputs.json")
-    return pages
+    return extraction.fresh(root / "docs", kept)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -26,7 +26,7 @@ from lifespec.conformance.app.isolation import ISOLATIONS
 from lifespec.conformance.app.pipe import in_perl
 from lifespec.conformance.language import ROLES
 from lifespec.conformance.output import Target, refuse_the_same, writing
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.rules import NEWEST, known_rule, known_spec
 from lifespec.conformance.unchecked import Unchecked
 from lifespec.validate import SPECS
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lifespec.conformance.findings import Tell
-    from lifespec.conformance.oldreport.model import Finding, Report
+    from lifespec.conformance.report import Finding, Report
     from lifespec.conformance.server.check import ServerCheck
 
     Parser = Any  # lifespec.cli.Parser, which is above this
@@ -187,7 +187,7 @@ def _servers(arguments: argparse.Namespace) -> int:
     with _playing(arguments, ignored, "servers", len(only) * len(jobs)) as tell:
         found = servers.check(jobs, only, lambda job: functools.partial(tell, job.command[2]))
     reports = [each.without(ignored) for each in found]
-    from lifespec.conformance.oldreport import terminal  # noqa: PLC0415  rich, which takes its time
+    from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
     with suppress(BrokenPipeError), writing():
         for each in reports:
@@ -415,7 +415,7 @@ def _publish(
         began, clock = datetime.now(UTC), time.monotonic()
         with _playing(arguments, ignored, title, count) as tell:
             found = check(functools.partial(tell, "")).without(ignored)
-        from lifespec.conformance.oldreport import terminal  # noqa: PLC0415  rich, which takes its time
+        from lifespec.conformance.report import terminal  # noqa: PLC0415  rich, which takes its time
 
         with suppress(BrokenPipeError), writing():  # who reads has read enough
             terminal.show(found, sys.stdout, every=arguments.verbose, wording=words)
@@ -451,8 +451,8 @@ def _playing(
 def _write(
     targets: Mapping[str, Target], found: Report, *, strict: bool, began: datetime, seconds: float
 ) -> None:
-    from lifespec.conformance.oldreport import formats  # noqa: PLC0415
-    from lifespec.conformance.oldreport.markdown import as_markdown  # noqa: PLC0415
+    from lifespec.conformance.report import formats  # noqa: PLC0415
+    from lifespec.conformance.report.markdown import as_markdown  # noqa: PLC0415
 
     forms: Mapping[str, Callable[[formats.Checked], str]] = {
         "json": formats.as_json,
@@ -468,7 +468,7 @@ def _write(
 def _progress(title: str, count: int) -> Iterator[Callable[[str, Verdict], object]]:
     """Show how far the check is: by a bar in a terminal, by a line for each case in a CI log."""
     if sys.stderr and sys.stderr.isatty():
-        from lifespec.conformance.oldreport import terminal  # noqa: PLC0415  the same
+        from lifespec.conformance.report import terminal  # noqa: PLC0415  the same
 
         with terminal.progress(title, count) as tell:
             yield lambda *_: tell()

@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import printable
+from lifespec.testing.left import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -54,30 +55,9 @@ class Verdict(StrEnum):
         return min(verdicts, key=[*cls].index, default=cls.SKIP)
 
 
-class Fact(NamedTuple):
-    """What was observed: the kind of a sentence, and what stands at the places of that sentence.
-
-    A part is a string, a number, another fact, or a tuple of these.  A string is somebody else's
-    word, such as a name or a message, and is never translated.
-    """
-
-    kind: str
-    parts: Mapping[str, Any] = {}
-
-    def data(self) -> dict[str, Any]:
-        """Return what JSON can hold: nested objects with a key `kind`, and the parts."""
-        return {"kind": self.kind, **{name: _data(part) for name, part in self.parts.items()}}
-
-
 def fact(kind: str, /, **parts: Any) -> Fact:
     """Return a fact of this kind with these parts."""
     return Fact(kind, parts)
-
-
-def _data(part: Any) -> Any:
-    if isinstance(part, Fact):
-        return part.data()
-    return [*map(_data, part)] if isinstance(part, tuple) else part
 
 
 class Row(NamedTuple):

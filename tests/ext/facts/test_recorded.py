@@ -70,7 +70,7 @@ def test_another_program_makes_a_record_old_and_other_words_do_not(tmp_path: Pat
 
 def test_a_record_without_digests_is_old() -> None:
     """Nobody knows what it was made with."""
-    assert recorded.changed(Path("/nowhere"), "loglines") == ["tests/matrix/loglines.py"]
+    assert recorded.changed(Path("/nowhere"), "loglines") == ["tests/measure/loglines.py"]
 
 
 def test_a_level_makes_the_records_of_its_specifications_old(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_release_has_no_old_record(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert max(map(len, lines)) <= 80
     told = (
         "docs/matrix/loglines.json was measured before the last change of "
-        "tests/matrix/loglines.py: `make loglines` measures anew."
+        "tests/measure/loglines.py: `make loglines` measures anew."
     )
     assert told in " ".join(" ".join(lines).split())
     assert recorded.main(["--release"], tmp_path) == 1

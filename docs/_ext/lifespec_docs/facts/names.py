@@ -43,7 +43,7 @@ MODULES = (
 )  # fmt: skip
 SOURCES = (
     "Makefile", "pyproject.toml", ".gitignore", ".ci", ".github", "docs/_ext", "docs/conf.py",
-    "src", "tests/matrix", "tests/real",
+    "src", "tests/measure", "tests/real",
 )  # fmt: skip
 TOP = "docs", "locales", "src", "tests", ".ci", ".github"
 SITE = re.compile(r"site/(?:index\.html|(?:en|zh-cn)/(?:(?P<page>[\w-]+)\.html)?)?")

@@ -51,7 +51,7 @@ def _each(folder: str, *names: str) -> tuple[str, ...]:
 SERVER, APPLICATION, VALIDATE, TRIO, COMPOSITION = _each(
     "src/lifespec", "server.py", "application.py", "validate.py", "server_trio.py", "composition.py"
 )
-ADAPTED = "tests/matrix/adapted.py"
+ADAPTED = "tests/measure/adapted.py"
 SUITE = "src/lifespec/conformance/server"
 OBSERVING = _each(
     *(
@@ -97,28 +97,28 @@ RECORDS = {
         "matrix",
         (
             *("cases amgi 2.0", *OBSERVING, *_each(SUITE, "brokers.py", "messages.py")),
-            "tests/matrix/consume.py",
+            "tests/measure/consume.py",
         ),
     ),
     "pagi": Made("matrix", ("cases pagi 0.3", *OBSERVING, f"{SUITE}/probe.pl")),
     "frameworks": Made(
         "frameworks",
-        (*_each("tests/matrix", "frameworks.py", "drive.py"), "docs/programs/frameworks/*.py"),
+        (*_each("tests/measure", "frameworks.py", "drive.py"), "docs/programs/frameworks/*.py"),
     ),
-    "hosts": Made("hosts", ("tests/matrix/hosts.py", "docs/programs/hosts/*")),
+    "hosts": Made("hosts", ("tests/measure/hosts.py", "docs/programs/hosts/*")),
     "history": Made(
         "history",
         (
-            *("cases asgi 2.0", *OBSERVING, "tests/matrix/history.py", "tests/matrix/drive.py"),
+            *("cases asgi 2.0", *OBSERVING, "tests/measure/history.py", "tests/measure/drive.py"),
             *_each("docs/programs/frameworks", "starlette_lifespan.py", "fastapi_lifespan.py"),
             "docs/programs/frameworks/fastapi_on_event.py",
         ),
     ),
-    "loglines": Made("loglines", ("tests/matrix/loglines.py",)),
+    "loglines": Made("loglines", ("tests/measure/loglines.py",)),
     "peers": Made(
         "peers",
         (
-            *(SERVER, TRIO, ADAPTED, "tests/matrix/peers.py"),
+            *(SERVER, TRIO, ADAPTED, "tests/measure/peers.py"),
             *_each("docs/programs", "uvicorn_lifespan.py", "hypercorn*_lifespan.py"),
         ),
     ),
@@ -166,7 +166,7 @@ RECORDS = {
         (
             "middleware asgi 2.0",
             *_each("src/lifespec/conformance/app", "fake_server.py", "middleware.py", "player.py"),
-            *_each("tests/matrix", "middleware.py", "between.py"),
+            *_each("tests/measure", "middleware.py", "between.py"),
         ),
     ),
 }

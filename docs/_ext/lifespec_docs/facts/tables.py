@@ -18,7 +18,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec import Lifespan, cli, server
 from lifespec.conformance import cli as check
 from lifespec.conformance.app.assertions import concluded
-from lifespec.conformance.oldreport.model import Course, Finding, Report, Verdict
+from lifespec.conformance.report import Course, Finding, Report, Verdict
 from lifespec.conformance.words import mark as _
 from lifespec.testing import run
 from lifespec_docs.i18n.messages import words

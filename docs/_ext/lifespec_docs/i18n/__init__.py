@@ -1,1 +1,1 @@
-"""The Chinese edition: comments of code, catalogs, and what is compared."""
+"""The Chinese edition: catalogs, and what is compared."""

@@ -21,7 +21,7 @@ from sphinx.util.console import nocolor
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 from sphinx.util.nodes import extract_messages
 
-from lifespec_docs.i18n import comments, messages
+from lifespec_docs.i18n import messages
 from lifespec_docs.i18n.catalogs import Message, Template
 
 PACKAGE = "package/"  # the catalogs of the package, which stand in its data
@@ -45,7 +45,7 @@ class UncleanError(SphinxError):
 
 
 def fresh(source: Path, doctrees: Path) -> Templates:
-    """Read the pages that have changed since those doctrees, without running their examples.
+    """Read the pages that have changed since those doctrees.
 
     UncleanError: Sphinx warned of something; the messages may not be all that there are.
     """
@@ -66,7 +66,7 @@ def fresh(source: Path, doctrees: Path) -> Templates:
             Path(folder, "out"),
             doctrees,
             "gettext",
-            confoverrides={"examples_run": False, "language": "en"},
+            confoverrides={"language": "en"},
             status=None,
             warning=said,
         )
@@ -119,10 +119,9 @@ def _name(env: BuildEnvironment, path: Path) -> str:
 
 def _template(env: BuildEnvironment, docname: str) -> Template:
     path = Path(env.doc2path(docname))
-    lines = path.read_text(encoding="utf-8").split("\n")
     by_text: dict[str, Message] = {}
     for node, text in _messages(env, docname):
-        by_text.setdefault(text, Message(text, _line(node, text, path, lines), _kind(node)))
+        by_text.setdefault(text, Message(text, _line(node, path), _kind(node)))
     return Template(_name(env, path), tuple(by_text.values()))
 
 
@@ -135,21 +134,15 @@ def _messages(env: BuildEnvironment, docname: str) -> Iterator[tuple[Element, st
             yield node, text
 
 
-def _line(node: Element, text: str, path: Path, lines: list[str]) -> int:
-    """Return the line of a message; a comment is looked for in the block that holds it."""
+def _line(node: Element, path: Path) -> int:
+    """Return the line of a message."""
     at = node
     while at.parent is not None and (at.line is None or at.source != str(path)):
         at = at.parent  # a docstring has lines of its own
-    first = at.line or 1
-    if not isinstance(node, comments.literal_block):
-        return first
-    block = range(first, first + node["untranslated"].count("\n") + 5)
-    return next((n for n in block if text in "".join(lines[n - 1 : n])), first)
+    return at.line or 1
 
 
 def _kind(node: Element) -> str:
-    if isinstance(node, comments.literal_block):
-        return "comment"
     if isinstance(node, nodes.title):
         return "title"
     parent = node

@@ -20,7 +20,7 @@ __all__ = ["WaitingNotes", "setup"]
 
 
 class WaitingNotes(SphinxPostTransform):
-    """Adds the notes; a comment of a code block gets none, since it is part of a program."""
+    """Adds the notes."""
 
     default_priority = 200  # after the links, of which some take the text of a title
 

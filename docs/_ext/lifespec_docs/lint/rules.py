@@ -6,9 +6,16 @@ Only rule boxes are held to this.  In all other prose both languages write as th
 import re
 from collections.abc import Iterator
 
-from lifespec_docs.facts.turned import CHINESE_DENIALS, ENGLISH_DENIALS
-
 __all__ = ["CHINESE", "debtors", "denials", "faults", "levels"]
+
+ENGLISH_DENIALS = re.compile(
+    r"\b(?P<denial>not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent"
+    r"|(?:must|should)n['’]t|lacks?|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
+    re.IGNORECASE,
+)
+CHINESE_DENIALS = re.compile(
+    "不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|(?P<denial>[不没无未勿非]|缺少)"
+)
 
 CHINESE = {"must": "必须", "must not": "不得", "should": "应", "should not": "不应", "may": "可以"}
 ROLES = {"server": "服务器", "application": "应用程序", "middleware": "中间件"}

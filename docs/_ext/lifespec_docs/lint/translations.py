@@ -13,7 +13,6 @@ from typing import NamedTuple
 import polib
 
 from lifespec_docs.facts.typed import SPELLED
-from lifespec_docs.i18n import comments
 from lifespec_docs.i18n.catalogs import Fault, Template
 from lifespec_docs.lint import rules
 from lifespec_docs.lint.chinese import faults as wrongly_set
@@ -65,8 +64,6 @@ def sentences(pair: Pair, extensions: frozenset[str] = frozenset()) -> Iterator[
     """Yield a sentence for each fault of a translation."""
     english = parse(pair.english, pair.kind, pair.suffix, extensions)
     chinese = parse(pair.chinese, pair.kind, pair.suffix, extensions)
-    if pair.kind == "comment" and (why := comments.objection(pair.english, pair.chinese)):
-        yield f"{pair.chinese!r} cannot translate the comment {pair.english!r}: {why}."
     if chinese.blocks != ["paragraph"]:
         blocks = " and ".join(chinese.blocks) or "nothing"
         yield f"the Chinese is read as {blocks}, not as one paragraph: Sphinx would drop it."

@@ -14,7 +14,7 @@ from docutils import nodes
 from docutils.statemachine import StringList
 
 from lifespec.conformance.words import mark as _
-from lifespec_docs.examples.folded import folded_node, summary_node
+from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.records.markup import element
 from lifespec_docs.records.record import Issue, Shows

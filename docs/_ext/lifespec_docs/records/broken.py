@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec.conformance.oldreport.programs import SHOP, Program
+from lifespec.conformance.report.programs import SHOP, Program
 from lifespec.conformance.rules import MAIN
 from lifespec_docs.records.issue import issue
 from lifespec_docs.records.record import Issue

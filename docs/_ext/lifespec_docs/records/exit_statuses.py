@@ -10,7 +10,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.record import LATER, OfRecord, Subject
 from lifespec_docs.rules.spec_tables import NONE, said, table

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.diagrams.drawing import FAINT, Drawing
 from lifespec_docs.facts import recorded

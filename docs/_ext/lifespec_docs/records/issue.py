@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lifespec.conformance.cases import Case
-from lifespec.conformance.oldreport.model import Verdict
-from lifespec.conformance.oldreport.programs import SHOP, Program, between, of_server
+from lifespec.conformance.report import Verdict
+from lifespec.conformance.report.programs import SHOP, Program, between, of_server
 from lifespec.conformance.rules import MAIN, rules
 from lifespec.conformance.sections import addresses
 from lifespec_docs.records.record import Issue, Subject

@@ -12,7 +12,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.rules import STAGES
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element, markup_node, unseen

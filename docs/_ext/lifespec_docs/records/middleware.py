@@ -218,7 +218,7 @@ def _anchor(subject: Mapping[str, Any]) -> str:
 
 def setup(app: Sphinx) -> None:
     """Register the directives."""
-    app.setup_extension("lifespec_docs.examples.folded")
+    app.setup_extension("lifespec_docs.blocks")
     app.setup_extension("lifespec_docs.records.markup")
     app.add_directive("middlewares", Middlewares)
     app.add_directive("middlewares-passing", Passing)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec_docs.i18n.restructured import Block, blocks, wrapped, written
 from lifespec_docs.records.record import Subject
 

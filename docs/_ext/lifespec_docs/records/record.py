@@ -19,10 +19,10 @@ from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import mark as _
-from lifespec_docs.examples.folded import folded_node, summary_node
+from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import note_cases, words

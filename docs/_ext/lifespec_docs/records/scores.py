@@ -11,7 +11,7 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.markup import caption_node, element, markup_node
 from lifespec_docs.records.record import LATER, SIGNS, OfRecord, Subject, verdict_class, word_of

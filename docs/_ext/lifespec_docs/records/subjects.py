@@ -18,7 +18,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
 from lifespec.conformance.observed import translated
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.records.issue import issues
 from lifespec_docs.records.record import (

@@ -13,7 +13,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lifespec.conformance.oldreport.model import Verdict
+from lifespec.conformance.report import Verdict
 from lifespec.conformance.words import mark as _
 from lifespec_docs.facts import recorded
 from lifespec_docs.records.loglines import RECORD, SIGNALS, TWO, exit_status, named

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from docutils import nodes
 from sphinx import addnodes
 
-from lifespec_docs.examples.folded import summary_node
+from lifespec_docs.blocks import summary_node
 from lifespec_docs.rules.domain import rule_node
 from lifespec_docs.rules.edge_cases import case_node
 

@@ -8,7 +8,6 @@ from sphinx.application import Sphinx
 from sphinx.builders import Builder
 from sphinx.locale import get_translation
 
-from lifespec_docs.examples import directive
 from lifespec_docs.i18n.messages import words
 
 __all__ = ["LANGUAGES", "alternates", "setup", "translated_chrome"]
@@ -75,9 +74,6 @@ def add_context(
     context["toc"] = _BREAK.sub("<wbr>", context.get("toc", ""))
     context["root_page"] = f"{base}/" if base else root
     context["word"] = words(app.env)
-    if directive.programs(directive.blocks(app.env).get(pagename, [])):
-        here = app.builder.get_target_uri(pagename)
-        context["program"] = "../" * here.count("/") + f"_programs/{pagename}.py"
 
 
 def add_filter(app: Sphinx) -> None:

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.oldreport.model import Report
+from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.observation import PATIENCE
 from lifespec.conformance.transports import Transport, transport

@@ -76,6 +76,8 @@ class _Page:
         """Yield the lines."""
         report, word = self.report, self.words.word
         yield self.painted(self.words.headline(report), BOLD)
+        if report.unchecked and not report.rows:
+            yield from wrapped(self.words.say(report.unchecked), self.width)
         rows = [(row.label, self.words.say(row.fact)) for row in report.rows]
         rows += (("rules", line) for line in self.words.rules(report))
         yield from self.grid([(word(label), said) for label, said in rows])
@@ -140,7 +142,7 @@ def _alike(
     """Yield the findings with these verdicts, those together that are the same in several cases."""
     found: dict[object, list[Finding]] = {}
     for each in findings:
-        if each.verdict in verdicts:
+        if each.verdict in verdicts and not (each.framework and Verdict.PASS not in verdicts):
             key = each.verdict, each.rule, repr(each.observed), each.framework
             found.setdefault(key, []).append(each)
     order = [*Verdict]

@@ -13,6 +13,7 @@ from lifespec.conformance.text import app, server
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark as _
 from lifespec.conformance.words import translator
+from lifespec.testing import left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,13 +26,8 @@ SENTENCES: Mapping[str, str] = {
     "text": "{text}",
     "no-case": _("There is no case for it."),
     "stopped": _("Not run: another case failed before."),
-    "error": "{type}: {text}",
-    "error-bare": "{type}",
-    "place": _("`{function}`, {file}:{line}"),
-    "at-place": _("{what}, in {place}"),
     "by-framework": _("This is the doing of {framework}, not of your code."),
-    "page": _('See "{title}".'),
-    "advice": _("{advice} {page}"),
+    **left.SENTENCES,
     **app.SENTENCES,
     **server.SENTENCES,
 }

@@ -1,0 +1,161 @@
+"""Renders what belongs to the blocks that pytest runs; nothing runs here.
+
+`{output}` is what the block above prints, `{check}` proves the statement above it, `{shown}` is
+a file, and `{folded} TITLE` unfolds. A page with programs offers them as one file.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path, PurePosixPath
+from textwrap import indent
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.directives.code import LiteralInclude
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.words import mark as _
+from lifespec_docs.words import translations
+from lifespec_pages import page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
+
+__all__ = ["folded_node", "setup", "summary_node"]
+
+LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
+WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
+TRACEBACK = "Traceback (most recent call last):"
+
+
+class folded_node(nodes.General, nodes.Element):
+    """A note that unfolds; its first child is the title."""
+
+
+class summary_node(nodes.General, nodes.TextElement):
+    """The title of a note."""
+
+
+class Output(SphinxDirective):
+    """What the block above prints."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a block that is not translated."""
+        text = "\n".join(self.content)
+        block = nodes.literal_block(text, text, language="text", classes=["output"])
+        self.set_source_info(block)
+        return [block]
+
+
+class Check(SphinxDirective):
+    """A few lines of Python that prove the statement above them."""
+
+    has_content = True
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the lines, folded behind a ✓."""
+        if self.env.docname in WITHOUT_CHECKS:
+            return []
+        title = translations(self.env).gettext(_("This statement is checked: show how"))
+        text = "\n".join(self.content)
+        block = nodes.literal_block(text, text, language="python", classes=["check"])
+        self.set_source_info(block)
+        begin = f'<details class="check"><summary title="{title}">✓</summary>'
+        folds = (nodes.raw("", html, format="html") for html in (begin, "</details>"))
+        return [next(folds), block, next(folds)]
+
+
+class Shown(LiteralInclude):
+    """A file, its path relative to the page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the file as one block, in the language of its suffix."""
+        suffix = PurePosixPath(self.arguments[0]).suffix
+        self.options.setdefault("language", LANGUAGES.get(suffix, "text"))
+        found = super().run()
+        for node in found:
+            for block in node.findall(nodes.literal_block):
+                block["classes"].append("shown")
+        return found
+
+
+class Folded(SphinxDirective):
+    """A note of which the title alone is visible at first."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the note with its title and content parsed."""
+        inlines, messages = self.parse_inline(self.arguments[0])
+        summary = summary_node(self.arguments[0], "", *inlines)
+        self.set_source_info(summary)
+        return [folded_node("", summary, *self.parse_content_to_nodes()), *messages]
+
+
+def offer_program(
+    app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Write the programs of a page into one file, and let the page link to it."""
+    source = Path(app.env.doc2path(pagename)) if doctree else None
+    if source is None or source.suffix != ".md":
+        return
+    found = page.blocks(source, source.name)
+    programs = [each for each in found if each.kind == "program" and "lifespan" not in each.classes]
+    if programs:
+        target = Path(app.outdir, "_programs", f"{pagename}.py")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(joined(programs), encoding="utf-8")
+        up = "../" * app.builder.get_target_uri(pagename).count("/")
+        context["program"] = f"{up}_programs/{pagename}.py"
+
+
+def joined(programs: Iterable[page.Block]) -> str:
+    """Return programs as one that runs to its end: an exception that its page shows is printed."""
+    parts, raises = [], False
+    for block in programs:
+        lines = block.source.strip("\n").split("\n")
+        if TRACEBACK in (block.output or ""):
+            start = ast.parse(block.source).body[-1].lineno - 1
+            caught = indent("\n".join(lines[start:]), "    ")
+            lines[start:] = ["try:", caught, "except Exception:", "    traceback.print_exc()"]
+            raises = True
+        parts.append("\n".join(lines))
+    return "\n\n\n".join(["import traceback"] * raises + parts) + "\n"
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directives and their nodes."""
+    for directive in (Output, Check, Shown, Folded):
+        app.add_directive(directive.__name__.lower(), directive)
+    app.add_node(folded_node, html=(visit_folded, depart_folded))
+    app.add_node(summary_node, html=(visit_summary, depart_summary))
+    app.connect("html-page-context", offer_program)
+
+
+def visit_folded(writer: HTML5Translator, node: folded_node) -> None:
+    """Open the note."""
+    writer.body.append(writer.starttag(node, "details", CLASS="folded"))
+
+
+def depart_folded(writer: HTML5Translator, _node: folded_node) -> None:
+    """Close it."""
+    writer.body.append("</details>\n")
+
+
+def visit_summary(writer: HTML5Translator, node: summary_node) -> None:
+    """Open the title."""
+    writer.body.append(writer.starttag(node, "summary", ""))
+
+
+def depart_summary(writer: HTML5Translator, _node: summary_node) -> None:
+    """Close it."""
+    writer.body.append("</summary>\n")

@@ -1,1 +1,0 @@
-"""The examples of the pages: they run, and what they print is compared."""

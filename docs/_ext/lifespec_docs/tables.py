@@ -1,0 +1,164 @@
+"""`{table} NAME [ARGUMENT…]`: the table NAME, drawn by the template `records/NAME.md`.
+
+The template is Markdown, so roles and links work in it. It knows what the view NAME returns for the
+arguments; one with spaces stands in quotes. The content of the directive, if there is any, is the
+caption of the first table, and belongs to the text of the page.
+
+Values are escaped where they are put in; `_` and `ngettext` translate words, which may have markup
+of their own; the filters `code` and `prose` mark a value up. An anchor is `[text]{.class #id}`:
+`{#` opens a comment of Jinja. A template with headings is the last of its section.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.views import tables
+from lifespec_docs.words import ROOT, translations
+
+if TYPE_CHECKING:
+    import gettext
+    from collections.abc import Iterable
+
+    from sphinx.application import Sphinx
+
+__all__ = ["Markdown", "TableDirective", "code", "environment", "prose", "setup"]
+
+TEMPLATES = ROOT / "docs" / "_templates" / "records"
+DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml")  # what views read
+PIPE = "\ue07c"  # stands for a pipe in a literal, where it would end the cell
+SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")
+
+
+class Markdown(str):
+    """Text that is Markdown already, and so is not escaped."""
+
+    __slots__ = ()
+
+
+def markdown(value: object) -> Markdown:
+    """Return a value as Markdown that shows it as it is."""
+    if isinstance(value, Markdown):
+        return value
+    return Markdown(SPECIAL.sub(r"\\\1", str(value).replace("\n", " ")))
+
+
+def code(value: object) -> Markdown:
+    """Return a value as a literal."""
+    text = str(value).replace("|", PIPE).replace("\n", " ")
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " * (text.startswith("`") or text.endswith("`"))
+    return Markdown(f"{fence}{space}{text}{space}{fence}")
+
+
+def prose(value: str) -> Markdown:
+    """Return a sentence of a record; what it has in backquotes is a literal."""
+    parts = enumerate(value.split("`"))
+    return Markdown("".join(code(part) if place % 2 else markdown(part) for place, part in parts))
+
+
+def join(values: Iterable[object], between: str = "") -> Markdown:
+    """Join values, each of them escaped unless it is Markdown."""
+    return Markdown(between.join(map(markdown, values)))
+
+
+def environment(words: gettext.NullTranslations) -> Environment:
+    """Return what renders templates with these words."""
+
+    def translated(text: str, **values: object) -> Markdown:
+        return _filled(words.gettext(text), values)
+
+    def numbered(one: str, many: str, number: int, **values: object) -> Markdown:
+        return _filled(words.ngettext(one, many, number), {"num": number, **values})
+
+    jinja = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        finalize=markdown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - `finalize` escapes for Markdown
+    )
+    jinja.filters |= {"code": code, "prose": prose, "join": join, "markdown": Markdown}
+    jinja.globals |= {"_": translated, "ngettext": numbered}
+    return jinja
+
+
+def _filled(text: str, values: dict[str, object]) -> Markdown:
+    """Put values in place of `%(name)s`."""
+    return Markdown(
+        text % {name: markdown(value) for name, value in values.items()} if values else text
+    )
+
+
+class TableDirective(SphinxDirective):
+    """A table of a record."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec: ClassVar[dict[str, Any]] = {}
+
+    def run(self) -> list[nodes.Node]:
+        """Return what the template says, as part of no catalog of the pages."""
+        before = {id(section) for section in self.state.document.findall(nodes.section)}
+        found = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
+        sections = self.state.document.findall(nodes.section)  # which MyST appends by itself
+        drawn = [*found, *(each for each in sections if id(each) not in before)]
+        for node in (part for each in drawn for part in [*each.findall()]):
+            self._settle(node)
+        return [*found, *self._caption(drawn)]
+
+    def _settle(self, node: nodes.Node) -> None:
+        """Give a node the place of the directive, and keep it out of the catalogs."""
+        if isinstance(node, nodes.Text):
+            node.parent.replace(node, nodes.Text(node.replace(PIPE, "|")))
+            return
+        node.source, node.line = self.get_source_info()
+        if isinstance(node, nodes.TextElement) and not isinstance(node, nodes.Inline):
+            node["translatable"] = False
+
+    def _text(self) -> str:
+        try:
+            name, *arguments = shlex.split(self.arguments[0])
+            view = tables()[name]
+        except KeyError:
+            raise self.error(
+                f"No view has a table {name!r}: {', '.join(sorted(tables()))}."
+            ) from None
+        except ValueError as error:
+            raise self.error(str(error)) from error
+        words = translations(self.env)
+        for pattern in (*DATA, f"docs/_templates/records/{name}.md"):
+            for path in ROOT.glob(pattern):
+                self.env.note_dependency(path)
+        try:
+            return environment(words).get_template(f"{name}.md").render(view(*arguments))
+        except (TemplateError, LookupError, TypeError, ValueError) as error:
+            place = f"{type(error).__name__}: {error}"
+            raise self.error(f"The table {name!r} cannot be drawn: {place}") from error
+
+    def _caption(self, found: list[nodes.Node]) -> list[nodes.Node]:
+        """Put the content above the first table; return what is wrong with it."""
+        if not self.content:
+            return []
+        table = next((each for part in found for each in part.findall(nodes.table)), None)
+        if table is None:
+            raise self.error("Only a table has a caption.")
+        text = "\n".join(self.content)
+        inlines, messages = self.parse_inline(text, lineno=self.content_offset + 1)
+        caption = nodes.title(text, "", *inlines)
+        self.set_source_info(caption)
+        table.insert(0, caption)
+        return [*messages]
+
+
+def setup(app: Sphinx) -> None:
+    """Register `{table}` in place of docutils' directive of that name."""
+    app.add_directive("table", TableDirective, override=True)

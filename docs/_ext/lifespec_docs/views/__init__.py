@@ -1,0 +1,25 @@
+"""The data of tables: each module here arranges the rows of a record for its templates.
+
+A module has `TABLES`, a dict of its tables by name. A table is a function that takes the arguments
+of `{table}` as strings and returns what its template knows by name.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+__all__ = ["View", "tables"]
+
+View = Callable[..., dict[str, Any]]
+
+
+def tables() -> dict[str, View]:
+    """Return the function of each table by the name of the table, which only one module has."""
+    found: dict[str, View] = {}
+    for module in sorted(each.name for each in iter_modules(__path__)):
+        for name, view in import_module(f"{__name__}.{module}").TABLES.items():
+            if name in found:
+                raise ValueError(f"Two modules of {__name__} have a table {name!r}.")
+            found[name] = view
+    return found

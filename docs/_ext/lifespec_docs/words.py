@@ -1,0 +1,64 @@
+"""Translate the words of our templates, views and directives through gettext.
+
+Babel collects what stands in `_("…")` and `ngettext("…", "…", number)`, in Python and in templates.
+The translations stand in `locales/<language>/LC_MESSAGES/lifespec.po`; those of rules, cases and
+verdicts are the package's own.
+"""
+
+from __future__ import annotations
+
+import gettext
+import io
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+if TYPE_CHECKING:
+    from sphinx.environment import BuildEnvironment
+
+__all__ = ["catalogs", "mark", "translations"]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def mark(text: str) -> str:
+    """Return the text; import it as `_` to mark a word that a template translates later."""
+    return text
+
+
+def catalogs(language: str) -> list[Path]:
+    """Return the files that have our words in a language; none for English."""
+    own = ROOT / "locales" / language / "LC_MESSAGES" / "lifespec.po"
+    data = ROOT / "src" / "lifespec" / "conformance" / "data"
+    packaged = data.glob(f"*.{language.partition('_')[0]}.po")
+    return [path for path in (*sorted(packaged), own) if path.exists()]
+
+
+def translations(env: BuildEnvironment) -> gettext.NullTranslations:
+    """Return the translations into the language of this build; without an entry a word stays."""
+    files = catalogs(env.config.language)
+    for path in files:
+        env.note_dependency(path)
+    return _merged(tuple((path, path.stat().st_mtime_ns) for path in files))
+
+
+@lru_cache(maxsize=2)
+def _merged(files: tuple[tuple[Path, int], ...]) -> gettext.NullTranslations:
+    merged = Catalog()
+    for path, _changed in files:
+        with path.open("rb") as file:
+            catalog = read_po(file)
+        merged.locale = catalog.locale
+        for message in catalog:
+            if message.id:
+                merged[message.id] = message
+    if not files:
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    write_mo(compiled, merged)  # which leaves out what is fuzzy
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)

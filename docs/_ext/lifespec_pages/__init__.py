@@ -1,0 +1,1 @@
+"""Runs the blocks of the pages under pytest; Sphinx has no part in it."""

@@ -1,0 +1,200 @@
+"""A pytest plugin: a page is a file of tests, and each of its blocks that runs is a test.
+
+pytest docs/timeouts.md::53 runs the block that begins in line 53, after those that it needs;
+pytest docs --update writes new outputs into the pages and leaves the checks as they are.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from _pytest.assertion.rewrite import rewrite_asserts
+
+from lifespec_pages.page import Block, PageError, blocks
+from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
+from lifespec_pages.sandbox import Namespace, lacking
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_collect_file",
+    "pytest_configure",
+]
+
+MOST_SECONDS = 600  # of a block, on a busy machine
+NEW_OUTPUT = "new output"  # of a report: the page, and lines that replace others
+Edit = tuple[int, int, list[str]]  # the first line, how many are replaced, and by which
+
+
+class Page(pytest.File):
+    """A page; its blocks run in order and share their names."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the blocks that run."""
+        name = self.path.relative_to(self.config.rootpath).as_posix()
+        try:
+            self.blocks = blocks(self.path, name)
+        except PageError as error:
+            raise self.CollectError(str(error)) from None
+        for number, block in enumerate(self.blocks):
+            yield BlockItem.from_parent(self, name=str(block.line), number=number)
+
+    def setup(self) -> None:
+        """Begin with no names."""
+        self.namespace = Namespace()
+        self.done: dict[int, BlockFailed | None] = {}
+
+    def teardown(self) -> None:
+        """End what the blocks left running, here rather than in the middle of another test."""
+        self.namespace.close()
+        with self.namespace.staged():
+            gc.collect()
+
+    def run(self, number: int) -> None:
+        """Run a block after those above it that have not run yet, so that one can run alone."""
+        block = self.blocks[number]
+        if block.kind == "process":
+            run(block, self.namespace)
+            return
+        for before in range(number):
+            if before not in self.done and self.blocks[before].kind in {"program", "session"}:
+                self._try(before)
+        self._try(number)
+        if failure := self.done[number]:
+            raise failure
+
+    def _try(self, number: int) -> None:
+        self.done[number] = None
+        try:
+            run(self.blocks[number], self.namespace, self._explain)
+        except BlockFailed as failure:
+            self.done[number] = failure
+
+    def _explain(self, tree: ast.Module, source: str) -> None:
+        """Let the assertions of a check say what they compared, as those of tests do."""
+        rewrite_asserts(tree, source.encode(), str(self.path), self.config)
+
+    def raised_above(self, number: int) -> int | None:
+        """Return the line of the first block above that raised an exception."""
+        failures = (self.done.get(before) for before in range(number))
+        raised = (each for each in failures if each and not isinstance(each, OutputDiffers))
+        return next((each.line for each in raised), None)
+
+
+class BlockItem(pytest.Item):
+    """A block of a page."""
+
+    parent: Page
+
+    def __init__(self, *, number: int, **options: Any) -> None:
+        super().__init__(**options)
+        self.number = number
+        self.block: Block = self.parent.blocks[number]
+        self.add_marker(pytest.mark.timeout(MOST_SECONDS))
+
+    def runtest(self) -> None:
+        """Run the block; one whose programs are not installed is skipped."""
+        for program in self.block.classed("needs-"):
+            if lacks := lacking(program):
+                sentence = f"{lacks} is not installed"
+                if os.environ.get("LIFESPEC_ALLOW_NO_SKIP"):
+                    pytest.fail(f"{sentence}, and LIFESPEC_ALLOW_NO_SKIP is set", pytrace=False)
+                pytest.skip(sentence)
+        try:
+            self.parent.run(self.number)
+        except OutputDiffers as failure:
+            if not self.config.getoption("update"):
+                raise
+            edits = [_edit(self.block, each) for each in failure.differences]
+            self.user_properties.append((NEW_OUTPUT, (str(self.path), edits)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return what is wrong, with the page's part of the traceback."""
+        failure = excinfo.value
+        if not isinstance(failure, BlockFailed):
+            return super().repr_failure(excinfo, style)
+        said = [str(failure)]
+        above = self.parent.raised_above(self.number)
+        if above is not None and not isinstance(failure, OutputDiffers):
+            said.append(f"This may follow from line {above}, where a block above raised.")
+        cause = failure.__cause__
+        cause = cause.__cause__ if cause and cause.__cause__ else cause
+        if cause and self.block.kind != "check":
+            said.append("".join(_from_page(cause, self.block.page)))
+        return "\n".join(said)
+
+    def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
+        """Return the place of the block."""
+        return self.path, self.block.line - 1, f"{self.block.page}:{self.block.line}"
+
+
+def _from_page(error: BaseException, page: str) -> list[str]:
+    """Return a traceback from the first frame of the page on."""
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename != page:
+        frames = frames.tb_next
+    return traceback.format_exception(type(error), error, frames, chain=False)
+
+
+def _edit(block: Block, difference: Difference) -> Edit:
+    """Return how the page is to be changed so that it shows what a block printed."""
+    lines = difference.printed
+    if block.output is None and block.kind != "session":
+        lines = ["```{output}", *lines, "```"]
+    return difference.line, difference.count, [(block.indent + line).rstrip() for line in lines]
+
+
+class Updates:
+    """Writes new outputs into the pages when all blocks have run."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[Edit]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the edits of a block, whichever process ran it."""
+        if report.when == "call":
+            for name, value in report.user_properties:
+                if name == NEW_OUTPUT:
+                    page, edits = cast("tuple[str, list[Edit]]", value)
+                    self.pages.setdefault(page, []).extend(edits)
+
+    def pytest_sessionfinish(self) -> None:
+        """Change the pages, each from its end to its beginning."""
+        for page, edits in self.pages.items():
+            lines = Path(page).read_text(encoding="utf-8").split("\n")
+            for line, count, new in sorted(edits, reverse=True):
+                lines[line - 1 : line - 1 + count] = new
+            Path(page).write_text("\n".join(lines), encoding="utf-8")
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Name the pages that were changed."""
+        for page, edits in self.pages.items():
+            terminalreporter.write_line(f"{page}: {len(edits)} new outputs were written")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that writes new outputs."""
+    parser.addoption("--update", action="store_true", help="write new outputs into the pages")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Write new outputs in the process that collects all reports."""
+    if config.getoption("update") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Updates())
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
+    """Take the pages, which lie directly in the folder docs."""
+    here = file_path.parent == parent.config.rootpath / "docs"
+    if here and file_path.suffix in {".md", ".rst"}:
+        page: Page = Page.from_parent(parent, path=file_path)
+        return page
+    return None

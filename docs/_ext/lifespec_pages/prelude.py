@@ -1,0 +1,328 @@
+"""What a check on a page may use beside the names of the page's programs.
+
+All of it is the same on asyncio and on trio, where time is virtual:
+
+    Lifespan, StartupFailed, …              the public names of lifespec
+    application(startup=…, shutdown=…)      an application; a step is "complete", "hang", "return",
+                                            failed("text"), an exception to raise, or seconds
+    await start(app, **options)             its Lifespan, started; it is stopped after the check
+    await outcome_of(app, **options)        its outcome after start and stop, whatever they raise
+    await log_of(app, **options)            the log records of that: "ERROR The application …"
+    await events_of(app, **options)         the events of that: "lifespan.startup", …
+    with expect(StartupFailed, "text"):     the body raises that, with these words in its message
+    await sleep(seconds), seconds()         wait; the time since the check began
+    aside(function, *arguments)             its result, from a thread where no event loop runs
+    library, Cancelled                      "asyncio" or "trio", and what its cancellation raises
+    asynccontextmanager, suppress           those of contextlib
+    command("lifespec …", shop=module())    the exit status and the output of a command, run beside
+                                            the file shop.py; in a block `{check} asyncio`
+    module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
+    docs                                    the folder of the pages: docs / "programs/serve.py"
+    logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
+    measured("case", "rule")                the verdicts of all servers that have lifespan
+    record("frameworks")                    a record of docs/matrix
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import json
+import logging
+import re
+import shlex
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from importlib import import_module
+from itertools import takewhile
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import lifespec
+from lifespec.testing import clock, trace
+from lifespec_pages.sandbox import run_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import CodeType
+
+__all__ = ["CheckFailed", "prove", "traced"]
+
+SERVERS = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
+CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
+LONG = 1e6  # seconds, of an application that hangs
+DOCS = Path(__file__).resolve().parents[2]
+
+
+class CheckFailed(Exception):
+    """A check does not hold on one of the libraries; its cause is what the check raised."""
+
+
+class Failed(NamedTuple):
+    """A step that an application answers with `failed`."""
+
+    message: str
+
+
+class _Prelude:
+    """The names of a check on one library."""
+
+    def __init__(self, library: str) -> None:
+        self.library, self.module = library, import_module(library)
+        self.server = import_module(SERVERS[library]).Lifespan
+        self.stopping = AsyncExitStack()
+        self.began = self._now()
+
+    def names(self) -> dict[str, Any]:
+        """Return all of them."""
+        public = {name: getattr(lifespec, name) for name in lifespec.__all__}
+        own = (self.application, self.start, self.outcome_of, self.log_of, self.events_of)
+        return public | {
+            **{each.__name__: each for each in own},
+            "Cancelled": getattr(self.module, CANCELLED[self.library]),
+            "Lifespan": self.server,
+            "aside": aside,
+            "asynccontextmanager": asynccontextmanager,
+            "command": command,
+            "docs": DOCS,
+            "expect": expect,
+            "failed": Failed,
+            "library": self.library,
+            "logged": logged,
+            "measured": measured,
+            "module": module,
+            "record": record,
+            "seconds": lambda: round(self._now() - self.began, 6),
+            "sleep": self.module.sleep,
+            "suppress": suppress,
+        }
+
+    def _now(self) -> float:
+        if self.library == "trio":
+            return float(import_module("trio").current_time())
+        return float(import_module("asyncio").get_running_loop().time())
+
+    def application(self, startup: object = "complete", shutdown: object = "complete") -> Any:
+        async def app(_scope: Any, receive: Any, send: Any) -> None:
+            for name, step in (("startup", startup), ("shutdown", shutdown)):
+                await receive()
+                if isinstance(step, BaseException):
+                    raise step
+                if step == "return":
+                    return
+                if step == "hang" or isinstance(step, int | float):
+                    await self.module.sleep(LONG if step == "hang" else step)
+                if isinstance(step, Failed):
+                    await send({"type": f"lifespan.{name}.failed", "message": step.message})
+                    return
+                await send({"type": f"lifespan.{name}.complete"})
+
+        return app
+
+    async def start(self, app: Any, **options: Any) -> Any:
+        lifespan = self.server(app, **options)
+        self.stopping.push_async_callback(_stop, lifespan)
+        await lifespan.startup()
+        return lifespan
+
+    async def outcome_of(self, app: Any, **options: Any) -> Any:
+        lifespan = self.server(app, **options)
+        with suppress(lifespec.StartupFailed):
+            await lifespan.startup()
+            await _stop(lifespan)
+        return lifespan.outcome
+
+    async def log_of(self, app: Any, **options: Any) -> list[str]:
+        log, kept = logging.getLogger("lifespec.server"), _Kept()
+        level = log.level
+        log.setLevel(logging.INFO)
+        log.addHandler(kept)
+        try:
+            await self.outcome_of(app, **options)
+        finally:
+            log.removeHandler(kept)
+            log.setLevel(level)
+        return kept.lines
+
+    async def events_of(self, app: Any, **options: Any) -> list[str]:
+        recorder = trace.record(app)
+        await self.outcome_of(recorder, **options)
+        entries = (entry for spoken in recorder.conversations for entry in spoken.entries)
+        return [entry.type for entry in entries if entry.kind in {"received", "sent"}]
+
+
+class _Kept(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep level and message."""
+        self.lines.append(f"{record.levelname} {record.getMessage()}")
+
+
+async def _stop(lifespan: Any) -> None:
+    with suppress(lifespec.ShutdownFailed):
+        await lifespan.shutdown()
+
+
+COMMAND = """\
+import os, runpy, sys
+os.environ.update({variables})
+sys.argv = {words}
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+PATIENCE = 60.0  # seconds, for a command
+MODULE = """\
+import asyncio
+from contextlib import asynccontextmanager
+from lifespec import with_lifespan
+
+async def requests(scope, receive, send):
+    if scope["type"] != "http":
+        raise ValueError(scope["type"])
+
+@asynccontextmanager
+async def lifespan(app):
+    {startup}
+    yield
+    {shutdown}
+
+app = with_lifespan(requests, lifespan)
+"""
+
+
+def module(startup: str = "pass", shutdown: str = "pass") -> str:
+    """Return the text of a module whose application runs these lines."""
+    return MODULE.format(startup=startup, shutdown=shutdown)
+
+
+def command(line: str, **files: str) -> tuple[int | None, str]:
+    """Run a module of Python beside these files; return exit status and output.
+
+    Variables of the environment stand before its name, as in a shell: LANG=C lifespec …
+    """
+    words = shlex.split(line)
+    variables = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
+    program = COMMAND.format(variables=variables, words=words[len(variables) :])
+    named = [(f"{name}.py", text) for name, text in files.items()]
+    done = run_process(program, PATIENCE, named)
+    return done.status, done.output + done.errors
+
+
+def record(name: str) -> Any:
+    """Return a record of docs/matrix."""
+    return json.loads((DOCS / "matrix" / f"{name}.json").read_text("utf-8"))
+
+
+def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
+    """Return by server what was recorded of a program: its lines, status, whether it served."""
+    runs = {each["name"]: each["runs"][program] for each in record("loglines")["subjects"]}
+    return {name: of[run] for name, of in runs.items() if run in of}
+
+
+def measured(case: str, rule: str) -> set[str]:
+    """Return the verdicts on a rule in a case, of every way to run every server that has lifespan.
+
+    A server without lifespan skips the rule, and so does one that did not come so far.
+    """
+    return {
+        each["verdict"]
+        for subject in record("servers")["subjects"]
+        for each in subject["findings"]
+        if (each["case"], each["rule"]) == (case, rule)
+    } - {"skip"}
+
+
+def aside(function: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    """Call a function in a thread of its own, where no event loop runs."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *arguments, **options).result(PATIENCE)
+
+
+@contextmanager
+def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespace]:
+    """Want the body to raise that; afterwards `error` of what this gives is the exception."""
+    caught = SimpleNamespace(error=None)
+    try:
+        yield caught
+    except kind as error:
+        caught.error = error
+    if caught.error is None:
+        raise AssertionError(f"{kind.__name__} is not raised")
+    words = rf"(?<!\w){re.escape(text)}(?!\w)" if text else ""
+    if not re.search(words, str(caught.error)):
+        raise AssertionError(f"{text!r} is not in {str(caught.error)!r}")
+
+
+class _Traced(ast.NodeTransformer):
+    """Notes that an `assert` or a `with expect` ran."""
+
+    def __init__(self) -> None:
+        self.lines: dict[int, str] = {}
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        return self._noted(node)
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        self.generic_visit(node)
+        expected = any("expect(" in ast.unparse(item) for item in node.items)
+        return self._noted(node) if expected else [node]
+
+    def _noted(self, node: ast.stmt) -> list[ast.stmt]:
+        self.lines[node.lineno] = ast.unparse(node).splitlines()[0]
+        note = ast.parse(f"_ran.add({node.lineno})").body[0]
+        return [ast.fix_missing_locations(ast.copy_location(note, node)), node]
+
+
+def traced(tree: ast.Module) -> dict[int, str]:
+    """Let each assertion of a check note that it ran; return the assertions by line."""
+    tracer = _Traced()
+    tracer.visit(tree)
+    return tracer.lines
+
+
+def prove(
+    code: CodeType, names: Mapping[str, Any], libraries: Sequence[str], asserts: Mapping[int, str]
+) -> None:
+    """Run a check on each of these libraries, on a virtual clock, in a copy of the names.
+
+    Raise CheckFailed from what the check raised, or if an assertion ran on none of them.
+    """
+    ran = set[int]()
+    for library in libraries:
+        try:
+            _RUN[library](_proven, code, {**names, "_ran": ran}, library)
+        except Exception as error:
+            raise CheckFailed(f"on {library}: {_sentence(error)}") from error
+    never = sorted(asserts.keys() - ran)
+    if never:
+        raise CheckFailed(f"this never ran: {asserts[never[0]]}")
+
+
+async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:
+    prelude = _Prelude(library)
+    async with prelude.stopping:
+        found = FunctionType(code, {**names, **prelude.names(), "__builtins__": builtins})()
+        if inspect.isawaitable(found):
+            await found
+
+
+def _on_trio(main: Any, *arguments: Any) -> None:
+    import_module("trio").run(
+        main, *arguments, clock=import_module("trio.testing").MockClock(autojump_threshold=0)
+    )
+
+
+_RUN = {"asyncio": lambda main, *arguments: clock.run(main(*arguments)), "trio": _on_trio}
+
+
+def _sentence(error: Exception) -> str:
+    """Return what is wrong; a group of one is that one."""
+    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
+        (error,) = error.exceptions
+    return str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,270 @@
+"""Where a block runs: in the place of the main program, or in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+from lifespec import server
+from lifespec.testing import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["LOUD", "Namespace", "Process", "Timeout", "lacking", "limited", "plain", "run_process"]
+
+Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
+FRESH: Settings = (logging.NOTSET, [], [], True, False)
+AGAIN = 1.0  # seconds until an exception that was swallowed is raised again
+MOST_PATIENCE = 5.0
+# What makes Python, pytest, rich and others print something else than they do for a reader: more
+# warnings, colours, other lines.
+LOUD = (
+    *("PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONASYNCIODEBUG"),
+    *("FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHON_COLORS"),
+    *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES", "CI"),
+)
+NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of who runs the pages
+PERL = ["perl", "-MFuture::AsyncAwait", "-e", "1"]
+IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
+
+
+class Timeout(KeyboardInterrupt):
+    """A block ran too long: asyncio lets a KeyboardInterrupt through, whatever task runs."""
+
+
+class Process(NamedTuple):
+    """What a process printed; its status is None if it was ended for running too long."""
+
+    status: int | None
+    output: str
+    errors: str
+
+
+class Namespace:
+    """What the blocks of a page share: names, standard output, logging, a session's event loop."""
+
+    def __init__(self) -> None:
+        self.main = ModuleType("__main__")
+        self.names: dict[str, Any] = vars(self.main)
+        self.stdout = io.StringIO()
+        self._loggers = {**_loggers(), logging.root: (logging.WARNING, *FRESH[1:])}
+        self._disabled = logging.NOTSET
+        self._runner: asyncio.Runner | None = None
+        self._unhandled = logging.StreamHandler(self.stdout)  # as in a terminal
+        self._unhandled.setLevel(logging.WARNING)
+
+    @contextmanager
+    def staged(self) -> Iterator[None]:
+        """Put this page in the place of the main program, on a virtual clock."""
+        with ExitStack() as stack:
+            enter = stack.enter_context
+            enter(_replaced(sys, "displayhook", self._display))
+            enter(_replaced(asyncio, "new_event_loop", clock.VirtualLoop))
+            enter(_replaced(asyncio.events, "new_event_loop", clock.VirtualLoop))  # asyncio.run's
+            stack.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+            sys.modules["__main__"] = self.main
+            enter(_replaced(logging, "lastResort", self._unhandled))
+            enter(self._logged())
+            enter(_environment(plain()))
+            enter(_usual_warnings())
+            enter(redirect_stdout(self.stdout))
+            yield
+
+    @contextmanager
+    def _logged(self) -> Iterator[None]:
+        outside, disabled = _loggers(), logging.root.manager.disable
+        _set_loggers(self._loggers)
+        logging.disable(self._disabled)
+        try:
+            yield
+        finally:
+            self._loggers, self._disabled = _loggers(), logging.root.manager.disable
+            _set_loggers(outside)
+            logging.disable(disabled)
+
+    def _display(self, value: object) -> None:
+        if value is not None:
+            self.names["_"] = value
+            print(repr(value))  # noqa: T201  as a session does
+
+    def session(self) -> asyncio.Runner:
+        """Return the runner of the page's session, which knows asyncio as `python -m asyncio`."""
+        if self._runner is None:
+            self._runner = asyncio.Runner(loop_factory=clock.VirtualLoop)
+            self.names.setdefault("asyncio", asyncio)
+        return self._runner
+
+    def close(self) -> None:
+        """Cancel what the session left running."""
+        if self._runner is not None:
+            with self.staged():
+                self._runner.close()
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    _set_environment(variables)
+    try:
+        yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(variables: Mapping[str, str]) -> None:
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
+
+
+@contextmanager
+def _usual_warnings() -> Iterator[None]:
+    """Set the filters of a Python that was started without options."""
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        for category in IGNORED:
+            warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+        yield
+
+
+def _loggers() -> dict[logging.Logger, Settings]:
+    """Return the settings of each logger."""
+    named = logging.root.manager.loggerDict.values()
+    loggers = [logging.root, *(each for each in named if isinstance(each, logging.Logger))]
+    return {
+        each: (each.level, each.handlers[:], each.filters[:], each.propagate, each.disabled)
+        for each in loggers
+    }
+
+
+def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
+    """Apply these settings; a logger without any becomes as if it were new."""
+    for logger in _loggers():
+        level, handlers, filters, logger.propagate, logger.disabled = settings.get(logger, FRESH)
+        if logger.level != level:  # to set it clears the cache of every logger
+            logger.setLevel(level)
+        logger.handlers[:] = handlers
+        logger.filters[:] = filters
+
+
+def patience() -> float:
+    """Return how many times longer than on an idle machine a block may take now."""
+    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
+    return min(max(waiting, 1.0), MOST_PATIENCE)
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise Timeout in a block that runs longer, and again each second if it is swallowed."""
+
+    def ring(*_: object) -> None:
+        raise Timeout
+
+    began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds * patience(), AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+        if left:  # the timer of pytest-timeout, which goes on
+            left = max(left - (time.monotonic() - began), 0.001)
+            signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+
+def plain() -> dict[str, str]:
+    """Return our environment without what changes the output of programs.
+
+    Commands are found where this Python is installed before they are looked for elsewhere.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in LOUD and not name.startswith(NOT_OURS)
+    }
+    path = [str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    return kept | {"COLUMNS": "80", "PATH": os.pathsep.join(path)}
+
+
+def run_process(
+    program: str, seconds: float, files: Iterable[tuple[str, str]] = (), *options: str
+) -> Process:
+    """Run a program as example.py in a folder of its own, beside these files.
+
+    `options` are those of Python, such as -m pytest. Nothing that it started outlives it.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        for name, text in (*files, ("example.py", program)):
+            Path(folder, name).write_text(text, encoding="utf-8")
+        paths = [str(Path(server.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        ours = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUTF8": "1"}
+        process = subprocess.Popen(
+            [sys.executable, *options, "example.py"],
+            cwd=folder,
+            env=plain() | ours | {"PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+        return Process(_status(process, seconds), _text(out), _text(err))
+
+
+def _status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    try:
+        return process.wait(seconds * patience())
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+@lru_cache
+def lacking(program: str) -> str:
+    """Return the name of a program that is not installed, or "".
+
+    perl needs the module that applications of PAGI use.
+    """
+    if not shutil.which(program):
+        return program
+    if program == "perl":
+        done = subprocess.run(PERL, check=False, capture_output=True, text=True, timeout=60)
+        return "Future::AsyncAwait of perl" if done.returncode else ""
+    return ""
