@@ -9,7 +9,7 @@ from lifespec.conformance import explain
 from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import Fact, Finding, Report, Verdict
 from lifespec.conformance.rules import names, rules
-from lifespec.conformance.text import app, server
+from lifespec.conformance.text import app, command, server
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark as _
 from lifespec.conformance.words import translator
@@ -24,12 +24,14 @@ __all__ = ["SENTENCES", "Words"]
 
 SENTENCES: Mapping[str, str] = {
     "text": "{text}",
+    "checks": _("checks {rules}"),
     "no-case": _("There is no case for it."),
     "stopped": _("Not run: another case failed before."),
     "by-framework": _("This is the doing of {framework}, not of your code."),
     **left.SENTENCES,
     **app.SENTENCES,
     **server.SENTENCES,
+    **command.SENTENCES,
 }
 
 
