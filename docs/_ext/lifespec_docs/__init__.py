@@ -16,10 +16,7 @@ FOLDERS = {  # and what each has for Sphinx
         "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
         "case_lists", "edge_cases", "edge_case_tables",
     ),
-    "records": (
-        "bench", "drawn", "exit_statuses", "frameworks", "history", "hosts", "logindex", "loglines",
-        "matrix", "middleware", "proposed", "scores", "subjects", "verification", "which_server",
-    ),
+    "records": ("frameworks", "hosts", "middleware", "proposed"),
     "diagrams": ("figures", "timeline"),
     "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
     "search": ("index",),

@@ -5,8 +5,9 @@ arguments; one with spaces stands in quotes. The content of the directive, if th
 caption of the first table, and belongs to the text of the page.
 
 Values are escaped where they are put in; `_` and `ngettext` translate words, which may have markup
-of their own; the filters `code` and `prose` mark a value up. An anchor is `[text]{.class #id}`:
-`{#` opens a comment of Jinja. A template with headings is the last of its section.
+of their own; the filters `code` and `prose` mark a value up. `[text]{.class #id}` is an anchor, to
+which pages can refer (`{#` opens a comment of Jinja). The class `stub` makes the first column of
+a table a head. A template with headings is the last of its section.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+from markupsafe import Markup
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.views import tables
@@ -36,20 +38,18 @@ PIPE = "\ue07c"  # stands for a pipe in a literal, where it would end the cell
 SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")
 
 
-class Markdown(str):
-    """Text that is Markdown already, and so is not escaped."""
-
-    __slots__ = ()
+class Markdown(Markup):
+    """Text that is Markdown already."""
 
 
-def markdown(value: object) -> Markdown:
-    """Return a value as Markdown that shows it as it is."""
-    if isinstance(value, Markdown):
+def markdown(value: object) -> Markup:
+    """Return a value as Markdown that shows it as it is; markup stays markup."""
+    if isinstance(value, Markup):
         return value
     return Markdown(SPECIAL.sub(r"\\\1", str(value).replace("\n", " ")))
 
 
-def code(value: object) -> Markdown:
+def code(value: object) -> Markup:
     """Return a value as a literal."""
     text = str(value).replace("|", PIPE).replace("\n", " ")
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
@@ -57,24 +57,24 @@ def code(value: object) -> Markdown:
     return Markdown(f"{fence}{space}{text}{space}{fence}")
 
 
-def prose(value: str) -> Markdown:
+def prose(value: str) -> Markup:
     """Return a sentence of a record; what it has in backquotes is a literal."""
     parts = enumerate(value.split("`"))
-    return Markdown("".join(code(part) if place % 2 else markdown(part) for place, part in parts))
+    return join(code(part) if place % 2 else part for place, part in parts)
 
 
-def join(values: Iterable[object], between: str = "") -> Markdown:
-    """Join values, each of them escaped unless it is Markdown."""
+def join(values: Iterable[object], between: str = "") -> Markup:
+    """Join values, each of them escaped unless it is markup."""
     return Markdown(between.join(map(markdown, values)))
 
 
-def environment(words: gettext.NullTranslations) -> Environment:
+def environment(words: gettext.NullTranslations, language: str = "en") -> Environment:
     """Return what renders templates with these words."""
 
-    def translated(text: str, **values: object) -> Markdown:
+    def translated(text: str, **values: object) -> Markup:
         return _filled(words.gettext(text), values)
 
-    def numbered(one: str, many: str, number: int, **values: object) -> Markdown:
+    def numbered(one: str, many: str, number: int, **values: object) -> Markup:
         return _filled(words.ngettext(one, many, number), {"num": number, **values})
 
     jinja = Environment(
@@ -83,18 +83,17 @@ def environment(words: gettext.NullTranslations) -> Environment:
         finalize=markdown,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - `finalize` escapes for Markdown
+        autoescape=True,  # so that macros and blocks return markup; `finalize` has escaped before
     )
-    jinja.filters |= {"code": code, "prose": prose, "join": join, "markdown": Markdown}
-    jinja.globals |= {"_": translated, "ngettext": numbered}
+    jinja.filters |= {"code": code, "prose": prose, "join": join}
+    jinja.globals |= {"_": translated, "ngettext": numbered, "language": language}
     return jinja
 
 
-def _filled(text: str, values: dict[str, object]) -> Markdown:
+def _filled(text: str, values: dict[str, object]) -> Markup:
     """Put values in place of `%(name)s`."""
-    return Markdown(
-        text % {name: markdown(value) for name, value in values.items()} if values else text
-    )
+    escaped = {name: str(markdown(value)) for name, value in values.items()}
+    return Markdown(text % escaped if values else text)
 
 
 class TableDirective(SphinxDirective):
@@ -121,6 +120,8 @@ class TableDirective(SphinxDirective):
             node.parent.replace(node, nodes.Text(node.replace(PIPE, "|")))
             return
         node.source, node.line = self.get_source_info()
+        if isinstance(node, nodes.table) and "stub" in node["classes"]:
+            next(node.findall(nodes.colspec))["stub"] = 1
         if isinstance(node, nodes.TextElement) and not isinstance(node, nodes.Inline):
             node["translatable"] = False
 
@@ -139,7 +140,8 @@ class TableDirective(SphinxDirective):
             for path in ROOT.glob(pattern):
                 self.env.note_dependency(path)
         try:
-            return environment(words).get_template(f"{name}.md").render(view(*arguments))
+            jinja = environment(words, self.config.language)
+            return jinja.get_template(f"{name}.md").render(view(*arguments))
         except (TemplateError, LookupError, TypeError, ValueError) as error:
             place = f"{type(error).__name__}: {error}"
             raise self.error(f"The table {name!r} cannot be drawn: {place}") from error

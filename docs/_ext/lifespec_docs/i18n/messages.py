@@ -76,6 +76,7 @@ def _ours() -> tuple[Message, ...]:
     return (
         *_extracted(FOLDER, METHODS, KEYWORDS),
         *_extracted(TEMPLATES, templates, {"word": None}),
+        *_extracted(TEMPLATES / "records", [("**.md", "jinja2.ext:babel_extract")], KEYWORDS),
     )
 
 

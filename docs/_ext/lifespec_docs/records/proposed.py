@@ -25,7 +25,6 @@ from lifespec_docs.finished import then
 from lifespec_docs.i18n.messages import words
 from lifespec_docs.i18n.restructured import restructured, written
 from lifespec_docs.records import proposals
-from lifespec_docs.records.loglines import RECORD as LOGGED
 from lifespec_docs.records.proposals import Proposal
 from lifespec_docs.records.record import OfRecord
 from lifespec_docs.rules.spec_tables import said
@@ -132,8 +131,8 @@ class Proposals(OfRecord):
     @cached_property
     def _logged(self) -> dict[str, Any]:
         """Return the rows of the record loglines; it has one variant of a server, the first."""
-        self.env.note_dependency(f"matrix/{LOGGED}.json")
-        rows = {row["name"]: row for row in recorded.read(self.root, LOGGED)["subjects"]}
+        self.env.note_dependency("matrix/loglines.json")
+        rows = {row["name"]: row for row in recorded.read(self.root, "loglines")["subjects"]}
         first = {each.name.partition(", ")[0]: each.name for each in self.record.subjects[::-1]}
         return {first[name]: row for name, row in rows.items() if name in first}
 

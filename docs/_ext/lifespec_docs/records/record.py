@@ -26,7 +26,6 @@ from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts import recorded
 from lifespec_docs.facts.role import with_literals
 from lifespec_docs.i18n.messages import note_cases, words
-from lifespec_docs.records.drawn import note
 from lifespec_docs.rules.domain import RuleDomain, refer
 
 Translate = Callable[[str], str]
@@ -145,7 +144,7 @@ class Record:
         They come in the order of the cases, and then what only the record has.
         """
         found: dict[bool, dict[str, None]] = {False: {}, True: {}}
-        for case, rule_id, silent in _of_the_cases(self.data.get("text", "")):
+        for case, rule_id, silent in _of_the_cases(self.data.get("spec", "")):
             found[silent][case if silent else rule_id] = None
         for subject in self.subjects:
             for each in subject.findings:
@@ -195,7 +194,7 @@ def _subject(row: dict[str, Any]) -> Subject:
             each["rule"],
             each["verdict"],
             BY_SIGNAL.sub(_with_status, each["actual"]),
-            each.get("silent", False),
+            each.get("unspecified", False),
         )
         for each in row["findings"]
     ]
@@ -255,7 +254,6 @@ class Shows(SphinxDirective):
         """Return it, below what the reader must know of the record."""
         try:
             drawn = self.draw()
-            note(self.env, [self.name, self.arguments, self.options, [*self.content]], drawn)
             return [*self._older(), *drawn]
         except recorded.RecordError as error:
             raise self.error(str(error)) from error

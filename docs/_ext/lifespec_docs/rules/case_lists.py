@@ -48,6 +48,8 @@ class CasesDirective(SphinxDirective):
         translate = words(self.env)
         anchor = f"case-{case.name}"
         _domain(self.env).note_place("case", case.name, anchor)
+        labels = self.env.domains.standard_domain.anonlabels  # so that tables can refer to it
+        labels[anchor] = (self.env.docname, anchor)
         head = nodes.term("", "", nodes.literal("", case.name), ids=[anchor])
         script = nodes.literal_block(
             "", "\n".join(_lines(case)), language="text", classes=["drawn"]

@@ -113,7 +113,7 @@ class _Check:
         for name in only:
             if name not in self.cases:
                 lists = f"lifespec cases --role {role}"
-                raise unknown(f"case for {role} by {self.spec}", name, self.cases, lists)
+                raise unknown("case", name, self.cases, lists)
         self.chosen = [name for name in self.cases if name in (only or self.cases)]
         first = FIRST[role]
         self.job = process.Job(role, subject, self.spec, factory, limit, first)

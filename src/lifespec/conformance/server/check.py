@@ -7,10 +7,10 @@ import re
 import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
@@ -18,14 +18,19 @@ from lifespec.conformance.report import Fact, Finding, Outcome, Report, Row, fac
 from lifespec.conformance.server.judge import AT_ONCE, clock, judge, misled
 from lifespec.conformance.server.play import LIFESPAN, REQUESTS, START, TIMEOUT, Player
 from lifespec.conformance.server.process import Process
-from lifespec.conformance.unchecked import Unchecked, unknown
+from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec, unknown
 from lifespec.testing.trace import Entry
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.server.play import Line, Observation
 
-__all__ = ["Target", "check", "chosen"]
+    Tell = Callable[[str, Sequence[Finding]], object]
+
+__all__ = ["Target", "check", "check_server", "chosen"]
 
 BUSY = 2 * (os.cpu_count() or 1)  # cases at a time in which something happens
 MOST = 6 * BUSY  # with those that only wait
@@ -33,8 +38,6 @@ SHORT = 5.0  # seconds to wait in a case that the specification does not specify
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
-
-Progress = Callable[[Case, Sequence[Finding]], object] if TYPE_CHECKING else object
 
 
 @dataclass(frozen=True)
@@ -86,16 +89,56 @@ def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:
     return [known[name] for name in dict.fromkeys(only or usual)]
 
 
-def check(target: Target, only: Sequence[Case], progress: Progress = lambda *_: None) -> Report:
+def check_server(
+    command: Sequence[str] | str,
+    spec: str = "asgi 2.0",
+    *,
+    strict: bool = False,
+    only: Collection[str] = (),
+    ignore: Collection[str] = (),
+    slow: bool = False,
+    workers: str = "",
+    timeout: float = TIMEOUT,
+    tell: Tell = lambda *_: None,
+) -> Report:
+    """Check a server that a command starts, and return the report.
+
+    `command` is a list of arguments, or one string as in a shell; {app} and {port} in it are
+    replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
+    to leave out; cases that take half a minute or longer are left out unless `slow` is set.
+    `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
+    server may do nothing after it has called the application.  `tell` is called with the name of
+    each case and its findings.  Raises Unchecked if the server cannot be checked.
+    """
+    spec, ignored, title = (
+        known_spec(spec),
+        [*map(known_rule, ignore)],
+        SPECS[known_spec(spec)].title,
+    )
+    if spec.startswith("amgi"):
+        raise Unchecked(fact("no-messages", title=title))
+    if spec.startswith("pagi"):
+        raise Unchecked(fact("no-pagi-server", title=title))
+    try:
+        shlex.split(workers)
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError as error:
+        raise Unchecked(fact("bad-workers", value=workers, error=str(error))) from None
+    report = check(Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), tell)
+    return replace(report.without(ignored), strict=strict)
+
+
+def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) -> Report:
     """Check a server, and return the report; raise Unchecked if that is not possible.
 
-    `progress` is called after each case.  The first of all cases shows whether the server can be
-    checked, and is played even if it is not among `only`.
+    The first of all cases shows whether the server can be checked, and is played even if it is not
+    among `only`.
     """
+    began, clock_ = datetime.now(UTC), time.monotonic()
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    runner = _Runner(target, only, progress)
+    runner = _Runner(target, only, tell)
     found = runner.run()
     return Report(
         target.subject,
@@ -106,6 +149,8 @@ def check(target: Target, only: Sequence[Case], progress: Progress = lambda *_: 
         rows=tuple(Row("left out", each) for each in _left_out(target, only)),
         partial=any(case not in only for case in chosen()),
         times=runner.times,
+        began=began,
+        seconds=time.monotonic() - clock_,
     )
 
 
@@ -124,8 +169,8 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
 class _Runner:
     """Plays the cases of one check side by side."""
 
-    def __init__(self, target: Target, only: Sequence[Case], progress: Progress) -> None:
-        self.target, self.spec, self.only, self.progress = target, target.spec, only, progress
+    def __init__(self, target: Target, only: Sequence[Case], tell: Tell) -> None:
+        self.target, self.spec, self.only, self.tell = target, target.spec, only, tell
         self.cancelled = threading.Event()
         self.places = threading.Semaphore(BUSY)
         self.first_played = threading.Event()
@@ -145,19 +190,27 @@ class _Runner:
                     playing[case.name] = pool.submit(self.timed, play, case)
                 return {name: each.result() for name, each in playing.items()}
             finally:
-                self.cancelled.set()
-                self.first_played.set()
+                self.cancel()
                 pool.shutdown(cancel_futures=True)
+
+    def cancel(self) -> None:
+        """End all waiting."""
+        self.cancelled.set()
+        self.first_played.set()
 
     def timed(self, play: Callable[[Case, ExitStack], list[Finding]], case: Case) -> list[Finding]:
         """Play a case in its place, and note how long it takes."""
         began = time.monotonic()
-        with ExitStack() as place:
-            place.callback(self.places.release)
-            found = play(case, place)
+        try:
+            with ExitStack() as place:
+                place.callback(self.places.release)
+                found = play(case, place)
+        except BaseException:
+            self.cancel()
+            raise
         self.times[case.name] = time.monotonic() - began
         if case in self.only:
-            self.progress(case, found)
+            self.tell(case.name, found)
         return found
 
     def observe(self, case: Case, place: ExitStack) -> Observation:
@@ -175,13 +228,9 @@ class _Runner:
 
     def play_first(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
-        try:
-            seen = self.observe(case, place)
-            if not any(line["kind"] == "called" for line in seen.lines):
-                raise Unchecked(_not_called(seen, self.target))
-        except BaseException:
-            self.cancelled.set()
-            raise
+        seen = self.observe(case, place)
+        if not any(line["kind"] == "called" for line in seen.lines):
+            raise Unchecked(_not_called(seen, self.target))
         if not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines):
             self.obstacle = fact("no-lifespan")
         elif not any(answer.body for answer in seen.answers) and any(
@@ -242,9 +291,9 @@ def _may_wait(case: Case) -> tuple[bool, bool, int]:
 
 def _not_called(seen: Observation, target: Target) -> Fact:
     """Return why the application was never called."""
-    name = target.title or target.command[0]
+    name = target.subject
     if seen.status is None:
-        why = fact("app-not-called", command=target.subject, seconds=START)
+        why = fact("app-not-called", name=name, seconds=START)
     elif seen.left:
         why = fact("left-processes", name=name)
     else:

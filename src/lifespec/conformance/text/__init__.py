@@ -30,7 +30,16 @@ COLOURS = {
 }
 BOLD, DIM = "1", "2"
 BLOCKS = {False: (Verdict.FAIL, Verdict.WARN), True: tuple(Verdict)}
-HEADS = (_("case"), _("requirement"), _("expected"), _("actual"), _("origin"), _("hint"), _("more"))
+HEADS = (
+    _("case"),
+    _("requirement"),
+    _("specified"),
+    _("expected"),
+    _("actual"),
+    _("origin"),
+    _("hint"),
+    _("more"),
+)
 LABELS = (
     *(_("starts"), _("stops"), _("left"), _("logged"), _("died"), _("never ran"), _("know")),
     *(_("rules"), _("change"), _("lifespan"), _("state"), _("left out")),
@@ -75,7 +84,7 @@ class _Page:
         for _reason, alike in _alike(report.findings, BLOCKS[self.verbose]):
             yield ""
             yield from self.block(alike)
-        if self.verbose or report.role == "server":
+        if self.verbose or (report.role == "server" and not report.unchecked):
             yield ""
             yield from self.table()
 
@@ -98,7 +107,9 @@ class _Page:
         yield self.painted(title, COLOURS[finding.verdict]) + dashes
         rows = {
             "case": words.listed(dict.fromkeys(each.case for each in alike)),
-            "requirement": words.requirement(finding),
+            "specified" if finding.verdict == Verdict.INFO else "requirement": words.requirement(
+                finding
+            ),
             "expected": words.expected(finding),
             "actual": words.say(finding.observed),
             "origin": words.origin(finding),

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lifespec.conformance.report import Fact, Verdict, fact
 from lifespec.conformance.words import mark as _
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from lifespec.conformance.report import Report
 
-__all__ = ["HINTS", "SENTENCES", "headline"]
+__all__ = ["HINTS", "SENTENCES", "headline", "rules"]
 
 HINTS: Mapping[str, str] = {  # kinds that another rule's hint explains
     "not-served-waits": "unsupported-never-blocks",
 }
+COUNTED = {
+    Verdict.FAIL: "broken",
+    Verdict.WARN: "missed",
+    Verdict.PASS: "kept",
+    Verdict.INFO: "unspecified",
+    Verdict.SKIP: "skipped",
+}
 SENTENCES: Mapping[str, str] = {
+    # how many rules were kept
+    "rules": _("{total} rules: {counts}"),
+    "broken": _("{count} broken"),
+    "missed": _("{count} missed"),
+    "kept": _("{count} kept"),
+    "unspecified": _("{count} not specified"),
+    "skipped": _("{count} not judged"),
+    "open": _("{count} show something that the specification leaves open (--verbose)"),
+    "not-judged": _("{rules}: {reason}"),
     # how the process ended, within a sentence
     "remained": _("the process was still there {seconds} s later"),
     "client-remained": _("it was still there {seconds} s later"),
@@ -25,8 +42,8 @@ SENTENCES: Mapping[str, str] = {
     "ended-by-signal": _("the process ended by signal {number}"),
     "ended-with-status": _("the process ended with status {status}"),
     "ended-after": _("{way} after {seconds} s"),
-    "end": _("Then {end}."),
-    "noticed": _("Then {way}: a supervisor notices the failure."),
+    "end": _("{end}."),
+    "noticed": _("{way}: a supervisor notices the failure."),
     # the scope and the event loop
     "scope-type": _("A scope had the type {type}."),
     "lifespan-scopes": _("Calls with a lifespan scope: {count}."),
@@ -129,7 +146,7 @@ SENTENCES: Mapping[str, str] = {
     "log-damaged": _("another program wrote into the log of the suite's application: {line}"),
     "log-cut": _("the log of the suite's application is cut short"),
     "flood": _("it wrote more than 8 MB to its output"),
-    "app-not-called": _("{command} did not call the application within {seconds} s"),
+    "app-not-called": _("{name} did not call the application within {seconds} s"),
     "left-processes": _("{name} ended and left other processes behind: start it in the foreground"),
     "ended-at-once": _("{name} ended with status {status} before it served anything"),
     "last-words": _("{what}; its last words: {line}"),
@@ -147,3 +164,26 @@ def headline(report: Report) -> str:
         return _("{subject} could not be checked against {title}")
     kept = not any(each.fails() for each in report.findings)
     return _("{subject} keeps {title}") if kept else _("{subject} does not keep {title}")
+
+
+def rules(report: Report) -> Iterator[Fact]:
+    """Yield how many rules were kept, and why others were not judged; or why none was."""
+    if report.unchecked:
+        yield report.unchecked
+        return
+    verdicts, found = report.counts(), report.by_rule()
+    counts = tuple(
+        fact(kind, count=verdicts[verdict])
+        for verdict, kind in COUNTED.items()
+        if verdicts[verdict]
+    )
+    yield fact("rules", total=len(found), counts=counts)
+    if opened := sum(any(each.verdict == Verdict.INFO for each in of) for of in found.values()):
+        yield fact("open", count=opened)
+    reasons: dict[str, tuple[Fact, list[str]]] = {}
+    for rule_id, findings in found.items():
+        if findings[0].verdict == Verdict.SKIP:
+            why = findings[0].observed
+            reasons.setdefault(repr(why), (why, []))[1].append(rule_id)
+    for why, rule_ids in reasons.values():
+        yield fact("not-judged", rules=tuple(rule_ids), reason=why)

@@ -9,7 +9,7 @@ from lifespec.conformance import explain
 from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import Fact, Finding, Report, Verdict
 from lifespec.conformance.rules import names, rules
-from lifespec.conformance.text import app, server
+from lifespec.conformance.text import app, command, server
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark as _
 from lifespec.conformance.words import translator
@@ -24,12 +24,14 @@ __all__ = ["SENTENCES", "Words"]
 
 SENTENCES: Mapping[str, str] = {
     "text": "{text}",
+    "checks": _("checks {rules}"),
     "no-case": _("There is no case for it."),
     "stopped": _("Not run: another case failed before."),
     "by-framework": _("This is the doing of {framework}, not of your code."),
     **left.SENTENCES,
     **app.SENTENCES,
     **server.SENTENCES,
+    **command.SENTENCES,
 }
 
 
@@ -46,7 +48,10 @@ class Words:
 
     def say(self, fact: Fact) -> str:
         """Return the sentence of a fact."""
-        return self.word(SENTENCES[fact.kind], **fact.parts)
+        template = SENTENCES[fact.kind]
+        text = self.word(template, **fact.parts)
+        begins = template.startswith("{") and template.endswith(".")  # with a part of a sentence
+        return f"{text[:1].upper()}{text[1:]}" if begins else text
 
     def part(self, part: Any) -> str:
         """Return what stands in the place of a part: each character of it can be printed."""
@@ -79,6 +84,9 @@ class Words:
 
     def rules(self, report: Report) -> Iterator[str]:
         """Yield lines on how many rules were kept, and which were not judged and why."""
+        if report.role == "server":
+            yield from map(self.say, server.rules(report))
+            return
         counts, frameworks = report.counts(), _frameworks(report)
         kept = counts[Verdict.PASS]
         if broken := counts[Verdict.FAIL]:
@@ -97,11 +105,12 @@ class Words:
     def requirement(self, finding: Finding) -> str:
         """Return the sentence of the rule, and its level in the specification."""
         rule = rules()[finding.rule]
-        level = rule.level(self.spec) if finding.verdict != Verdict.INFO else ""
-        if not level:
-            return self.word(_("{title} does not specify this"), title=self.title)
         says = rule.says(self.spec, self.translate)
-        level = self.translate(level)
+        level = self.translate(rule.level(self.spec))
+        if not level:
+            return self.word(_("not specified. lifespec: {says}"), says=says)
+        if finding.verdict == Verdict.INFO:
+            return self.word(_("{title} does not specify this case."), title=self.title)
         return self.word(_("{says} ({level}, {title})"), says=says, level=level, title=self.title)
 
     def expected(self, finding: Finding) -> str:
@@ -120,7 +129,8 @@ class Words:
     def hint(self, finding: Finding, role: str) -> str:
         """Return what the author of that role can do about a finding, or ""."""
         broken = finding.verdict in (Verdict.FAIL, Verdict.WARN)
-        return self.translate(rules()[finding.rule].hint_for(role)) if broken else ""
+        rule_id = server.HINTS.get(finding.kind, finding.rule)
+        return self.translate(rules()[rule_id].hint_for(role)) if broken else ""
 
     def more(self, rule_id: str, *, linked: bool) -> str:
         """Return the command that explains a rule, and its page if the site has an address."""

@@ -1,0 +1,48 @@
+"""What every record has: when and with what it was measured, and names that can stand in links."""
+
+import json
+import signal
+from typing import Any
+
+from docutils.nodes import make_id
+
+from lifespec_docs.words import ROOT
+
+__all__ = ["TABLES", "key", "measured", "read", "shell_status"]
+
+SIGNALLED = 128  # what a shell adds to the number of a signal
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return a record of docs/matrix."""
+    text = (ROOT / "docs" / "matrix" / f"{name}.json").read_text("utf-8")
+    record: dict[str, Any] = json.loads(text)
+    return record
+
+
+def key(name: str) -> str:
+    """Return the name of a subject as part of an anchor."""
+    return make_id(name)
+
+
+def shell_status(status: int) -> str:
+    """Return an exit status as a shell has it, with the signal that ended the process, if any."""
+    by_signal = status > SIGNALLED
+    return f"{status} ({signal.Signals(status - SIGNALLED).name})" if by_signal else str(status)
+
+
+def measured(name: str) -> dict[str, Any]:
+    """Say when a record was made, of which versions, and which rows were measured alone."""
+    record = read(name)
+    versions: dict[str, set[str]] = {}
+    for row in record["subjects"]:
+        for package, version in row["versions"].items():
+            versions.setdefault(package, set()).add(version)
+    alone = [row for row in record["subjects"] if row["date"] != record["date"]]
+    packages = [
+        f"{package} {each}" for package, found in versions.items() for each in sorted(found)
+    ]
+    return {"record": record, "packages": packages, "alone": alone}
+
+
+TABLES = {"measured": measured}
