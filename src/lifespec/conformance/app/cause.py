@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.play import Seen
     from lifespec.testing.left import Error, Logged
 
-__all__ = ["DECLINED", "LATE", "answers", "course", "errors", "lingers", "rows", "stops"]
+__all__ = [
+    "DECLINED",
+    "LATE",
+    "advice_on",
+    "answers",
+    "course",
+    "errors",
+    "lingers",
+    "rows",
+    "stops",
+]
 
 DECLINED = ("raised", "returned")
 LATE = ("silent", "hung")
@@ -202,6 +212,7 @@ def _to_know(seen: Seen) -> Iterator[Fact]:
 
 # ---- what to change ----------------------------------------------------------------------------
 
+KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
 _BACKGROUND, _QUICKSTART = "background-tasks", "quickstart-application"
 # Words of an exception's text, or names of its classes: the kind of the advice, and a page.
 ADVICE: Mapping[tuple[str, ...], tuple[str, str]] = {
@@ -211,6 +222,7 @@ ADVICE: Mapping[tuple[str, ...], tuple[str, str]] = {
         "test-application",
     ),
     ("no running event loop",): ("advise-no-loop", _QUICKSTART),
+    ("cannot be called from a running event loop",): ("advise-await", _QUICKSTART),
     ("Cannot add middleware after",): ("advise-middleware-late", "troubleshooting"),
     ("asynchronous context manager protocol", "attribute '__aenter__'", "is not an async"): (
         "advise-decorator",
@@ -241,11 +253,14 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
     elif how == "returned early":
         yield _advice("advise-wait", "shutdown")
     elif how in ("failed", "raised", "failed early", "raised early"):
-        yield from _of_error(seen)
+        found = [*_of_error(seen)]
+        early = how.endswith("early") and not found
+        yield from [_advice("advise-crash", _BACKGROUND)] if early else found
     if startup in DECLINED and seen.received:
         yield _advice("advise-send-failed", _QUICKSTART)
     elif startup in DECLINED and not seen.framework:
-        yield Fact("advise-find-lifespan")
+        key = seen.error and seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
+        yield _advice("advise-scope", "write-middleware") if key else Fact("advise-find-lifespan")
     if stays:
         yield Fact("advise-close")
     if died:
@@ -260,11 +275,19 @@ def _of_error(seen: Seen) -> Iterator[Fact]:
         if "callable" in error.texts and seen.given:
             yield from seen.given
             return
-        known = "\n".join((*error.kinds, error.texts))
-        for words, (kind, page) in ADVICE.items():
-            if any(word in known for word in words):
-                yield _advice(kind, page)
-                return
+        if found := advice_on(error):
+            yield found
+            return
+
+
+def advice_on(error: Error) -> Fact | None:
+    """Return the advice that there is for an exception, or None."""
+    others = [each for each in error.kinds if each != "CancelledError"]  # a group's, of its tasks
+    known = "\n".join((error.type, *others, error.texts))
+    for words, (kind, page) in ADVICE.items():
+        if any(word in known for word in words):
+            return _advice(kind, page)
+    return None
 
 
 def _of_overdue(seen: Seen) -> Fact:

@@ -1,13 +1,15 @@
 """Find the lifespans that an author gave to a framework, and those of them that nobody entered.
 
-The author's source says what was given: an argument `lifespan=`, or what is assigned or appended to
-an attribute `lifespan`.  While a case is played, the functions that run are noted, without touching
-any of them.
+The author's source says what was given: an argument such as `lifespan=`, what is assigned or
+appended to an attribute `lifespan`, a handler of an event.  Of an application that a library made,
+its router has the lifespan.  While a case is played, the functions that run are noted, without
+touching any of them.
 """
 
 from __future__ import annotations
 
 import ast
+import gc
 import inspect
 import sys
 import threading
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Given", "find", "running", "unrun"]
 
-NAMES = ("lifespan", "lifespan_context")
+NAMES = ("lifespan", "lifespan_context", "on_startup", "on_shutdown", "plugins")  # of arguments
+LIFESPANS = NAMES[:2]  # attributes
+WORDS = (NAMES[0], "on_startup", "on_event", "add_event_handler")  # one is in the source
+FRAMEWORKS = ("starlette", "fastapi")  # whose own functions wrap those of authors
 MODULES = 300  # of an author, which are read
 
 
@@ -53,9 +58,9 @@ def find(own: str = "") -> list[Given]:
     for module, path in owned[:MODULES]:
         with suppress(OSError, SyntaxError, ValueError):
             source = path.read_text("utf-8")
-            if NAMES[0] in source:
+            if any(word in source for word in WORDS):
                 found += _given(module, ast.parse(source))
-    return found
+    return [*found, *_of_routers()]
 
 
 def _given(module: ModuleType, tree: ast.AST, owner: str = "") -> Iterator[Given]:
@@ -71,13 +76,18 @@ def _handed(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the expressions that a statement or call gives as a lifespan, and to whom."""
     if isinstance(node, ast.Call):
         receiver = ast.unparse(node.func)
-        yield from ((each.value, receiver) for each in node.keywords if each.arg == NAMES[0])
+        yield from ((each.value, receiver) for each in node.keywords if each.arg in NAMES)
         attribute, _, method = receiver.rpartition(".")
         if method in ("append", "extend") and attribute.endswith(f".{NAMES[0]}"):
             yield from ((each, attribute) for each in node.args)
+        if method == "add_event_handler":
+            yield from ((each, receiver) for each in node.args[1:])
+    for each in getattr(node, "decorator_list", ()):
+        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
+            yield ast.Name(node.name, lineno=node.lineno), ast.unparse(each.func)  # type: ignore[attr-defined]
     targets = node.targets if isinstance(node, ast.Assign) else []
     for target in [node.target] if isinstance(node, ast.AugAssign) else targets:
-        if isinstance(target, ast.Attribute) and target.attr in NAMES:
+        if isinstance(target, ast.Attribute) and target.attr in LIFESPANS:
             receiver = ast.unparse(target)
             if not receiver.startswith("self."):
                 yield node.value, receiver  # type: ignore[attr-defined]
@@ -93,11 +103,12 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str, owner: str) ->
         found = getattr(found, part, None)
     if found is None or (called and not isinstance(found, type)):
         return
-    code = _code(found)
-    file = code.co_filename if code else str(module.__file__)
-    line = code.co_firstlineno if code else value.lineno
-    where = places.Place(name, places.short(Path(file)), line)
-    yield Given(name, found, code, where, receiver.rpartition(".")[2])
+    code, file, line = _code(found), str(module.__file__), value.lineno
+    if code and places.is_own_file(code.co_filename):
+        file, line = code.co_filename, code.co_firstlineno
+    if isinstance(found, (type, FunctionType)) or code or not callable(found):
+        where = places.Place(name, places.short(Path(file)), line)
+        yield Given(name, found, code, where, receiver)
 
 
 def _code(found: Any) -> CodeType | None:
@@ -108,6 +119,21 @@ def _code(found: Any) -> CodeType | None:
     kind = found if isinstance(found, type) else type(found)
     methods = (getattr(kind, name, None) for name in ("__aenter__", "__call__"))
     return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
+
+
+def _of_routers() -> Iterator[Given]:
+    """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
+    routing = sys.modules.get("starlette.routing")
+    if routing is None:
+        return
+    for router in [each for each in gc.get_objects() if isinstance(each, routing.Router)]:
+        code = _code(router.lifespan_context) if callable(router.lifespan_context) else None
+        package = Path(code.co_filename).parts if code else ()
+        known = [part for part in package if part.endswith("-packages")]
+        if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
+            function = code.co_qualname.rpartition("<locals>.")[2]
+            where = places.Place(function, "/".join(package[-2:]), code.co_firstlineno)
+            yield Given(name, router, code, where, f"{type(router).__name__} of {name}")
 
 
 def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]:

@@ -360,6 +360,7 @@ def _seen(job: Job, case: cases.Case, tell: Any, arm: Callable[[float], object])
         return middleware.play(job.find(), case, job.spec, job.limit, **options)
     app, looks, before = job.find(), case.name in job.looked, {*threading.enumerate()}
     lifespans = given.find(job.own) if looks else []
+    arm(job.limit)  # without the import
     run = partial(play, app, case, job.spec, job.limit, **options)
     with left.logging_errors(job.own) as logged:
         if looks:

@@ -8,6 +8,7 @@ import importlib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from lifespec.conformance.app import cause
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.texts import shown
@@ -72,7 +73,9 @@ def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
         described = left.described(error)
         if needs_trio(described):
             raise NotFound(Fact("needs-trio-installed")) from None
-        raise NotFound(fact("import-raised", what=what, error=described.fact())) from None
+        raised = fact("import-raised", what=what, error=described.fact())
+        advice = cause.advice_on(described)
+        raise NotFound(fact("advised", what=raised, advice=advice) if advice else raised) from None
 
 
 def check_signature(app: Callable[..., Any]) -> None:

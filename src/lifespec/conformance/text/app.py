@@ -93,7 +93,7 @@ SENTENCES: Mapping[str, str] = {
     "when-request": _("in a request"),
     "when-stopping": _("while stopping"),
     "died": _("while serving, the task {task}: {error}. Nothing notices."),
-    "never-ran": _("{place}: it was given to {receiver}, and nobody entered it"),
+    "never-ran": _("{place}: it was given to {receiver}, and nothing ran it"),
     "and-more": _("and {count} more"),
     "given-no-lifespan": _(
         "{name}, which {receiver} was given as its lifespan, is no function: it is of the type"
@@ -116,6 +116,16 @@ SENTENCES: Mapping[str, str] = {
         "Create it in the lifespan, not at import: it belongs to the event loop in which it was"
         " first used. See {page}."
     ),
+    "advised": _("{what}. {advice}"),
+    "advise-await": _("Here the event loop runs: await the coroutine. See {page}."),
+    "advise-crash": _(
+        "A task group ends the lifespan with the first exception of its tasks: catch and log it in"
+        " the task. See {page}."
+    ),
+    "advise-scope": _(
+        "Only requests have this key: pass any other scope on to the application. See {page}."
+    ),
+    "page-write-middleware": _('"Write middleware"'),
     "advise-no-loop": _(
         "Create it in the lifespan: when the module is imported, no loop runs yet. See {page}."
     ),
@@ -161,8 +171,8 @@ SENTENCES: Mapping[str, str] = {
     "advise-close": _("Close what started it before the lifespan ends."),
     "advise-died": _("Use a task group, or log the exception and end the server. See {page}."),
     "advise-never-ran": _(
-        "Give it to the application that the server starts, or wrap this one: app ="
-        " lifespec.with_lifespan(app, lifespan). See {page}."
+        "Only the lifespan of the application that the server starts is run: enter this one in it,"
+        " or wrap that application: app = lifespec.with_lifespan(app, lifespan). See {page}."
     ),
     "page-background-tasks": _('"Background tasks and context variables"'),
     "page-mount-applications": _('"Mount applications"'),
