@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from lifespec.testing.places import Place, is_ours, place
+from lifespec.testing import places
+from lifespec.testing.places import Place, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -252,6 +253,12 @@ def task_name(task: asyncio.Task[Any], own: str = "") -> Fact | str:
     return _named("task", f"`{function}`{named}", _makers.get(task) or code)
 
 
+def is_ours(task: asyncio.Task[Any]) -> bool:
+    """Tell whether a task is lifespec's own."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return bool(code and places.is_ours(code.co_filename))
+
+
 class Tasks:
     """The tasks of an application that were seen while it ran, and those that died."""
 
@@ -262,7 +269,7 @@ class Tasks:
     def look(self) -> None:
         """Take in the tasks that run now."""
         for task in asyncio.all_tasks() - {*self.seen}:
-            if not is_ours(getattr(task.get_coro(), "cr_frame", None)):
+            if not is_ours(task):
                 self.seen.add(task)
                 self.names[task] = task_name(task, self.own)
 

@@ -87,9 +87,9 @@ def is_own_file(file: str) -> bool:
     return not (file.startswith(others) or _INSTALLED & {*Path(file).parts})
 
 
-def is_ours(frame: FrameType | None) -> bool:
-    """Tell whether a frame is lifespec's."""
-    return bool(frame and frame.f_code.co_filename.startswith(_PACKAGE))
+def is_ours(file: str) -> bool:
+    """Tell whether a file is lifespec's."""
+    return file.startswith(_PACKAGE)
 
 
 def short(file: Path) -> str:
@@ -102,6 +102,6 @@ def short(file: Path) -> str:
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback from the first frame on that is the application's."""
     found = traceback
-    while found and is_ours(found.tb_frame):
+    while found and is_ours(found.tb_frame.f_code.co_filename):
         found = found.tb_next
     return found or traceback

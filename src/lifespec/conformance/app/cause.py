@@ -139,7 +139,7 @@ def _failure(seen: Seen) -> Fact:
     error = seen.caught or (seen.error if seen.ended == "raised" else None)
     if not error:
         return fact("text", text=line) if line else Fact("no-message")
-    known = error.text in seen.message or error.type in line or not line
+    known = not line or line in error.texts or error.text in seen.message or error.type in line
     return error.fact() if known else fact("message-and-error", text=line, error=error.fact())
 
 

@@ -21,7 +21,7 @@ from lifespec.conformance.texts import shown
 from lifespec.conformance.unchecked import known_rule, known_spec, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from lifespec.conformance.app.play import Seen
     from lifespec.conformance.app.process import Job, Played
@@ -147,7 +147,11 @@ def _player(job: Job, stack: ExitStack, tick: Tick) -> Callable[..., Iterator[Pl
         raise NotFound(fact("not-callable", target=_name(job.subject), value=shown(job.subject)))
     if job.role == "application":
         target.check_signature(job.subject)
-    return partial(process.play_all, job)
+
+    def play(names: Sequence[str], at_once: int, *, trio: bool = False) -> Iterator[Played]:
+        return process.play_all(job._replace(trio=trio), names, at_once)
+
+    return play
 
 
 def _results(

@@ -165,4 +165,4 @@ def running(own: str = "") -> Iterator[set[CodeType]]:
         yield ran
     finally:
         sys.setprofile(before)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lifespec.testing import left
-from lifespec.testing.places import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -29,7 +28,7 @@ class Asyncio:
         self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def run(self, main: Main) -> None:
-        """Run the coroutine function; what it leaves in the loop is neither ended nor waited for."""
+        """Run the coroutine function; it does not wait for what is left in the loop."""
         self.loop = asyncio.new_event_loop()
         left.make_noted(self.loop, self.own)
         self.loop.run_until_complete(main())
@@ -64,12 +63,8 @@ class Asyncio:
 
     async def left(self) -> list[left.Fact]:
         """Return the tasks that still run, beside the call itself."""
-        ours = {id(task) for task in asyncio.all_tasks() if _is_ours(task)}
+        ours = {id(task) for task in asyncio.all_tasks() if left.is_ours(task)}
         return await left.tasks(lambda task: id(task) not in ours, self.own)
-
-
-def _is_ours(task: asyncio.Task[Any]) -> bool:
-    return is_ours(getattr(task.get_coro(), "cr_frame", None))
 
 
 class Trio:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import sys
 import time
+import traceback
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -23,7 +24,7 @@ from lifespec.conformance.texts import cut, shown
 from lifespec.testing import left, places, trace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from lifespec.conformance.cases import Action, Case
 
@@ -66,7 +67,7 @@ class Seen:
 
     `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
     "returned", "exited", "cancelled"; "failed early" for a failure before shutdown; where the time
-    was over "silent" (it called `receive` again) or "hung"; "" where nothing came of it.  `reaction`
+    was over "silent" (it called `receive` again) or "hung"; "" if nothing came of it.  `reaction`
     says so of what no application can know: also "sent" and "received".  `waited` is what the
     suite waited for when the time was over, `doing` what the application did then, and `stack`
     where.  `error` is what the call raised, `caught` what a framework had caught when it sent
@@ -175,7 +176,7 @@ class Call:
     ) -> None:
         self.app, self.loop, self.spec, self.limit = app, loop, spec, limit
         self.tell, self.arm = tell, arm
-        self.seen = Seen(on_trio=isinstance(loop, Trio))
+        self.seen = Seen(actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio))
         self.inbox: list[dict[str, Any]] = []
         self.scope: dict[str, Any] = {}
         self.messages: list[Any] = []
@@ -364,13 +365,8 @@ class Call:
 
     def _act(self) -> None:
         """Note the module of the innermost application that acts, which may be a framework's."""
-        frame: Any = sys._getframe(2)  # noqa: SLF001
-        while frame:
-            module = str(frame.f_globals.get("__name__", ""))
-            if {*frame.f_code.co_varnames} >= _ARGUMENTS and not places.is_ours(frame):
-                self.seen.actor = module
-                return
-            frame = frame.f_back
+        frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
+        self.seen.actor = next(filter(None, map(_module, frames)), self.seen.actor)
 
     def _taken(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""
@@ -429,9 +425,8 @@ class Call:
             seen.raised_refusal = any(isinstance(each, SendRefused) for each in left.chain(error))
             if isinstance(error, NoApplication):
                 seen.obstacle = fact("no-application", value=str(error))
-            frames = [frame for frame, _ in _walked(error)]
-            actors = (_module(frame) for frame in reversed(frames))
-            seen.actor = next(filter(None, actors), seen.actor)
+            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+            seen.actor = next(filter(None, map(_module, reversed(frames))), seen.actor)
         if not self.is_late():
             seen.startup = seen.startup or how
             if seen.startup == "complete":
@@ -466,15 +461,10 @@ _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was 
 
 
 def _module(frame: Any) -> str:
-    named = {*frame.f_code.co_varnames} >= _ARGUMENTS and not places.is_ours(frame)
+    named = {*frame.f_code.co_varnames} >= _ARGUMENTS and not places.is_ours(
+        frame.f_code.co_filename
+    )
     return str(frame.f_globals.get("__name__", "")) if named else ""
-
-
-def _walked(error: BaseException) -> Iterator[tuple[Any, int]]:
-    found = error.__traceback__
-    while found:
-        yield found.tb_frame, found.tb_lineno
-        found = found.tb_next
 
 
 def _is_cancelled(error: BaseException) -> bool:

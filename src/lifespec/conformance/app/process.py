@@ -22,6 +22,7 @@ import time
 import warnings
 from collections import deque
 from functools import partial
+from itertools import takewhile
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -128,7 +129,7 @@ class Host:
         if not stack:
             self.process.wait(ENDING)
             return fact("import-ended", how=_how(self.process.returncode))
-        where = [each for each in _frames(stack) if _is_own(each, self.job.own)]
+        where = _own_frames(stack, self.job.own)
         what = fact("import-hangs", limit=self.job.limit)
         return (
             fact("at-place", what=what, place=fact("place", **_short(where[-1])._asdict()))
@@ -264,7 +265,7 @@ class _Process:
         """Note how a process ended that had not come to the end of its script."""
         stack = self.stack.read()
         if stack or code is None:
-            own = [each for each in _frames(stack) if _is_own(each, self.job.own)]
+            own = _own_frames(stack, self.job.own)
             seen.stack = tuple(map(_short, own))
             seen.sources = {_short(each): _source(each) for each in own}
             seen.doing = "blocked"
@@ -298,11 +299,12 @@ def _how(code: int) -> str:
     return f"status {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _frames(text: str) -> list[places.Place]:
-    """Return the frames of the main thread from what faulthandler wrote, the outermost first."""
+def _own_frames(text: str, own: str) -> list[places.Place]:
+    """Return the author's frames of what faulthandler wrote of the main thread, outermost first."""
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
     found = [places.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
-    return found[::-1]
+    inner = takewhile(lambda each: not places.is_ours(each.file), found)
+    return [each for each in inner if _is_own(each, own)][::-1]
 
 
 def _is_own(place: places.Place, own: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lifespec.conformance.explain import base, columns, wrapped
 from lifespec.conformance.report import Finding, Report, Verdict
+from lifespec.conformance.text import app
 from lifespec.conformance.text.words import Words
 from lifespec.conformance.words import mark as _
 from lifespec.testing.diagram import sequence
@@ -142,7 +143,8 @@ def _alike(
     """Yield the findings with these verdicts, those together that are the same in several cases."""
     found: dict[object, list[Finding]] = {}
     for each in findings:
-        if each.verdict in verdicts and not (each.framework and Verdict.PASS not in verdicts):
+        told = each.framework or app.is_told(each)  # in the first lines
+        if each.verdict in verdicts and not (told and Verdict.PASS not in verdicts):
             key = each.verdict, each.rule, repr(each.observed), each.framework
             found.setdefault(key, []).append(each)
     order = [*Verdict]

@@ -9,37 +9,34 @@ from lifespec.conformance.words import mark as _
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from lifespec.conformance.report import Report
+    from lifespec.conformance.report import Finding, Report
 
-__all__ = ["NOT_JUDGED", "SENTENCES", "headline"]
+__all__ = ["NOT_JUDGED", "SENTENCES", "headline", "is_told"]
 
 NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of a skip that are a fault
 
 
 def headline(report: Report) -> str:
     """Return the first line of a report about an application or middleware."""
-    if report.starts is False:
-        return (
-            _("{subject} does not start")
-            if report.supported
-            else _("{subject} is served without its startup")
-        )
-    if report.unchecked:
-        return _("{subject} could not be checked against {title}")
-    if not report.supported:
-        return _("{subject} does not support lifespan")
-    if report.stops is False:
-        return _("{subject} does not stop")
-    if report.ends is False:
-        return _("{subject} starts and stops, but its process does not end")
-    if any(each.fails() for each in report.findings):
-        return _("{subject} does not keep {title}")
     labels = {row.label for row in report.rows}
-    if "never ran" in labels:
-        return _("{subject} keeps {title}, and one lifespan never ran")
-    if labels & {"logged", "died"}:
-        return _("{subject} keeps {title}, and an error occurred")
-    return _("{subject} keeps {title}")
+    lines = {
+        _("{subject} does not start"): report.starts is False and report.supported,
+        _("{subject} is served without its startup"): report.starts is False,
+        _("{subject} could not be checked against {title}"): report.unchecked,
+        _("{subject} does not support lifespan"): not report.supported,
+        _("{subject} does not stop"): report.stops is False,
+        _("{subject} starts and stops, but its process does not end"): report.ends is False,
+        _("{subject} does not keep {title}"): any(each.fails() for each in report.findings),
+        _("{subject} keeps {title}, and one lifespan never ran"): "never ran" in labels,
+        _("{subject} keeps {title}, and an error occurred"): labels & {"logged", "died"},
+        _("{subject} keeps {title}"): True,
+    }
+    return next(line for line, fits in lines.items() if fits)
+
+
+def is_told(finding: Finding) -> bool:
+    """Tell whether a finding says what the first lines of the report say."""
+    return finding.case == "start-and-stop" and finding.kind in ("course", "course-start")
 
 
 SENTENCES: Mapping[str, str] = {
@@ -110,7 +107,8 @@ SENTENCES: Mapping[str, str] = {
     # what to change
     "advise-cancel-scope": _(
         "Open and close a cancel scope or task group in one task. Here a task that was made with"
-        " create_task or gather closes what another one opened: use one task group instead. See {page}."
+        " create_task or gather closes what another one opened: use one task group instead. See"
+        " {page}."
     ),
     "advise-other-loop": _(
         "Create it in the lifespan, not at import: it belongs to the event loop in which it was"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -87,19 +88,26 @@ class Words:
         if report.role == "server":
             yield from map(self.say, server.rules(report))
             return
-        counts, frameworks = report.counts(), _frameworks(report)
-        kept = counts[Verdict.PASS]
-        if broken := counts[Verdict.FAIL]:
-            yield self.word(_("{broken} broken, {kept} kept"), broken=broken, kept=kept)
-        elif kept or counts[Verdict.WARN]:
-            missed = counts[Verdict.WARN] - len({rule for rule, _name in frameworks})
-            line = _("{missed} missed, {kept} kept") if missed else _("{kept} kept")
-            yield self.word(line, missed=missed, kept=kept)
+        frameworks = [(each.rule, each.framework) for each in _worst(report) if each.framework]
+        theirs = [rule for rule, _name in frameworks]
+        verdicts, counts = report.verdicts().items(), []
+        for verdict, line in (
+            (Verdict.FAIL, _("{count} broken: {names}")),
+            (Verdict.WARN, _("{count} missed: {names}")),
+            (Verdict.PASS, _("{count} kept")),
+        ):
+            names = tuple(rule for rule, each in verdicts if each == verdict and rule not in theirs)
+            if names:
+                counts.append(self.word(line, count=len(names), names=names))
+        yield from [self.translate(_("; ")).join(counts)] if counts else []
         for name in dict.fromkeys(name for _rule, name in frameworks):
-            theirs = tuple(rule for rule, other in frameworks if other == name)
-            line = _("{count} that {name} decides: lifespec explain {theirs}")
-            yield self.word(line, count=len(theirs), name=name, theirs=theirs)
-        for reason, count in _not_judged(report):
+            names = tuple(rule for rule, other in frameworks if other == name)
+            line = _("{count} that {name} decides: lifespec explain {names}")
+            yield self.word(line, count=len(names), name=name, names=names)
+        reasons = [each.observed for each in _worst(report) if each.verdict == Verdict.SKIP]
+        for reason, count in Counter(
+            each for each in reasons if each.kind in app.NOT_JUDGED
+        ).items():
             yield self.word(_("{count} not judged: {reason}"), count=count, reason=self.say(reason))
 
     def requirement(self, finding: Finding) -> str:
@@ -143,17 +151,6 @@ class Words:
         return sequence(worded, _("server"), right, word=self.word, columns=explain.columns)
 
 
-def _frameworks(report: Report) -> list[tuple[str, str]]:
-    """Return the rules that a framework decides in the author's place, and its name."""
-    worst = (found[0] for found in report.by_rule().values())
-    return [(each.rule, each.framework) for each in worst if each.framework]
-
-
-def _not_judged(report: Report) -> list[tuple[Fact, int]]:
-    """Return the reasons why rules were judged in no case, each with the number of rules."""
-    found: dict[str, tuple[Fact, int]] = {}
-    for findings in report.by_rule().values():
-        reason = findings[0].observed
-        if findings[0].verdict == Verdict.SKIP and reason.kind in app.NOT_JUDGED:
-            found[reason.kind] = (reason, found.get(reason.kind, (reason, 0))[1] + 1)
-    return [*found.values()]
+def _worst(report: Report) -> list[Finding]:
+    """Return the finding that decides about each rule."""
+    return [found[0] for found in report.by_rule().values()]
