@@ -8,9 +8,9 @@ import inspect
 import sys
 import warnings
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, State
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 from lifespec.testing.diagram import sequence
 from lifespec.testing.places import without_ours
 from lifespec.testing.tasks import left
@@ -45,7 +45,7 @@ class ViolationsFound(AssertionError):
         self.violations = tuple(violations)
 
 
-class Running(Generic[State]):
+class Running:
     """Start an application, run the body of `async with`, stop the application, and check both.
 
     Give requests to `app`: each gets a shallow copy of `state`, the live state.  `lifespan` is
@@ -57,7 +57,7 @@ class Running(Generic[State]):
     validator and for each task of the application that still runs.
     """
 
-    lifespan: Lifespan[State]
+    lifespan: Lifespan
 
     def __init__(self, app: Application, **options: Any) -> None:
         self._validator = validator(app)
@@ -73,7 +73,7 @@ class Running(Generic[State]):
         return f"<{type(self).__name__} {self._validator.app!r}>"
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> Any:
         """The live state; None if the scope has none."""
         return self.lifespan.state
 
@@ -175,7 +175,7 @@ class Starter:
     def __init__(self, timeouts: Callable[[], Mapping[str, float | None]]) -> None:
         self._timeouts = timeouts
 
-    def __call__(self, app: Application, **options: Any) -> Running[Any]:
+    def __call__(self, app: Application, **options: Any) -> Running:
         """Return what starts the application, with the arguments of `Lifespan`."""
         return Running(app, **{**self._timeouts(), **options})
 
@@ -190,12 +190,11 @@ class Starter:
 _USE = "`async with lifespan(app) as running:`"
 
 
-def _lifespan_class() -> type[Lifespan[Any]]:
+def _lifespan_class() -> type[Lifespan]:
     """Return the `Lifespan` of the library that runs here; trio may run as a guest of asyncio."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():
-        found: type[Lifespan[Any]] = importlib.import_module("lifespec.server_trio").Lifespan
-        return found
+        return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]
     return Lifespan
 
 
