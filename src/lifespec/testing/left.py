@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import queue
 import sys
 import threading
 import time
 import traceback
-from concurrent.futures import thread as pools
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,6 +38,12 @@ __all__ += [
 
 ENDING = 0.5  # seconds that threads have to end
 _PROC = Path("/proc")
+_WAITING = (threading.__file__, queue.__file__)
+_POOLS = (
+    "concurrent/futures/thread.py",
+    "anyio/_backends/_asyncio.py",
+    "trio/_core/_thread_cache.py",
+)
 _makers: WeakKeyDictionary[asyncio.Task[Any], Place] = WeakKeyDictionary()
 _starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
 
@@ -140,7 +146,7 @@ def described(error: BaseException, own: str = "") -> Error:
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:2000]
-    except Exception:  # noqa: BLE001
+    except Exception:
         return ""
 
 
@@ -181,6 +187,8 @@ class _Errors(logging.Handler):
         self.own, self.found = own, list[Logged]()
 
     def emit(self, record: logging.LogRecord) -> None:
+        if record.name == "lifespec.server":  # it tells of the application, and so do we
+            return
         error = record.exc_info[1] if record.exc_info else None
         lines = record.getMessage().splitlines() or [""]
         known = described(error, self.own) if error else None
@@ -261,9 +269,9 @@ class Tasks:
     def died(self) -> Iterator[tuple[Fact | str, Error]]:
         """Yield the tasks whose exceptions nobody has asked for, and these."""
         for task in self.seen:
-            if task.done() and not task.cancelled() and getattr(task, "_log_traceback", True):
-                if error := task.exception():
-                    yield self.names[task], described(error, self.own)
+            lost = task.done() and not task.cancelled() and getattr(task, "_log_traceback", True)
+            if lost and (error := task.exception()):
+                yield self.names[task], described(error, self.own)
 
 
 # ---- threads and processes ---------------------------------------------------------------------
@@ -284,9 +292,9 @@ def _holds(thread: threading.Thread) -> bool:
     if thread.daemon or thread is threading.current_thread():
         return False
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
-    return thread not in pools._threads_queues or not (  # type: ignore[attr-defined]  # noqa: SLF001
-        frame and frame.f_code.co_filename == pools.__file__
-    )
+    while frame and frame.f_code.co_filename in _WAITING:
+        frame = frame.f_back
+    return not (frame and frame.f_code.co_filename.endswith(_POOLS))
 
 
 def _thread_name(thread: threading.Thread, own: str) -> Fact | str:

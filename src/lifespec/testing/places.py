@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Frames = Iterable[tuple[FrameType, int]]  # each with its line, the outermost first
 
-__all__ = ["Place", "is_own_file", "is_ours", "place", "places", "short", "waiting", "without_ours"]
+__all__ = ["Place", "is_ours", "is_own_file", "place", "places", "short", "waiting", "without_ours"]
 
 _CALLS = (CoroutineType, GeneratorType, AsyncGeneratorType)
 _LIBRARY = str(Path(os.__file__).parent)

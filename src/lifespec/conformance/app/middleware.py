@@ -245,7 +245,7 @@ def _unrequested(entries: Sequence[Any]) -> Fact:
             return fact("request-raised", error=fact(kind, type=entry.type, text=entry.detail))
         if entry.kind == "returned":
             return Fact("request-returned")
-    return Fact("no-request")
+    return Fact("request-not-made")
 
 
 def _events(rule_id: str, sides: _Sides) -> Outcome:

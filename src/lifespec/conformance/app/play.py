@@ -99,7 +99,6 @@ class Seen:
     idle: bool = False
     cost: float = 0.0
     obstacle: Fact | None = None
-    no_application: str = ""
     exited: str = ""
     wrong_key: str = ""
     has_state: bool = False
@@ -428,7 +427,8 @@ class Call:
         if error is not None:
             seen.error = left.described(error, self.loop.own)
             seen.raised_refusal = any(isinstance(each, SendRefused) for each in left.chain(error))
-            seen.no_application = str(error) if isinstance(error, NoApplication) else ""
+            if isinstance(error, NoApplication):
+                seen.obstacle = fact("no-application", value=str(error))
             frames = [frame for frame, _ in _walked(error)]
             actors = (_module(frame) for frame in reversed(frames))
             seen.actor = next(filter(None, actors), seen.actor)

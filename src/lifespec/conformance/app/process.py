@@ -49,7 +49,7 @@ _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 class Job(NamedTuple):
     """What is checked: a name or an object, by a specification, with a limit in seconds.
 
-    `first` is the case in which causes are looked for.
+    `looked` are the cases in which causes are looked for.
     """
 
     role: str
@@ -57,7 +57,7 @@ class Job(NamedTuple):
     spec: str
     factory: bool = False
     limit: float = 30.0
-    first: str = ""
+    looked: tuple[str, ...] = ()
     trio: bool = False
 
     @property
@@ -105,6 +105,9 @@ class Host:
 
     def __enter__(self) -> Self:
         self.connection.send((self.job, sys.path, self.stack.name))
+        if why := self._obstacle():
+            self.__exit__()
+            raise target.NotFound(why)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -115,7 +118,7 @@ class Host:
         self.process.wait()
         self.stack.close()
 
-    def obstacle(self) -> Fact | None:
+    def _obstacle(self) -> Fact | None:
         """Wait for the import; return why the target cannot be had, or None."""
         if self.connection.poll(self.job.limit + SPARE):
             with contextlib.suppress(EOFError, ConnectionError):
@@ -165,9 +168,11 @@ def main(number: int) -> None:
     before = _open_files()
     with Path(stack).open("w", encoding="utf-8") as file:
         faulthandler.dump_traceback_later(job.limit, exit=True, file=file)
+        why = None
         try:
             subject = job.find()
-            why = target.not_callable(subject) if job.role == "application" else None
+            if job.role == "application":
+                target.check_signature(subject)
         except target.NotFound as error:
             why = error.fact
         faulthandler.cancel_dump_traceback_later()
@@ -353,7 +358,7 @@ def _seen(job: Job, case: cases.Case, tell: Any, arm: Callable[[float], object])
     options = {"own": job.own, "trio": job.trio, "tell": tell, "arm": arm}
     if case.role == "middleware":
         return middleware.play(job.find(), case, job.spec, job.limit, **options)
-    app, looks, before = job.find(), case.name == job.first, {*threading.enumerate()}
+    app, looks, before = job.find(), case.name in job.looked, {*threading.enumerate()}
     lifespans = given.find(job.own) if looks else []
     run = partial(play, app, case, job.spec, job.limit, **options)
     with left.logging_errors(job.own) as logged:

@@ -6,8 +6,6 @@ import difflib
 import functools
 import importlib
 import inspect
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.app.loops import needs_trio
@@ -18,11 +16,11 @@ from lifespec.testing import left
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NotFound", "find", "malformed", "not_callable"]
+__all__ = ["NotFound", "check_signature", "find", "malformed"]
 
 
 class NotFound(Exception):
-    """The target cannot be had; `fact` says why."""
+    """There is no application or middleware to check; `fact` says why."""
 
     def __init__(self, why: Fact) -> None:
         super().__init__(why.kind)
@@ -42,14 +40,17 @@ def malformed(target: str) -> Fact | None:
 
 @functools.cache  # a process that is forked from this one has it
 def find(target: str, *, factory: bool = False) -> Callable[..., Any]:
-    """Return the callable that a target names, or with `factory` makes; raise NotFound.
-
-    The current folder is on the path, as it is for servers.
-    """
-    module, _, attribute = target.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    found = _attribute(_module(module), attribute)
+    """Return the callable that a target names, or with `factory` makes; raise NotFound."""
+    module, _, path = target.partition(":")
+    found: Any = _tried(lambda: importlib.import_module(module), f"import {module}", module)
+    for name in path.split("."):
+        owner = found
+        found = _tried(functools.partial(getattr, owner, name, _MISSING), f"{target}")
+        if found is _MISSING:
+            near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
+            kind = "no-attribute-near" if near else "no-attribute"
+            owner_name = getattr(owner, "__name__", None) or shown(owner)
+            raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
     if factory and callable(found):
         found = _tried(found, f"{target}()")
     if not callable(found):
@@ -57,69 +58,28 @@ def find(target: str, *, factory: bool = False) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def not_callable(app: Callable[..., Any]) -> Fact | None:
-    """Return why an application cannot be called with scope, receive and send, or None."""
-    try:
-        inspect.signature(app).bind({}, None, None)
-    except ValueError:  # it does not say what it can be called with
-        return None
-    except TypeError as error:
-        return fact("no-application-signature", error=str(error))
-    return None
+_MISSING = object()
 
 
-def _module(name: str) -> ModuleType:
-    """Import a module."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise NotFound(fact("no-module", name=error.name)) from None
-        raise NotFound(_failed(error, f"import {name}")) from None
-    except BaseException as error:
-        raise NotFound(_failed(error, f"import {name}")) from None
-
-
-def _tried(get: Callable[[], Any], what: str) -> Any:
+def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
+    """Return what this returns; raise NotFound for whatever it raises."""
     try:
         return get()
     except BaseException as error:
-        raise NotFound(_failed(error, what)) from None
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{module}.".startswith(f"{missing}."):
+            raise NotFound(fact("no-module", name=missing)) from None
+        described = left.described(error)
+        if needs_trio(described):
+            raise NotFound(Fact("needs-trio-installed")) from None
+        raise NotFound(fact("import-raised", what=what, error=described.fact())) from None
 
 
-def _failed(error: BaseException, what: str) -> Fact:
-    described = left.described(error)
-    if needs_trio(described):
-        return fact("needs-trio-installed")
-    return fact("import-raised", what=what, error=described.fact())
-
-
-def _attribute(module: ModuleType, path: str) -> Any:
-    found: Any = module
-    for name in path.split("."):
-        owner = found
-        try:
-            found = getattr(owner, name)
-        except AttributeError:
-            raise NotFound(_missing(owner, name)) from None
-        except BaseException as error:
-            raise NotFound(_failed(error, f"getattr({shown(owner)}, {name!r})")) from None
-    return found
-
-
-def _missing(owner: object, name: str) -> Fact:
-    """Return that there is no such attribute, and which may have been meant."""
-    whose = owner.__name__ if isinstance(owner, ModuleType) else shown(owner)
-    if near := difflib.get_close_matches(name, dir(owner), n=3):
-        return fact("no-attribute-near", name=name, owner=whose, near=tuple(near))
-    names = vars(owner) if isinstance(owner, ModuleType) else {}
-    if apps := tuple(each for each, value in names.items() if _is_application(value)):
-        return fact("no-attribute-apps", name=name, owner=whose, near=apps)
-    return fact("no-attribute", name=name, owner=whose)
-
-
-def _is_application(value: Any) -> bool:
-    """Tell whether a value is, by its signature, an asynchronous application."""
-    call = value if inspect.isfunction(value) else type(value).__call__
-    count = 3 if call is value else 4  # with self
-    return inspect.iscoroutinefunction(call) and len(inspect.signature(call).parameters) == count
+def check_signature(app: Callable[..., Any]) -> None:
+    """Raise NotFound for what cannot be called with scope, receive and send."""
+    try:
+        inspect.signature(app).bind({}, None, None)
+    except ValueError:  # it does not say what it can be called with
+        return
+    except TypeError as error:
+        raise NotFound(fact("no-application-signature", error=str(error))) from None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_JUDGED", "SENTENCES", "headline"]
 
-NOT_JUDGED = ("not-started", "not-stopped")  # reasons of a skip that are a fault
+NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of a skip that are a fault
 
 
 def headline(report: Report) -> str:
@@ -46,7 +46,7 @@ SENTENCES: Mapping[str, str] = {
     # how it starts and stops
     "yes-in": _("yes, in {seconds} s"),
     "yes-on-trio": _("yes, in {seconds} s, on trio, which it needs"),
-    "no": _("no: {why}"),
+    "no": _("no: {failure}"),
     "no-message": _("it sent no message"),
     "no-error": _("an exception"),
     "message-and-error": _("{text} ({error})"),
@@ -61,17 +61,17 @@ SENTENCES: Mapping[str, str] = {
         "no: it returned without an answer after it had received lifespan.startup. Every server"
         " takes this for an application without lifespan support, and serves it all the same."
     ),
-    "refused": _("no: the suite refused what it sent: {why}"),
-    "exited-at-startup": _("no: it ended the process at startup: {how}"),
-    "exited-at-shutdown": _("no: it ended the process at shutdown: {how}"),
-    "exited-early": _("no: it ended the process while it was running: {how}"),
-    "failed-early": _("no: it failed while it was running: {why}"),
+    "refused": _("no: the suite refused what it sent: {refusal}"),
+    "exited-at-startup": _("no: it ended the process at startup: {exit}"),
+    "exited-at-shutdown": _("no: it ended the process at shutdown: {exit}"),
+    "exited-early": _("no: it ended the process while it was running: {exit}"),
+    "failed-early": _("no: it failed while it was running: {failure}"),
     "raised-early": _("no: it raised while it was running: {error}"),
     "raised-at-shutdown": _("no: it raised at shutdown: {error}"),
     "returned-at-shutdown": _("no: it returned without an answer to lifespan.shutdown"),
     "returned-early": _("without clean-up: it returned before it received lifespan.shutdown"),
-    "overdue": _("not within {limit} s (--timeout); {doing}"),
-    "serving-blocked": _("after startup, for {limit} s (--timeout) {doing}"),
+    "overdue": _("no: not within {limit} s (--timeout); {doing}"),
+    "serving-blocked": _("no: after startup, for {limit} s (--timeout) {doing}"),
     "doing-at": _("{what} in {place}"),
     "doing-blocked": _("it blocks the event loop"),
     "doing-running": _("it waits"),
@@ -81,8 +81,8 @@ SENTENCES: Mapping[str, str] = {
     "source": _("{file}:{line}  in {function}  {source}"),
     "course-start": _("starts: {starts}"),
     "course": _("starts: {starts}; stops: {stops}"),
-    "not-started": _("it does not start"),
-    "not-stopped": _("it does not stop"),
+    "does-not-start": _("it does not start"),
+    "does-not-stop": _("it does not stop"),
     "unsupported": _("it does not support lifespan"),
     # what else its author wants to know
     "library-tasks": _("tasks of libraries that still run: {names}"),
@@ -108,62 +108,69 @@ SENTENCES: Mapping[str, str] = {
         " only if the server cancels it."
     ),
     # what to change
-    "advised": _('{advice} See "{page}".'),
     "advise-cancel-scope": _(
         "Open and close a cancel scope or task group in one task. Here a task that was made with"
-        " create_task or gather closes what another one opened: use one task group instead."
+        " create_task or gather closes what another one opened: use one task group instead. See {page}."
     ),
     "advise-other-loop": _(
         "Create it in the lifespan, not at import: it belongs to the event loop in which it was"
-        " first used."
+        " first used. See {page}."
     ),
     "advise-no-loop": _(
-        "Create it in the lifespan: when the module is imported, no loop runs yet."
+        "Create it in the lifespan: when the module is imported, no loop runs yet. See {page}."
     ),
     "advise-middleware-late": _(
-        "Add middleware before the application starts, not in its lifespan."
+        "Add middleware before the application starts, not in its lifespan. See {page}."
     ),
-    "advise-decorator": _("Decorate the function with @contextlib.asynccontextmanager."),
-    "advise-yield-once": _("The function has to yield exactly once, also after an exception."),
-    "advise-port": _("Another process has this port: stop it, or take another port."),
-    "advise-service": _("Start the service that it connects to, or correct its address."),
+    "advise-decorator": _(
+        "Decorate the function with @contextlib.asynccontextmanager. See {page}."
+    ),
+    "advise-yield-once": _(
+        "The function has to yield exactly once, also after an exception. See {page}."
+    ),
+    "advise-port": _("Another process has this port: stop it, or take another port. See {page}."),
+    "advise-service": _(
+        "Start the service that it connects to, or correct its address. See {page}."
+    ),
     "advise-cancelled": _(
         "Nobody cancelled it from outside: a task group or timeout of its own did. Let it end"
-        " inside of the lifespan."
+        " inside of the lifespan. See {page}."
     ),
-    "advise-missing-module": _("Install the package, or add it to the requirements."),
+    "advise-missing-module": _("Install the package, or add it to the requirements. See {page}."),
     "advise-send-failed": _(
         "Answer lifespan.startup.failed, so that the server does not serve it: with_lifespan does,"
-        " Starlette does."
+        " Starlette does. See {page}."
     ),
     "advise-find-lifespan": _(
         "If it should support lifespan, find the middleware that drops the scope, or the"
         " application in which the one with the lifespan is mounted."
     ),
-    "advise-wait": _("To run clean-up, wait for lifespan.shutdown before it returns."),
+    "advise-wait": _("To run clean-up, wait for lifespan.shutdown before it returns. See {page}."),
     "advise-blocked": _(
         "Wait without blocking: `await asyncio.to_thread(function)`, or end what it waits for"
-        " first. Meanwhile no other task, signal handler or timeout can run."
+        " first. Meanwhile no other task, signal handler or timeout can run. See {page}."
     ),
     "advise-silent": _("Answer the event before receiving the next one."),
-    "advise-clean-up": _("Cancel what the clean-up waits for, or give it a timeout of its own."),
+    "advise-clean-up": _(
+        "Cancel what the clean-up waits for, or give it a timeout of its own. See {page}."
+    ),
     "advise-startup": _(
         "Start what it waits for, or give the wait a timeout of its own, so that startup fails with"
-        " a message. If it only takes long, raise --timeout."
+        " a message. If it only takes long, raise --timeout. See {page}."
     ),
     "advise-close": _("Close what started it before the lifespan ends."),
-    "advise-died": _("Use a task group, or log the exception and end the server."),
+    "advise-died": _("Use a task group, or log the exception and end the server. See {page}."),
     "advise-never-ran": _(
         "Give it to the application that the server starts, or wrap this one: app ="
-        " lifespec.with_lifespan(app, lifespan)."
+        " lifespec.with_lifespan(app, lifespan). See {page}."
     ),
-    "page-background-tasks": _("Background tasks and context variables"),
-    "page-mount-applications": _("Mount applications"),
-    "page-quickstart-application": _("Quickstart for applications"),
-    "page-shutdown": _("Shutdown"),
-    "page-test-application": _("Test an application"),
-    "page-timeouts": _("Timeouts and Ctrl-C"),
-    "page-troubleshooting": _("Troubleshooting"),
+    "page-background-tasks": _('"Background tasks and context variables"'),
+    "page-mount-applications": _('"Mount applications"'),
+    "page-quickstart-application": _('"Quickstart for applications"'),
+    "page-shutdown": _('"Shutdown"'),
+    "page-test-application": _('"Test an application"'),
+    "page-timeouts": _('"Timeouts and Ctrl-C"'),
+    "page-troubleshooting": _('"Troubleshooting"'),
     # why it could not be checked
     "no-attribute-named": _(
         "{target} names no attribute: give module:attribute, as in shop.main:app"
@@ -179,7 +186,6 @@ SENTENCES: Mapping[str, str] = {
     "needs-trio-installed": _("it needs trio: pip install trio"),
     "no-attribute": _("there is no {name} in {owner}: name one that it has"),
     "no-attribute-near": _("there is no {name} in {owner}: it has {near}"),
-    "no-attribute-apps": _("there is no {name} in {owner}: its applications are {near}"),
     "not-callable": _("{target} is {value}, which cannot be called: name an application"),
     "no-application": _("a call of it returned {value}, which cannot be awaited"),
     "no-application-signature": _(
@@ -256,7 +262,7 @@ SENTENCES: Mapping[str, str] = {
         "The request did not reach the application: the middleware raised {error}."
     ),
     "request-returned": _("The request did not reach the application: the middleware returned."),
-    "no-request": _("There was no request."),
+    "request-not-made": _("There was no request."),
     "nothing": _("nothing"),
     "app-received": _("The application received {events}."),
     "keys-lost-to-app": _("Keys of {event} that did not reach the application as sent: {keys}."),
