@@ -181,7 +181,9 @@ def _parser() -> Parser:
         (commands, "copy", "print a self-contained file for your own project", COPY, _copy, {}),
     ):  # fmt: skip
         epilog = STATUS if group is subjects else None
-        command = group.add_parser(name, help=says, description=f"{says}.", epilog=epilog)
+        command = group.add_parser(
+            name, help=says, description=f"{says[:1].upper()}{says[1:]}.", epilog=epilog
+        )
         for option, settings in options.items():
             command.add_argument(option, **settings)
         command.set_defaults(run=run, subject=name, **more)
