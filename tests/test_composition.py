@@ -3,16 +3,18 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 
 from either import both
 from lifespec.application import with_lifespan
-from lifespec.composition import PATIENCE, combine_lifespans
+from lifespec.composition import combine_lifespans
+
+PATIENCE = 1
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
-from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED, says
+from scripted import NOT_STOPPED, STARTED, STOPPED, says
 
 
 def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
@@ -68,23 +70,6 @@ async def test_fails_without_text() -> None:
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
     assert caught.value.message == "The application failed to shut down"
-
-
-def test_on_no_library() -> None:
-    """Without asyncio and trio, startup fails: the application must not be served without it."""
-    sent: list[Any] = []
-
-    async def receive() -> Any:
-        return {"type": "lifespan.startup"}
-
-    async def send(event: Any) -> None:
-        sent.append(event)
-
-    call = combine_lifespans(part([], "a"), declines)({"type": "lifespan"}, receive, send)
-    assert isinstance(call, Coroutine)
-    with pytest.raises(StartupFailed, match="neither runs here"):
-        call.send(None)
-    assert [event["type"] for event in sent] == ["lifespan.startup.failed"]
 
 
 async def test_no_state() -> None:
@@ -184,20 +169,44 @@ async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> Non
     assert records == [("ERROR", "The application failed to shut down: a cannot stop")]
 
 
-async def test_limit_while_unwinding(caplog: pytest.LogCaptureFixture) -> None:
-    """A failure to start is in the log, too, where the limit passes while others are stopped."""
+@both
+async def test_a_part_that_raises_after_it_received_startup(on: Any) -> None:
+    """Alone it would be served without its startup; here the others would be, too."""
+    with pytest.raises(StartupFailed, match="no pool") as caught:
+        await on.Lifespan(
+            combine_lifespans(on.correct, on.says("receive", OSError("no pool")))
+        ).startup()
+    assert caught.value.message == "no pool"
+    app = combine_lifespans(on.correct, on.says(OSError("on the scope")))
+    async with on.Lifespan(app) as lifespan:
+        assert lifespan.supported
 
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        for name in ("startup", "shutdown"):
-            await receive()
-            await send({"type": f"lifespan.{name}.complete"})
-            await asyncio.sleep(60)
 
-    app = combine_lifespans(slow, part([], "b", "start"))
-    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
-        await Lifespan(app, startup_timeout=5).startup()
-    records = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert records[1:] == ["The application failed to start: b cannot start"]
+@both
+async def test_a_part_that_raises_at_shutdown(on: Any) -> None:
+    crashes = on.says("receive", STARTED, "receive", OSError("disk full"))
+    lifespan = on.Lifespan(combine_lifespans(on.correct, crashes))
+    await lifespan.startup()
+    with pytest.raises(ShutdownFailed) as caught:
+        await lifespan.shutdown()
+    sentence = "The application crashed before it answered shutdown: OSError('disk full')"
+    assert caught.value.message == sentence
+
+
+@pytest.mark.parametrize("stage", ["startup", "shutdown"])
+@both
+async def test_a_part_that_hangs_is_cancelled_with_the_whole(on: Any, stage: str) -> None:
+    """Those before it are stopped within the server's grace."""
+    log: list[float] = []
+    first = on.tidies(
+        "receive", STARTED, "receive", 1, STOPPED, seconds=0, then=lambda: log.append(on.now())
+    )
+    script = ["receive", STARTED, "receive"] if stage == "shutdown" else ["receive"]
+    app = combine_lifespans(first, on.says(*script, 600))
+    with pytest.raises((StartupFailed, ShutdownFailed)):
+        async with on.Lifespan(app, startup_timeout=5, shutdown_timeout=5):
+            pass
+    assert log == [6]
 
 
 async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
@@ -214,59 +223,3 @@ async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
             pass
     records = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert records == [("ERROR", "The application was cancelled and did not stop within 5 s")]
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-async def test_the_grace_is_the_servers(caplog: pytest.LogCaptureFixture, *, grouped: bool) -> None:
-    """A server that gives up waits for the whole as long as it grants, whatever the parts take."""
-    ended: list[str] = []
-
-    async def slow(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        try:
-            await asyncio.sleep(60)
-        finally:
-            await asyncio.sleep(20)
-            ended.append("slow")
-
-    app = combine_lifespans(
-        part([], "a"), combine_lifespans(part(ended, "b"), slow) if grouped else slow
-    )
-    with caplog.at_level(logging.INFO), pytest.raises(StartupFailed):
-        await Lifespan(app, startup_timeout=5, grace=30).startup()
-    assert ended == (["+b", "slow", "-b"] if grouped else ["slow"])
-    assert len(caplog.records) == 1
-    assert len(asyncio.all_tasks()) == 1
-
-
-HANGING = {
-    "startup fails": ["receive", NOT_STARTED],
-    "startup hangs": ["receive", 600],
-    "shutdown": ["receive", STARTED, "receive", 600],
-}
-
-
-@pytest.mark.parametrize("answers", [False, True])
-@pytest.mark.parametrize("seconds", [0, 2])
-@pytest.mark.parametrize("when", HANGING)
-@both
-async def test_no_part_outlives_the_grace(
-    on: Any, when: str, seconds: float, caplog: pytest.LogCaptureFixture, *, answers: bool
-) -> None:
-    """Once the server has cancelled the whole, a part that hangs at its stop is cancelled, too."""
-    log: list[str] = []
-
-    def hanging(name: str, *script: Any, seconds: float) -> Any:
-        started = "receive", STARTED, "receive"
-        return on.tidies(*started, *script, 600, seconds=seconds, then=lambda: log.append(name))
-
-    first = hanging("first", *[STOPPED] * answers, seconds=seconds)
-    app = combine_lifespans(first, hanging("second", seconds=0), on.says(*HANGING[when]))
-    lifespan = on.Lifespan(app, startup_timeout=5, shutdown_timeout=5)
-    with contextlib.suppress(StartupFailed, ShutdownFailed):
-        async with lifespan:
-            pass
-    assert lifespan.phase == "ended"
-    assert log == ["second", "first"]
-    assert on.now() <= 5 + PATIENCE + seconds
-    assert "did not stop" not in caplog.text

@@ -1,8 +1,10 @@
-"""The server on asyncio and on trio: what holds for both, and what knows no event loop.
+"""`Lifespan` on asyncio and on trio: what holds for both.
 
-What scripts of a few steps can show is in tests/every and in `test_libraries_agree`.
+What an application of a few steps can do is in tests/every and in `test_libraries_agree`, and a
+server that is cancelled at each moment in tests/limits.
 """
 
+import asyncio
 import collections
 import contextvars
 import functools
@@ -11,20 +13,20 @@ import pickle
 import re
 import signal
 import types
-from decimal import Decimal
-from fractions import Fraction
-from typing import Any, TypedDict
+from collections.abc import Awaitable
+from typing import Any
 
 import pytest
+import trio
 
 from either import OnAsyncio, OnTrio, both
 from lifespec.server import (
     TABLE,
     Lifespan,
+    LifespanUnsupported,
     ProtocolError,
     StartupFailed,
     StartupTimeout,
-    StateMachine,
 )
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
@@ -227,7 +229,7 @@ async def test_refused(on: Any) -> None:
         await send(NOT_STOPPED | {"message": 7})
 
     lifespan = on.Lifespan(app)
-    assert repr(lifespan) == f"<Lifespan of {app!r}: waiting>"
+    assert repr(lifespan) == f"<Lifespan of {app!r}: new>"
     async with lifespan:
         await lifespan.wait_ended()
     sentence = "'message' must be a str, got 7 [message-is-text]"
@@ -236,12 +238,6 @@ async def test_refused(on: Any) -> None:
 
 
 # ---- state, scope, context ------------------------------------------------------------------
-
-
-class AppState(TypedDict):
-    """What a server names as its state."""
-
-    shared: list[int]
 
 
 @both
@@ -256,8 +252,7 @@ async def test_state(on: Any) -> None:
         state["late"] = True
 
     request = {"type": "http", "path": "/"}
-    async with on.Lifespan[AppState](app) as lifespan:
-        assert type(lifespan) is on.Lifespan
+    async with on.Lifespan(app) as lifespan:
         one, two = (lifespan.with_state(types.MappingProxyType(request)) for _ in range(2))
         assert type(one) is type(one["state"]) is dict
         one["state"]["mine"] = 1
@@ -317,56 +312,141 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     """Be an application that is not called."""
 
 
-def test_no_clock() -> None:
-    """What knows no event loop knows no time."""
-    with pytest.raises(NotImplementedError):
-        StateMachine(application)._now()
-
-
-@pytest.mark.parametrize(
-    ("limit", "kept"),
-    [
-        (Decimal(5), 5.0),
-        (Fraction(1, 10), 0.1),
-        (-0.0, 0.0),
-        (float("inf"), None),
-        (Decimal("inf"), None),
-        (True, 1.0),
-        (None, None),
-    ],
-    ids=repr,
-)
-def test_odd_limits(limit: Any, kept: float | None) -> None:
-    """A limit is kept as a float, so that no event loop fails at it later."""
-    limits = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), limit)
-    lifespan = Lifespan(application, **limits)
-    kept_as = (lifespan._startup_timeout, lifespan._shutdown_timeout, lifespan._grace)
-    assert repr(kept_as) == repr((kept,) * 3)
-
-
-@pytest.mark.parametrize("limit", ["5", b"5", [5], 5j])
-def test_no_number_of_seconds(limit: Any) -> None:
-    """What is no number is refused at once."""
-    sentence = f"a timeout must be None or a number of seconds, got {limit!r}"
-    if isinstance(limit, (list, complex)):
-        sentence = f"not '{type(limit).__name__}'"  # Python's own
+@pytest.mark.parametrize("timeout", ["5", b"5", [5], 5j, True], ids=repr)
+def test_no_number_of_seconds(timeout: Any) -> None:
+    sentence = f"a timeout must be None or a number of seconds, got {timeout!r}"
     with pytest.raises(TypeError, match=f"{re.escape(sentence)}$"):
-        Lifespan(application, startup_timeout=limit)
+        Lifespan(application, startup_timeout=timeout)
+
+
+@pytest.mark.parametrize("timeout", [-1, float("nan")])
+def test_a_timeout_is_at_least_0(timeout: float) -> None:
+    with pytest.raises(ValueError, match=f"None or at least 0 seconds, got {timeout!r}$"):
+        Lifespan(application, grace=timeout)
+    with pytest.raises(OverflowError):  # no event loop has such a timer
+        Lifespan(application, grace=10**400)
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300])
+@both
+async def test_a_timeout_without_end(on: Any, seconds: float) -> None:
+    timeouts = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), seconds)
+    async with on.Lifespan(on.says("receive", 9e5, STARTED), **timeouts) as lifespan:
+        assert lifespan.supported
+
+
+@pytest.mark.parametrize("scope", ["x", 5, [("type", "lifespan")]])
+def test_a_scope_is_a_mapping(scope: Any) -> None:
+    with pytest.raises(TypeError, match=f"^scope must be a mapping, got {re.escape(repr(scope))}$"):
+        Lifespan(application, scope=scope)
+
+
+@pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
+def test_a_scope_is_of_a_lifespan_and_has_no_state_yet(scope: Any) -> None:
+    with pytest.raises(ValueError, match="scope must have the type 'lifespan' and no state yet"):
+        Lifespan(application, scope=scope)
+
+
+def test_an_application_is_callable() -> None:
+    with pytest.raises(TypeError, match=r"^app must be callable, got 'app'$"):
+        Lifespan("app")  # type: ignore[arg-type]
+
+
+@both
+async def test_calls_out_of_order(on: Any) -> None:
+    lifespan = on.Lifespan(on.correct)
+    with pytest.raises(RuntimeError, match=r"call startup\(\) before with_state"):
+        lifespan.with_state({})
+    for call in lifespan.shutdown, lifespan.wait_ended:
+        with pytest.raises(RuntimeError, match=r"call startup\(\) before"):
+            await call()
+    async with lifespan:
+        with pytest.raises(RuntimeError, match=r"startup\(\) was already called"):
+            await lifespan.startup()
+        with pytest.raises(RuntimeError, match="takes requests only"):
+            await lifespan.app({"type": "lifespan"}, None, None)
+
+
+@both
+async def test_shutdown_does_not_interrupt_startup(on: Any) -> None:
+    async def shutdown() -> None:
+        await on.sleep(1)
+        with pytest.raises(RuntimeError, match="to stop startup"):
+            await lifespan.shutdown()
+
+    lifespan = on.Lifespan(on.says("receive", 2, STARTED, "receive", STOPPED))
+    await on.together(lifespan.startup, shutdown)
+    await lifespan.shutdown()
+    assert lifespan.outcome == "complete"
+
+
+def test_another_event_loop_is_refused() -> None:
+    first, other = asyncio.new_event_loop(), asyncio.new_event_loop()
+    lifespan = Lifespan(OnAsyncio().correct)
+    first.run_until_complete(lifespan.startup())
+    for call in lifespan.shutdown, lifespan.wait_ended:
+        with pytest.raises(RuntimeError, match="another event loop"):
+            other.run_until_complete(call())
+    first.run_until_complete(lifespan.shutdown())
+    assert lifespan.outcome == "complete"
+    other.run_until_complete(lifespan.shutdown())  # there is nothing to wait for any more
+    first.close()
+    other.close()
+
+
+def test_another_run_of_trio_is_refused() -> None:
+    on = OnTrio()
+
+    async def main() -> None:
+        lifespan = await on.Lifespan(on.correct).startup()
+        with pytest.raises(RuntimeError, match=r"another trio\.run"):
+            await trio.to_thread.run_sync(trio.run, lifespan.shutdown)
+        await lifespan.shutdown()
+
+    trio.run(main)
+
+
+@both
+async def test_async_with_calls_overridden_methods(on: Any) -> None:
+    calls: list[str] = []
+
+    class Overridden(on.Lifespan):  # type: ignore[misc, name-defined]
+        async def startup(self) -> Any:
+            calls.append("startup")
+            return await super().startup()
+
+        async def shutdown(self) -> None:
+            calls.append("shutdown")
+            await super().shutdown()
+
+    async with Overridden(on.correct) as lifespan:
+        assert isinstance(lifespan, Overridden)
+    assert (calls, lifespan.outcome) == (["startup", "shutdown"], "complete")
+
+
+# ---- the call itself --------------------------------------------------------------------------
+
+
+def no_call(scope: Any, receive: Any) -> Awaitable[None]:
+    raise NotImplementedError
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("app", "sentence"),
     [
-        (float("nan"), "nan"),
-        pytest.param(10**400, "10000", id="large"),
-        pytest.param(10**5000, "<int object", id="huge"),
+        (no_call, "takes 2 positional arguments but 3 were given"),
+        (lambda *_: "hello", r"app\(scope, receive, send\) must return an awaitable, got 'hello'"),
     ],
 )
-def test_wrong_limit(value: float, shown: str) -> None:
-    """What is no time is refused with a sentence."""
-    sentence = f"a timeout must be None or at least 0 seconds, got {shown}"
-    with pytest.raises(ValueError, match=sentence):
-        Lifespan(application, grace=value)
+@both
+async def test_a_call_that_fails(on: Any, app: Any, sentence: str, said: Any) -> None:
+    """It counts as raising, and is an error in the log: no author means that."""
+    async with on.Lifespan(app) as lifespan:
+        assert (lifespan.outcome, lifespan.supported) == ("unsupported", False)
+        assert re.search(sentence, str(lifespan.error))
+    assert said() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
+    with pytest.raises(LifespanUnsupported, match=sentence):
+        await on.Lifespan(app, strict=True).startup()
 
 
 def test_what_is_logged_has_a_level() -> None:
@@ -391,6 +471,15 @@ def test_errors_travel() -> None:
 
 
 # ---- wait_ended, exceptions, strict ---------------------------------------------------------
+
+
+@both
+async def test_wait_ended_goes_on_without_lifespan_support(on: Any) -> None:
+    """A server that races it with its stop signal serves on."""
+    async with on.Lifespan(on.says(ValueError())) as lifespan:
+        await on.cancelled(lifespan.wait_ended, 1000)
+        assert lifespan.phase == "ended"
+    assert on.now() == 1000
 
 
 @both

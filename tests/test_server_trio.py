@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,7 +11,7 @@ import trio
 
 from either import OnTrio, on_trio
 from lifespec import server
-from lifespec.server import ProtocolError, StartupFailed, StartupTimeout
+from lifespec.server import ProtocolError, StartupTimeout
 from lifespec.server_trio import Lifespan
 from lifespec.testing import clock
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
@@ -153,26 +152,28 @@ async def test_another_task_receives_after_shutdown_complete() -> None:
 
 
 @on_trio
-@pytest.mark.parametrize("last", ["complete", "failed"])
-async def test_a_receive_loop_in_nurseries(last: str) -> None:
-    """An application whose tasks only wait for another event ends at once, without the grace."""
+async def test_receive_loops_of_other_tasks_have_the_grace() -> None:
+    """Trio cannot cancel a single task, so the application is cancelled after the grace."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         async def pump() -> None:
             while True:
                 event = await receive()
-                await send({"type": f"{event['type']}.{last}"})
+                await send({"type": f"{event['type']}.complete"})
 
-        async with trio.open_nursery(), trio.open_nursery() as inner:
-            inner.start_soon(pump)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pump)
 
-    if last == "complete":
-        async with Lifespan(app):
-            pass
-    else:
-        with pytest.raises(StartupFailed):
-            await Lifespan(app).startup()
-    assert trio.current_time() == 0
+    async with Lifespan(app, grace=7) as lifespan:
+        pass
+    assert (lifespan.outcome, trio.current_time()) == ("complete", 7)
+
+
+@on_trio
+async def test_a_receive_loop_of_the_call_ends_at_once() -> None:
+    async with Lifespan(says("receive", STARTED, "receive", STOPPED, "receive")) as lifespan:
+        pass
+    assert (lifespan.outcome, trio.current_time()) == ("complete", 0)
 
 
 # ---- exits ----------------------------------------------------------------------------------
@@ -346,33 +347,3 @@ def test_libraries_agree(length: int, body: float, heard: Heard, *, stubborn: bo
     if length == 4:
         outcomes = {"complete", "failed", "unsupported", "crashed", "returned", "timed_out"}
         assert {outcome for outcome, *_ in trios.values()} == outcomes
-
-
-BLOCKED = 30  # runs: trio shuffles the tasks that run at one moment
-
-
-@pytest.mark.parametrize("last", ["answers", "returns", "raises"])
-def test_late_in_a_blocked_loop(last: str) -> None:
-    """What comes after the deadline is late, also if the loop notices both at once."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await trio.sleep(0.005)
-        if last == "answers":
-            await send(STARTED)
-        elif last == "raises":
-            raise OSError
-
-    async def main() -> str | None:
-        lifespan = Lifespan(app, startup_timeout=0.002)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(block)
-            with pytest.raises(StartupTimeout):
-                await lifespan.startup()
-        return lifespan.outcome
-
-    async def block() -> None:
-        await trio.sleep(0.001)
-        time.sleep(0.01)  # noqa: ASYNC251  that is what blocks
-
-    assert {trio.run(main) for _ in range(BLOCKED)} == {"timed_out"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, validate
+from lifespec import validate
 from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
@@ -292,12 +292,6 @@ def test_every_scope_of_ours_is_right(spec: str, state: bool) -> None:
 ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
 
 
-def worker(is_worker: Any, worker_num: Any) -> dict[str, Any]:
-    """Return a scope of PAGI with these two."""
-    box = {"version": "0.3", "is_worker": is_worker, "worker_num": worker_num}
-    return {"pagi": {key: value for key, value in box.items() if value != "absent"}}
-
-
 @pytest.mark.parametrize(
     "more",
     [
@@ -308,12 +302,6 @@ def worker(is_worker: Any, worker_num: Any) -> dict[str, Any]:
         {"asgi": {"version": "4.0", "spec_version": "3.1", "more": 1}},
         {**ASGI, **PAGI},
         PAGI,
-        worker("absent", "absent"),
-        worker(None, None),
-        worker(0, None),
-        worker(0, "absent"),
-        worker(is_worker=False, worker_num="absent"),
-        worker(1, 3),
     ],
 )
 def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
@@ -321,8 +309,6 @@ def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
     assert Talk("return").run({"type": "lifespan", **more}).rule_ids == ([], [])
 
 
-IS_WORKER = 'scope["pagi"]["is_worker"] must be 0 or 1, got '
-WORKER_NUM = 'scope["pagi"]["worker_num"] must be an int of at least 1, got '
 NO_STATE = 'scope["state"] must be a mutable mapping, got '
 
 
@@ -346,15 +332,6 @@ NO_STATE = 'scope["state"] must be a mutable mapping, got '
             {"pagi": {"version": 0.3}},
             "scope-versions",
             'scope["pagi"]["version"] must be a str, got 0.3',
-        ),
-        (worker(2, 1), "scope-worker", IS_WORKER + "2"),
-        (worker("1", 1), "scope-worker", IS_WORKER + "'1'"),
-        (worker(1, 0), "scope-worker", WORKER_NUM + "0"),
-        (worker(1, "1"), "scope-worker", WORKER_NUM + "'1'"),
-        (
-            worker(0, 1),
-            "scope-worker",
-            'scope["pagi"]["worker_num"] must be absent if "is_worker" is 0, got 1',
         ),
         ({**ASGI, "state": None}, "scope-state", NO_STATE + "None"),
         ({**PAGI, "state": []}, "scope-state", NO_STATE + "[]"),
@@ -380,19 +357,12 @@ def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) 
         ({"state": {"a": 1}}, "state-starts-empty"),
         ({"state": 5}, "scope-state"),
         ({**PAGI, "state": {"a": 1}}, "state-starts-empty"),
-        (worker("absent", 1), "scope-worker"),
-        (worker(1, None), "scope-worker"),
     ],
 )
 def test_scopes_worth_a_remark(more: dict[str, Any], rule_id: str) -> None:
     """A scope of which its specification says nothing is worth a warning."""
     talk = Talk("return").run({"type": "lifespan", **more})
     assert talk.rule_ids == ([], [(rule_id, "server")])
-    if rule_id == "scope-worker":
-        (warning,) = talk.validated.warnings
-        assert warning.message == (
-            'scope["pagi"] should have both "is_worker" and "worker_num", or neither'
-        )
 
 
 @pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
@@ -889,7 +859,6 @@ CHECKED: dict[str, Callable[[str], Talk]] = {
     "scope-versions": lambda spec: offering(spec, **{SPECS[spec].envelope or "x": 5}),
     "scope-state": lambda spec: offering(spec, state=5),
     "state-starts-empty": lambda spec: offering(spec, state={"a": 1}),
-    "scope-worker": lambda spec: offering(spec, **(worker(2, 1) if "pagi" in spec else {})),
     "once-per-loop": doubled,
     "startup-sent": lambda spec: Talk(ALL[0], ALL[0], spec=spec).run(),
     "shutdown-sent": lambda spec: Talk(*ALL[:3], ALL[2], spec=spec).run(),
@@ -937,49 +906,3 @@ def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, sp
     assert (rule_id in violated) is (rule_id in owed(spec))
     assert rule_id not in violated & warned
     assert rule_id in violated | warned or spec not in rules()[rule_id].specs
-
-
-# ---- with the server --------------------------------------------------------------------------
-
-
-def ways(state: State = "called", before: tuple[str, ...] = ()) -> Iterator[Any]:
-    """Give each state that is reached without a broken rule, and by which way."""
-    yield state, before
-    for happening, step in TRANSITIONS[state].items() if state != "gone" else ():
-        if not step.rule:
-            yield from ways(step.to, (*before, happening))
-
-
-@pytest.mark.parametrize(
-    ("way", "broken", "rule_id"),
-    [
-        pytest.param(way, happening, TRANSITIONS[state][happening].rule, id=f"{way} {happening}")
-        for state, way in ways()
-        for happening, event in EVENTS.items()
-        if event.sender == "application" and TRANSITIONS[state][happening].rule
-    ],
-)
-async def test_the_server_refuses_what_is_forbidden(
-    way: tuple[str, ...], broken: str, rule_id: str
-) -> None:
-    """They share no code, and name the same rule; until then the validator finds nothing."""
-    refused = []
-
-    async def app(_: Any, receive: Any, send: Any) -> None:
-        for happening in way:
-            if EVENTS[happening].sender == "server":
-                assert (await receive())["type"] == happening
-            else:
-                await send(event_of(happening))
-        assert validated.violations == []
-        with pytest.raises(ProtocolError) as caught:
-            await send(event_of(broken))
-        refused.append(caught.value.rule)
-        assert rule_id in {each.rule for each in (*validated.violations, *validated.warnings)}
-        refused.append("")
-
-    validated = validator(app)
-    with contextlib.suppress(StartupFailed, ShutdownFailed):
-        async with Lifespan(validated):
-            pass
-    assert refused == [rule_id, ""]

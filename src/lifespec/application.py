@@ -24,7 +24,6 @@ This file is self-contained: copy it into your project.
 """
 
 import asyncio
-import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -44,18 +43,11 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
 
     `lifespan` has the shape of Starlette's and FastAPI's: it takes the application and returns
     an async context manager, which can yield a mapping, the state of the requests.  Raises
-    TypeError if one of the two cannot be called so.
+    TypeError if one of the two cannot be called.
     """
-    if not _takes(3, app):
-        raise TypeError(
-            "with_lifespan(app, lifespan) takes the application first, which is called with"
-            f" scope, receive and send, not {app!r}"
-        )
-    if not _takes(1, lifespan):
-        raise TypeError(
-            "with_lifespan(app, lifespan) takes second what is called with the application and"
-            f" returns an async context manager, not {lifespan!r}"
-        )
+    for each in (app, lifespan):
+        if not callable(each):
+            raise TypeError(f"with_lifespan(app, lifespan) takes two callables, got {each!r}")
 
     async def application(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
@@ -64,19 +56,6 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
         return None
 
     return application
-
-
-def _takes(count: int, function: object) -> bool:
-    """Tell whether a function takes `count` arguments; True if it has no signature."""
-    if not callable(function):
-        return False
-    try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        return False
-    except ValueError:  # some functions that are written in C have no signature
-        return True
-    return True
 
 
 async def _run_lifespan(

@@ -181,7 +181,9 @@ def _parser() -> Parser:
         (commands, "copy", "print a self-contained file for your own project", COPY, _copy, {}),
     ):  # fmt: skip
         epilog = STATUS if group is subjects else None
-        command = group.add_parser(name, help=says, description=f"{says}.", epilog=epilog)
+        command = group.add_parser(
+            name, help=says, description=f"{says[:1].upper()}{says[1:]}.", epilog=epilog
+        )
         for option, settings in options.items():
             command.add_argument(option, **settings)
         command.set_defaults(run=run, subject=name, **more)
@@ -229,13 +231,17 @@ def _about(arguments: argparse.Namespace) -> int:
     return _print(f"lifespec {version}\n")
 
 
-def _print(text: str) -> int:
+def _print(text: str | bytes) -> int:
     """Write to standard output, whose reader may have read enough; return the status 0."""
+    encoding = sys.stdout.encoding or "ascii"
+    content = text if isinstance(text, bytes) else text.encode(encoding, "backslashreplace")
     try:
-        sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+        sys.stdout.buffer.write(content)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # not again at the end
+        if not isinstance(error, BrokenPipeError):
+            raise
     return 0
 
 
@@ -325,12 +331,15 @@ def _report(report: Report, arguments: argparse.Namespace) -> int:
 
 
 def _write(contents: dict[Path, bytes], mode: str) -> None:
-    """Write files; with the mode "xb" they must be new."""
+    """Write files; with the mode "xb" they must be new, and none is left if one fails."""
     path = Path()
     try:
-        for path, content in contents.items():
-            with path.open(mode) as file:
-                file.write(content)
+        with contextlib.ExitStack() as undone:
+            for path, content in contents.items():
+                with path.open(mode) as file:
+                    undone.callback(path.unlink)
+                    file.write(content)
+            undone.pop_all()
     except FileExistsError:
         raise Unchecked(fact("file-exists", path=str(path))) from None
     except OSError as error:
@@ -367,5 +376,5 @@ def _copy(arguments: argparse.Namespace) -> int:
     elif to:
         _write({to: contents[names[0]]}, "xb")
     else:
-        _print(contents[names[0]].decode())
+        _print(contents[names[0]])
     return 0

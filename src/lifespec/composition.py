@@ -1,33 +1,23 @@
 """Combine the lifespans of several applications, for an application that mounts others.
 
-A `Lifespan` runs each part in one task, on asyncio or trio.  The parts start in order and stop in
-reverse order.  If one fails to start, those before it are stopped.  They share one state: a part
-sees the keys that it has set itself, a request sees all that were set until startup was complete.
+Each part runs in a `Lifespan` of its own, which logs what fails, on asyncio or trio.  If one fails
+to start, those before it are stopped.  A part sees the keys of the state that it has set itself; a
+request sees all that were set until startup was complete.
 
-A server that cancels the combined application waits for a grace, which is not known here.  So a
-part that starts or stops just then is cancelled, too, and those before it are stopped, but have
-only PATIENCE to do so.
+A server that cancels the combined application cancels the part that starts or stops just then.
+Those before it are stopped, for which they have as long as the server waits.
 """
 
-import asyncio
-import functools
+import importlib
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from logging import DEBUG
 from typing import Any
 
-from lifespec import server
-from lifespec.application import failure_message, receive_event
-from lifespec.server import ShutdownFailed, StartupFailed, log
+from lifespec.application import Application, Receive, Send, failure_message, receive_event
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 
 __all__ = ["combine_lifespans"]
-
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
-Application = Callable[[Any, Receive, Send], Awaitable[object]]
-Parts = tuple[Application, ...]
-PATIENCE = 1.0  # seconds, divided among all parts; less than the grace of any server
 
 
 def combine_lifespans(app: Application, *others: Application) -> Application:
@@ -41,8 +31,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
 
     Raises TypeError if one of them cannot be called.
     """
-    parts = (app, *others)
-    for part in parts:
+    for part in (app, *others):
         if not callable(part):
             raise TypeError(f"app must be callable, got {part!r}")
     if not others:
@@ -51,139 +40,70 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
     async def combined(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
-        await _run_lifespans(parts, scope, receive, send)
+        await receive_event("lifespan.startup", receive)
+        failures: list[str] = []
+        try:
+            async with AsyncExitStack() as stack:
+                await _start((app, *others), scope, stack, failures)
+                await send({"type": "lifespan.startup.complete"})
+                await receive_event("lifespan.shutdown", receive)
+        except StartupFailed as failure:
+            await send({"type": "lifespan.startup.failed", "message": failure.message})
+            raise
+        if failures:
+            await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
+        else:
+            await send({"type": "lifespan.shutdown.complete"})
         return None
 
     return combined
 
 
-async def _run_lifespans(parts: Parts, scope: Any, receive: Receive, send: Send) -> None:
-    await receive_event("lifespan.startup", receive)
-    failures: list[str] = []
-    lifespans: list[_Part] = []
-    try:
-        part_class = _part_class()
-        async with AsyncExitStack() as stack:
-            owners: dict[str, str] = {}
-            for lifespan in _make_lifespans(part_class, parts, scope):
-                lifespans.append(lifespan)
-                await stack.enter_async_context(_part(lifespan, failures))
-                lifespan.share_state(scope.get("state"), owners)
-            await send({"type": "lifespan.startup.complete"})
-            await receive_event("lifespan.shutdown", receive)
-    except StartupFailed as failure:
-        await send({"type": "lifespan.startup.failed", "message": failure.message})
-        raise
-    except BaseException as error:
-        for lifespan in lifespans:
-            lifespan.log_if_cancelled(error)
-        raise
-    if failures:
-        await send({"type": "lifespan.shutdown.failed", "message": "; ".join(failures)})
-    else:
-        await send({"type": "lifespan.shutdown.complete"})
-
-
-def _make_lifespans(kind: "type[_Part]", parts: Parts, scope: Any) -> Iterator["_Part"]:
+async def _start(
+    parts: tuple[Application, ...], scope: Any, stack: AsyncExitStack, failures: list[str]
+) -> None:
+    owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
-        lifespan = kind(part, scope={**scope, "state": {}} if "state" in scope else scope)
-        lifespan.patience = PATIENCE / len(parts)
-        lifespan.name = f"{number} ({getattr(part, '__name__', type(part).__name__)})"
-        yield lifespan
+        own = {**scope, "state": {}} if "state" in scope else scope
+        state = await stack.enter_async_context(_lifespan(part, own, failures)) or {}
+        name = f"{number} ({getattr(part, '__name__', type(part).__name__)})"
+        for key, value in state.items():
+            if owners.setdefault(key, name) != name:
+                sentence = f"the state key {key!r} is set by {owners[key]} and by {name}"
+                raise StartupFailed(sentence, sentence)
+            scope["state"][key] = value
 
 
 @asynccontextmanager
-async def _part(lifespan: "_Part", failures: list[str]) -> AsyncIterator["_Part"]:
+async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncIterator[Any]:
+    """Run one part and yield its state; add to `failures` how it failed to shut down."""
+    received = served = False
+
+    async def part(scope: Any, receive: Receive, send: Send) -> None:
+        async def receive_and_note() -> Any:
+            nonlocal received
+            event, received = await receive(), True
+            return event
+
+        await app(scope, receive_and_note, send)
+
+    lifespan = _lifespan_class()(part, scope=scope)
     try:
         async with lifespan:
-            lifespan.raise_for_startup()
-            yield lifespan
+            if received and lifespan.supported is False and (error := lifespan.error):
+                sentence = "The application raised during startup instead of answering it"
+                raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
+            yield lifespan.state
+            served = lifespan.outcome is None  # it did not crash before shutdown
     except ShutdownFailed as failure:
         failures.append(failure.message or str(failure))
-    else:
-        failures += lifespan.crash_at_shutdown
+    if served and lifespan.outcome == "crashed":
+        failures.append(f"The application crashed before it answered shutdown: {lifespan.error!r}")
 
 
-class _Part(server.Lifespan):
-    """Run one part; the combined application reports its failures, under the server's grace."""
-
-    received_startup = False
-    crash_at_shutdown: tuple[str, ...] = ()  # the sentence about it
-    name: str
-    patience: float
-    hurries = False
-
-    def raise_for_startup(self) -> None:
-        """Raise StartupFailed for what fails in a combined application and not in a part alone."""
-        if self.supported is False and self.error and self.received_startup:
-            sentence = (
-                f"The application raised during startup instead of answering it: {self.error!r}"
-            )
-            raise StartupFailed(sentence, failure_message(self.error)) from self.error
-
-    def share_state(self, shared: Any, owners: dict[str, str]) -> None:
-        """Add this part's keys to the shared state; raise StartupFailed if another has set one."""
-        for key, value in (self.state or {}).items():
-            owner = owners.setdefault(key, self.name)
-            if owner != self.name:
-                sentence = f"the state key {key!r} is set by {owner} and by {self.name}"
-                raise StartupFailed(sentence, sentence)
-            shared[key] = value
-
-    def log_if_cancelled(self, error: BaseException) -> None:
-        """Log a failure that no answer can tell: once it has cancelled, the server ignores them."""
-        if self.outcome == "failed" and isinstance(error, self._cancel_errors):
-            log.error(self._sentence)
-
-    async def _on_receive(self) -> dict[str, str]:
-        event = await super()._on_receive()
-        self.received_startup = True
-        return event
-
-    async def _stop(self, error: BaseException | None) -> None:
-        if isinstance(error, self._cancel_errors):
-            self._shutdown_timeout = self._grace = self.patience
-            self.hurries = True
-        await super()._stop(error)
-
-    async def _cancel_app(self, cancelled: BaseException) -> None:
-        self._grace = None  # the server of the combined application has one
-        await super()._cancel_app(cancelled)
-
-    def _transition(
-        self, trigger: str, detail: str = "", error: BaseException | None = None
-    ) -> bool:
-        stops = self.phase == "stopping"
-        if self.hurries and trigger == "expired":
-            self._grace = None
-        taken = super()._transition(trigger, detail, error)
-        if stops and trigger == "raised":
-            self.crash_at_shutdown = (self._sentence,)
-        return taken
-
-    def report(self, level: int, sentence: str, error: BaseException | None) -> None:
-        failed = self.phase == "answered" and self.outcome == "failed" and error is None
-        super().report(DEBUG if failed else level, sentence, error)  # the combined answer says so
-
-
-def _part_class() -> type[_Part]:
-    """Return the class for the library that runs this task, or raise StartupFailed."""
-    trio: Any = sys.modules.get("trio")
-    if trio and trio.lowlevel.in_trio_task():
-        return _trio_part_class()
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        sentence = "combined applications run on asyncio or on trio, and neither runs here"
-        raise StartupFailed(sentence, sentence) from None
-    return _Part
-
-
-@functools.cache
-def _trio_part_class() -> type[_Part]:
-    from lifespec import server_trio  # noqa: PLC0415  it imports trio, which is optional
-
-    class TrioPart(_Part, server_trio.Lifespan):
-        """A part on trio."""
-
-    return TrioPart
+def _lifespan_class() -> type[Lifespan]:
+    """Return the `Lifespan` of the library that runs this task."""
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_task():
+        return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]
+    return Lifespan

@@ -7,42 +7,17 @@
         await send({"type": "lifespan.shutdown.complete"})
 
 Each event and each scope is a TypedDict, and a plain dict at run time.  An optional key is
-NotRequired: use `in` or `get` to read it.  A type checker narrows events by their literal `type`,
-and scopes by `"asgi" in scope`, because the classes are final.  The specifications allow further
-keys.
+NotRequired.  A type checker narrows events by their literal `type`, and scopes by `"asgi" in
+scope`, because the classes are final.  PAGI has no types here, because its applications are Perl.
 
-A scope with state is generic in the type of the state: ASGILifespanScope[AppState], where AppState
-is a TypedDict of yours.  Without one the state is a dict[str, Any].  Derive the scope of a request
-from RequestScope[AppState] to give it the state.
+ASGILifespanScope[AppState] gives the state a type, where AppState is a TypedDict of yours; without
+one the state is a dict[str, Any].  RequestScope[AppState] is a base for the scope of a request.
 
 This file is self-contained: copy it into your project.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Literal, NotRequired, TypedDict, TypeVar, final
-
-__all__ = [
-    "AMGILifespanScope",
-    "AMGIVersions",
-    "ASGI1LifespanScope",
-    "ASGILifespanScope",
-    "ASGIVersions",
-    "Application",
-    "LifespanReceiveEvent",
-    "LifespanScope",
-    "LifespanSendEvent",
-    "LifespanShutdownCompleteEvent",
-    "LifespanShutdownEvent",
-    "LifespanShutdownFailedEvent",
-    "LifespanStartupCompleteEvent",
-    "LifespanStartupEvent",
-    "LifespanStartupFailedEvent",
-    "PAGILifespanScope",
-    "PAGIVersions",
-    "Receive",
-    "RequestScope",
-    "Send",
-]
 
 if not TYPE_CHECKING:
     State = TypeVar("State")
@@ -114,7 +89,7 @@ class ASGILifespanScope(TypedDict, Generic[State]):
 
 
 class AMGIVersions(TypedDict):
-    """The version of AMGI; both keys have the same value."""
+    """The version of AMGI, in both keys."""
 
     version: Literal["1.0", "2.0"]
     spec_version: Literal["1.0", "2.0"]
@@ -129,39 +104,13 @@ class AMGILifespanScope(TypedDict, Generic[State]):
     state: NotRequired[State]
 
 
-class PAGIVersions(TypedDict):
-    """The version of PAGI, that of lifespan, which defaults to the same, and the worker.
-
-    `is_worker` is 1 in a worker process, and `worker_num` is its number, counted from 1.
-    """
-
-    version: str
-    spec_version: NotRequired[str]
-    is_worker: NotRequired[Literal[0, 1]]
-    worker_num: NotRequired[int | None]
-
-
-@final
-class PAGILifespanScope(TypedDict, Generic[State]):
-    """PAGI 0.3."""
-
-    type: Literal["lifespan"]
-    pagi: PAGIVersions
-    state: NotRequired[State]
-
-
 class RequestScope(TypedDict, Generic[State]):
     """The state in the scope of a request: a shallow copy of the state of the lifespan."""
 
     state: NotRequired[State]
 
 
-LifespanScope = (
-    ASGI1LifespanScope
-    | ASGILifespanScope[State]
-    | AMGILifespanScope[State]
-    | PAGILifespanScope[State]
-)
+LifespanScope = ASGI1LifespanScope | ASGILifespanScope[State] | AMGILifespanScope[State]
 LifespanReceiveEvent = LifespanStartupEvent | LifespanShutdownEvent
 LifespanSendEvent = (
     LifespanStartupCompleteEvent

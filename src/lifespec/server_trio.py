@@ -1,4 +1,4 @@
-"""The lifespan protocol for a server on trio: the lower half of server.py without asyncio.
+"""The lifespan protocol for a server on trio: server.py with its last eight methods replaced.
 
     async with Lifespan(app) as lifespan:
         ...  # serve; give each request lifespan.with_state(scope)
@@ -16,71 +16,64 @@ Names, arguments, outcomes and log records are those of server.py.  These are th
     nursery, the body of `async with` is cancelled, and the exception is raised in place of what
     the body raised.  `startup` and `shutdown` raise it, too.
     Ctrl-C raises KeyboardInterrupt in the server, never in the application: it is a system task.
-    `receive` and `send` are checkpoints only when they wait.
-    server.py cancels a task that waits for another event after the final answer.  Trio cannot
-    cancel a single task, so the application is cancelled when all its tasks wait for events or
-    for such tasks.
+    Trio cannot cancel a single task.  If a task that the application started waits for another
+    event after the final answer, the application is cancelled after the grace.
 
 Copy this file together with server.py, beside each other, into a package of yours.
 """
 
-import contextlib
 import math
-from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from logging import ERROR
-from typing import Any, Self
+from typing import Self
 
 import trio
-from trio.lowlevel import (
-    ParkingLot,
-    Task,
-    cancel_shielded_checkpoint,
-    current_task,
-    spawn_system_task,
-)
+from trio import lowlevel
 
 from . import server
-from .server import State
+from .server import EXITS
 
 __all__ = ["Lifespan"]
 
-EXITS = KeyboardInterrupt, SystemExit
 
-
-class Lifespan(server.Lifespan[State]):
+class Lifespan(server.Lifespan):
     """Start an application, run the body of `async with`, and stop the application."""
-
-    _cancel_errors = (trio.Cancelled, KeyboardInterrupt)
 
     async def __aenter__(self) -> Self:
         await self.startup()
-        self._closing.enter_context(self._body)
+        self._in_body.enter_context(self._body)
         return self
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._closing.close()
-        await self._stop(error)
+        self._in_body.close()
+        await super().__aexit__(kind, error, trace)
 
-    async def _stop(self, error: BaseException | None) -> None:
-        await super()._stop(error)
+    async def shutdown(self) -> None:
+        """Do as server.Lifespan does, shielded from a cancellation that came before."""
+        already_cancelled = trio.current_effective_deadline() <= trio.current_time()
+        with trio.CancelScope(shield=already_cancelled):
+            await super().shutdown()
+
+    async def _cancel_app(self, cancelled: BaseException) -> None:
+        with trio.CancelScope(shield=True):
+            await super()._cancel_app(cancelled)
+        self._raise_exit()
+
+    def _raise_for_outcome(self, stage: str) -> None:
+        self._raise_exit()
+        super()._raise_for_outcome(stage)
+
+    def _raise_exit(self) -> None:
         if isinstance(self._raised, EXITS):  # the outcome may be an earlier one
             raise self._raised
 
-    def _raise_for_outcome(self, stage: str) -> None:
-        """Raise the application's SystemExit or KeyboardInterrupt, or else what is due."""
-        if isinstance(self._raised, EXITS):
-            raise self._raised
-        super()._raise_for_outcome(stage)
+    # ---- what server.py has below "cut here" ----------------------------------------------------
 
-    def _start_app(self) -> None:
-        self._call, self._body = trio.CancelScope(), trio.CancelScope()
-        self._changes, self._closing = ParkingLot(), contextlib.ExitStack()
-        self._receivers: set[Task] = set()
-        self._running = spawn_system_task(self._run_app, context=copy_context())
+    _cancellations = (trio.Cancelled, KeyboardInterrupt)
 
     async def _run_app(self) -> None:
-        with self._call, contextlib.suppress(Exception):  # of a log handler: it would end trio.run
+        with self._call, suppress(Exception):  # of a log handler: it would end trio.run
             try:
                 await self._call_app()
             except BaseException as raised:
@@ -88,59 +81,41 @@ class Lifespan(server.Lifespan[State]):
                 if self.phase == "ended" and isinstance(error, EXITS):
                     sentence = "The application exits after the server stopped waiting"
                     self.report(ERROR, sentence, error)
-                self._on_app_raised(error, cancelled=only_cancelled(error))
+                self._on_raised(error, cancelled=only_cancelled(error))
             else:
-                self._check_deadline()
-                self._transition("returned")
+                self._on("returned")
         if isinstance(self._raised, EXITS):
             self._body.cancel()
 
-    def _cancel_receiver(self) -> None:
-        """Cancel the application if all its tasks wait for another event.
+    def _check_loop(self) -> None:
+        if lowlevel.current_trio_token() is not self._loop and self.phase != "ended":
+            raise RuntimeError("startup() was called in another trio.run: stay in that one")
 
-        Trio cannot cancel a single task, and another task may still be cleaning up.
-        """
-        self._receivers.add(current_task())
-        if all(task in self._receivers or at_nursery_end(task) for task in tasks(self._running)):
-            self._transition("cancelled")
-
-    async def _wait_for_change(self, *timeout: float | None) -> None:
-        if not timeout:  # called by `receive`
-            await self._changes.park()
-            return
-        phase, now = self.phase, trio.current_time()
-        stops = phase not in {"waiting", "running"}
-        already_cancelled = stops and trio.current_effective_deadline() <= now
-        deadline = math.inf if timeout[0] is None else self._phase_deadline(now, timeout[0])
-        with trio.CancelScope(deadline=deadline, shield=already_cancelled):
-            await self._changes.park()
-            return
-        await cancel_shielded_checkpoint()  # an answer that is due at the same moment comes first
-        self._on_timeout(phase, timeout[0] or 0)
-
-    def _now(self) -> float:
-        """Return trio's time."""
-        return trio.current_time()
-
-    def _on_phase_change(self) -> None:
-        """Wake all waiters; cancel the application in phase "cancelling"."""
-        if self.phase == "cancelling":
+    def _enter(self) -> None:
+        if self.phase == "waiting":
+            self._loop = lowlevel.current_trio_token()
+            self._call, self._body = trio.CancelScope(), trio.CancelScope()
+            self._changed, self._in_body = lowlevel.ParkingLot(), ExitStack()
+            self._ends: dict[server.Phase, float] = {}  # when each phase times out
+            self._task = lowlevel.spawn_system_task(self._run_app, context=copy_context())
+        elif self.phase == "cancelling":
             self._call.cancel()
-        self._changes.unpark_all()
+        self._changed.unpark_all()
 
+    async def _wait(self) -> None:
+        phase, seconds = self.phase, self._timeouts.get(self.phase)
+        end = math.inf if seconds is None else trio.current_time() + seconds
+        with trio.CancelScope(deadline=self._ends.setdefault(phase, end)):
+            await self._changed.park()
+            return
+        await lowlevel.cancel_shielded_checkpoint()  # an answer at the same moment comes first
+        if self.phase == phase:
+            self._on_timeout(seconds or 0)
 
-def tasks(root: Task) -> Iterator[Task]:
-    """Yield a task and all tasks in its nurseries."""
-    yield root
-    for nursery in root.child_nurseries:
-        for task in nursery.child_tasks:
-            yield from tasks(task)
-
-
-def at_nursery_end(task: Task) -> bool:
-    """Tell whether a task has left the body of its nursery and waits for the tasks in it."""
-    end: Any = type(trio.open_nursery()).__aexit__
-    return any(frame.f_code is end.__code__ for frame, _ in task.iter_await_frames())
+    def _cancel_receiver(self) -> None:
+        """Cancel the application if its own task waits for another event."""
+        if lowlevel.current_task() is self._task:
+            self._on("cancelled")
 
 
 def bare(error: BaseException) -> BaseException:

@@ -31,21 +31,6 @@ from threading import get_ident
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-__all__ = [
-    "EVENTS",
-    "HAPPENINGS",
-    "SPECS",
-    "STATES",
-    "TRANSITIONS",
-    "Event",
-    "Spec",
-    "State",
-    "Step",
-    "Violation",
-    "lifespan_scope",
-    "validator",
-]
-
 State = Literal[
     "called", "starting", "early", "running", "failing", "stopping", "refused", "stopped", "gone"
 ]
@@ -109,17 +94,6 @@ def _versions(version: str) -> Mapping[str, str]:
     return MappingProxyType({"version": version, "spec_version": version})
 
 
-def _amgi(version: str) -> Spec:
-    return Spec(
-        f"AMGI {version}",
-        "amgi",
-        _versions(version),
-        optional=(),
-        needs_message=True,
-        open=_OPEN | {"shutdown-after-serving"},
-    )
-
-
 _NONE: Mapping[str, str] = MappingProxyType({})
 _MESSAGE: Mapping[str, str] = MappingProxyType({"message": ""})
 
@@ -156,8 +130,17 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
             MappingProxyType({"version": "3.0", "spec_version": "2.0"}),
             open=_OPEN | {"once-per-loop"},
         ),
-        "amgi 1.0": _amgi("1.0"),
-        "amgi 2.0": _amgi("2.0"),
+        **{
+            f"amgi {version}": Spec(
+                f"AMGI {version}",
+                "amgi",
+                _versions(version),
+                optional=(),
+                needs_message=True,
+                open=_OPEN | {"shutdown-after-serving"},
+            )
+            for version in ("1.0", "2.0")
+        },
         "pagi 0.3": Spec(
             "PAGI 0.3",
             "pagi",
@@ -399,8 +382,6 @@ def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
                 yield Fault("scope-versions", message)
             elif key not in box and key not in spec.optional:
                 yield Fault("scope-versions", f'{where}["{key}"] is missing')
-        if spec.workers:
-            yield from _faults_of_worker(where, box.get("is_worker"), box.get("worker_num"))
     state = scope.get("state", {})
     if not isinstance(state, MutableMapping):
         message = f'scope["state"] must be a mutable mapping, got {_shown(state)}'
@@ -408,22 +389,6 @@ def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
     elif state:
         message = f'scope["state"] must be empty, got {_shown(state)}'
         yield Fault("state-starts-empty", message)
-
-
-def _faults_of_worker(where: str, is_worker: object, number: object) -> Iterator[Fault]:
-    """Yield what is wrong: both may be None or absent; 0 has no number, 1 has one from 1."""
-    if is_worker is not None and not (isinstance(is_worker, int) and is_worker in (0, 1)):
-        message = f'{where}["is_worker"] must be 0 or 1, got {_shown(is_worker)}'
-        yield Fault("scope-worker", message)
-    elif number is not None and not (isinstance(number, int) and number >= 1):
-        message = f'{where}["worker_num"] must be an int of at least 1, got {_shown(number)}'
-        yield Fault("scope-worker", message)
-    elif is_worker == 0 and number is not None:
-        message = f'{where}["worker_num"] must be absent if "is_worker" is 0, got {_shown(number)}'
-        yield Fault("scope-worker", message)
-    elif (is_worker is None or is_worker == 0) != (number is None):
-        message = f'{where} should have both "is_worker" and "worker_num", or neither'
-        yield Fault("scope-worker", message, warning=True)
 
 
 class validator:
@@ -520,9 +485,8 @@ class _Sequence:
 
     def check_scope(self) -> None:
         """Report what is wrong about the scope."""
-        for rule, message, warning in _faults(self._scope, self._spec):
-            is_open = rule in self._spec.open
-            self._tell(Violation(rule, "server", message), warning=warning or is_open)
+        for rule, message, _ in _faults(self._scope, self._spec):
+            self._tell(Violation(rule, "server", message), warning=rule in self._spec.open)
 
     async def receive(self) -> Any:
         """Check an event of the server, and return it to the application."""

@@ -1,8 +1,8 @@
-"""Runs every application, against our server and against others: `make exhaustive`.
+"""Runs every application of up to N actions against `Lifespan`: `make exhaustive`.
 
     python tests/every/exhaustive.py [N]
 
-Writes docs/matrix/exhaustive.json. Exit status 0: no difference.
+Writes docs/matrix/exhaustive.json.  Exit status 0: no difference from the oracle.
 """
 
 import json
@@ -10,23 +10,17 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import drivers
-from lifespec_docs.facts.recorded import made_with
 from runs import Job, Tally, explore
 
-__all__ = ["counted", "main", "ours", "theirs"]
+__all__ = ["FAST", "counted", "main", "run"]
 
 FILE = Path(__file__).parents[2] / "docs" / "matrix" / "exhaustive.json"
-FAST = 5  # what `make test` does again, for our server
+FAST = 5  # what `make test` runs
 FULL = 6
-FAST_DRIVERS = 4  # the same for the drivers: in `make test` those that are installed there
-FULL_DRIVERS = 6
 WORKERS = 2
 DEPTH = 2  # actions by which the work is divided
 
@@ -36,8 +30,8 @@ def say(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')}  {text}", flush=True)
 
 
-def ours(size: int, pool: ProcessPoolExecutor) -> dict[str, Any]:
-    """Try every application of up to so many actions on our server."""
+def run(size: int, pool: ProcessPoolExecutor) -> dict[str, Any]:
+    """Run every application of up to so many actions."""
     began = time.monotonic()
     tally, jobs = explore(size, [Job(())], min(DEPTH, size - 1))
     running = [pool.submit(explore, size, [job]) for job in jobs]
@@ -62,34 +56,18 @@ def counted(tally: Tally) -> dict[str, int]:
     }
 
 
-def theirs(sizes: tuple[int, ...], pool: ProcessPoolExecutor) -> Iterator[tuple[str, Any]]:
-    """Try the applications that let errors pass on each driver."""
-    running = {
-        name: {size: pool.submit(drivers.verdicts_of, name, size) for size in sizes}
-        for name in drivers.DRIVERS
-    }
-    for name, each in running.items():
-        counts = {str(size): done.result() for size, done in each.items()}
-        for verdict, number in counts[str(sizes[-1])].items():
-            say(f"{name:14} {number:9,} {verdict}")
-        yield name, {"version": metadata.version(name) if name != "lifespec" else "", **counts}
-
-
 def main(size: int) -> int:
     """Run all of it, keep what is known so far in the file, and say what was found."""
     whole: dict[str, Any] = {
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "cpus": os.cpu_count(),
-        "made_with": made_with("exhaustive"),
-        "actions": {"drivers": min(size, FULL_DRIVERS)},
+        "actions": size,
         "server": {},
     }
     with ProcessPoolExecutor(WORKERS) as pool:
-        whole["drivers"] = dict(theirs((FAST_DRIVERS, min(size, FULL_DRIVERS)), pool))
         for each in range(FAST, max(size, FAST) + 1):
-            whole["actions"]["server"] = each
-            whole["server"][str(each)] = ours(each, pool)
+            whole["server"][str(each)] = run(each, pool)
             FILE.parent.mkdir(exist_ok=True)
             FILE.write_text(json.dumps(whole, indent=2) + "\n")
     differences = sum(each["differences"] for each in whole["server"].values())

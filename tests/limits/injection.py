@@ -11,7 +11,6 @@ from contextvars import Context
 from typing import Any, NamedTuple
 
 from lifespec import Lifespan, server
-from lifespec.server import Phase
 from lifespec.testing.clock import VirtualLoop
 
 __all__ = ["Case", "Fact", "Run", "places"]
@@ -64,11 +63,10 @@ class Watched(Lifespan):
 
     tell: Callable[[str], None]
 
-    def _on_timeout(self, phase: Phase, timeout: float) -> None:
+    def _on_timeout(self, seconds: float) -> None:
         """Tell, and go on."""
-        if self.phase == phase:
-            self.tell("expired")
-        super()._on_timeout(phase, timeout)
+        self.tell("expired")
+        super()._on_timeout(seconds)
 
 
 class Run(logging.Handler):

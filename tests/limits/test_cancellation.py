@@ -323,7 +323,7 @@ def awaits() -> set[tuple[str, int]]:
 def test_every_await_was_struck() -> None:
     """The cancellations struck each await of the driver, in the server's task or the call's."""
 
-    async def stops(lifespan: Lifespan[Any]) -> None:
+    async def stops(lifespan: Lifespan) -> None:
         await lifespan.shutdown()
 
     runs = [

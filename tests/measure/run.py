@@ -10,7 +10,6 @@ says of the state of the code that it was made with.
 
 import datetime as dt
 import json
-import os
 import platform
 import re
 import subprocess
@@ -21,18 +20,30 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import brokers
+
+import drivers
 from lifespec.conformance.cases import Case
 from lifespec.conformance.report import Verdict
-from lifespec.conformance.server import brokers, clients
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import ServerCheck
-from lifespec.conformance.server.process import OfPerl
-from lifespec.conformance.server.servers import COMMANDS
+from lifespec.conformance.server.check import Target
+from lifespec.conformance.text import Words
 from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["RECORDS", "compared", "findings", "recorded"]
 
 TEXT = "asgi 2.0"
+BIND = "--bind 127.0.0.1:{port} --workers {workers}"
+COMMANDS = {
+    "uvicorn": "uvicorn {app} --port {port} --workers {workers}",
+    "hypercorn, asyncio": f"hypercorn {{app}} {BIND}",
+    "hypercorn, trio": f"hypercorn {{app}} --worker-class trio {BIND}",
+    "granian": "granian --interface asgi {app} --port {port} --workers {workers}",
+    "daphne": "daphne {app} --port {port}",
+    "gunicorn, asgi": f"gunicorn {{app}} --no-control-socket --worker-class asgi {BIND}",
+    "gunicorn, uvicorn-worker": "gunicorn {app} --no-control-socket"
+    f" --worker-class uvicorn_worker.UvicornWorker {BIND}",
+}
 SERVERS = {  # name: the packages whose versions count, and the command
     "uvicorn": (["uvicorn"], COMMANDS["uvicorn"]),
     "hypercorn, asyncio": (["Hypercorn"], COMMANDS["hypercorn, asyncio"]),
@@ -54,13 +65,12 @@ AMGI = {  # name: the broker, and the module of the server
 }
 CONSUME = str(Path(__file__).with_name("consume.py"))
 ADAPTED = str(Path(__file__).with_name("adapted.py"))
-PAGI = os.environ.get("PAGI_SERVER", "")  # the program, where there is one: its perl finds the rest
 
 
 class Subject(NamedTuple):
     """What is checked by the programs of a folder; what it is called; whose versions count."""
 
-    job: Callable[[Path], ServerCheck]
+    job: Callable[[Path], Target]
     command: str
     packages: Sequence[str]
 
@@ -68,9 +78,7 @@ class Subject(NamedTuple):
 def server(packages: Sequence[str], command: str) -> Subject:
     """Return a server, with the command that its users type."""
     program, *words = command.split()
-    return Subject(
-        lambda folder: ServerCheck((str(folder / program), *words), TEXT), command, packages
-    )
+    return Subject(lambda folder: Target((str(folder / program), *words), TEXT), command, packages)
 
 
 def adapted(name: str) -> Subject:
@@ -78,16 +86,14 @@ def adapted(name: str) -> Subject:
     packages, command = SERVERS[name]
     words = [ADAPTED, *command.split()]
     shown = f"python tests/measure/adapted.py {command}"
-    return Subject(
-        lambda folder: ServerCheck((f"{folder / 'python'}", *words), TEXT), shown, packages
-    )
+    return Subject(lambda folder: Target((f"{folder / 'python'}", *words), TEXT), shown, packages)
 
 
 def driver(name: str, *others: str) -> Subject:
     """Return a driver that the suite knows; the versions of others count, too."""
-    command = f"lifespec check driver {name}"
+    command = f"python tests/measure/client_host.py {name} {{app}} {{port}}"
     return Subject(
-        lambda folder: clients.job(name, python=f"{folder / 'python'}"), command, [name, *others]
+        lambda folder: drivers.target(name, f"{folder / 'python'}"), command, [name, *others]
     )
 
 
@@ -96,18 +102,11 @@ def consumer(name: str) -> Subject:
     broker, module = AMGI[name]
     words = [CONSUME, module, "{app}", "{topic}", "{port}"]
 
-    def job(folder: Path) -> ServerCheck:
-        return brokers.job([f"{folder / 'python'}", *words], broker, "amgi 2.0")
+    def job(folder: Path) -> Target:
+        return brokers.target([f"{folder / 'python'}", *words], broker)
 
     shown = f"python tests/measure/consume.py {' '.join(words[1:])}"
     return Subject(job, shown, [name, "amgi-common"])
-
-
-def pagi() -> Subject:
-    """Return the server of PAGI."""
-    words = ("{app}", "--port", "{port}", "--workers", "{workers}", "--no-access-log")
-    job = ServerCheck(("perl", PAGI, *words), "pagi 0.3", begins=OfPerl)
-    return Subject(lambda _: job, f"pagi-server {' '.join(words)}", ["PAGI::Server"])
 
 
 RECORDS: dict[str, dict[str, Subject]] = {
@@ -128,15 +127,11 @@ RECORDS: dict[str, dict[str, Subject]] = {
         "amgi-common": driver("amgi-common"),
         "pytest-amgi": driver("pytest-amgi", "amgi-common"),
     },
-    "pagi": {"PAGI::Server": pagi()} if PAGI else {},
 }
 
 
 def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
-    """Ask the Python of a folder, or perl, for the versions of packages."""
-    if packages == ["PAGI::Server"]:
-        command = ["perl", "-MPAGI::Server", "-e", "print PAGI::Server->VERSION"]
-        return {"PAGI::Server": subprocess.check_output(command, text=True, timeout=60)}
+    """Ask the Python of a folder for the versions of packages."""
     program = (
         "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
     )
@@ -145,12 +140,14 @@ def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
     return dict(zip(packages, said.split(), strict=True))
 
 
-def findings(job: ServerCheck, chosen: Sequence[Case]) -> list[dict[str, Any]]:
+def findings(job: Target, chosen: Sequence[Case]) -> list[dict[str, Any]]:
     """Check a subject; return what was found, as a record has it."""
     cases = {case.name: case for case in chosen}
+    english, chinese = (Words(language, job.spec).say for language in ("en", "zh"))
     return [
-        {key: getattr(each, key) for key in ("case", "rule", "verdict")}
-        | {"actual": ADDRESS.sub("0x…", each.actual)}
+        {"case": each.case, "rule": each.rule, "verdict": each.verdict}
+        | {"actual": ADDRESS.sub("0x…", english(each.observed))}
+        | {"zh": ADDRESS.sub("0x…", chinese(each.observed))}
         | {"silent": cases[each.case].silent_on(each.rule, job.spec)}
         for each in server_check.check(job, chosen).findings
     ]
@@ -230,9 +227,6 @@ def main(arguments: Sequence[str]) -> int:
     before = json.loads(Path(file).read_text("utf-8")) if Path(file).exists() else {"subjects": []}
     rows = {row["name"]: row for row in before["subjects"]}
     record = Path(file).stem
-    if not RECORDS[record]:
-        print(f"{record}: left out; PAGI_SERVER names no program, such as …/bin/pagi-server")
-        return 0
     # where some are left out, the record says of all what is true of those
     digests = before.get("made_with", {}) if names else made_with(record)
     for name in names or RECORDS[record]:

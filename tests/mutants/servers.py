@@ -1,382 +1,489 @@
-"""Wrong servers: the reference, each changed at one place so that it breaks one rule.
+"""Wrong servers: the guide's small HTTP server on a `Lifespan` that breaks one rule.
 
-A mutant is a folder with two files, the guide's small HTTP server and a copy of the server's half
-beside it; in one of them one text is replaced.  Where a rule is PAGI's alone, the reference is made
-a server of PAGI first, with workers.
+    python tests/mutants/servers.py RULE module:app --port 8000
+
+Each is a subclass of `Lifespan` or of the server's `Connections`, a changed row of TABLE, or a
+function that changes the server.
 """
 
+import asyncio
+import copy
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from logging import DEBUG
 from pathlib import Path
-from typing import NamedTuple
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, NamedTuple
 
-__all__ = ["BEFORE", "FAULTS", "MUTANTS", "Change", "Fault", "Mutant", "written"]
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "programs"))
 
-ROOT = Path(__file__).parents[2]
-FILES = {
-    "serve.py": ROOT / "docs" / "programs" / "serve.py",
-    "lifespan.py": ROOT / "src" / "lifespec" / "server.py",
+import serve
+
+from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, server
+
+__all__ = ["FAULTS", "MUTANTS", "Fault", "command"]
+
+EVENTS: dict[str, dict[str, str]] = {
+    stage: {"type": f"lifespan.{stage}"} for stage in ("startup", "shutdown")
 }
+original = SimpleNamespace(**vars(serve))
+Change = type[Lifespan] | type[serve.Connections] | Callable[[], None]
+MUTANTS: dict[str, Change] = {}
 
 
-class Change(NamedTuple):
-    """What is replaced in a file, and what by."""
+def breaks(rule_id: str) -> Callable[[Any], Any]:
+    """Register a wrong server by the rule that it breaks."""
 
-    file: str
-    old: str
-    new: str
+    def register(change: Any) -> Any:
+        MUTANTS[rule_id] = change
+        return change
 
-
-class Mutant(NamedTuple):
-    """What is replaced in a file, and what by; before that, what makes it a server of the text."""
-
-    file: str
-    old: str
-    new: str
-    spec: str = "asgi 2.0"
-
-    @property
-    def change(self) -> Change:
-        """What is replaced."""
-        return Change(*self[:3])
-
-    def written(self, folder: Path) -> Path:
-        """Write the files of the mutant; return the program."""
-        return written(folder, *BEFORE.get(self.spec, ()), self.change)
+    return register
 
 
-def written(folder: Path, *changes: Change) -> Path:
-    """Write the files of the reference, changed; return the program."""
-    for name, source in FILES.items():
-        text = source.read_text().replace("from lifespec import", "from lifespan import")
-        for file, old, new in changes:
-            if name == file:
-                if text.count(old) != 1:
-                    raise ValueError(f"{name} has this {text.count(old)} times: {old}")
-                text = text.replace(old, new)
-        (folder / name).write_text(text)
-    return folder / "serve.py"
+def command(name: str) -> tuple[str, ...]:
+    """Return the command that starts a wrong server."""
+    return (sys.executable, __file__, name, "{app}", "--port", "{port}")
 
 
-def offered_afterwards(condition: str) -> Mutant:
-    """Offer shutdown to an application that is gone, where a condition holds."""
-    return Mutant(
-        "serve.py",
-        "            server.close()\n",
-        "            server.close()\n"
-        f"            if {condition}:\n"
-        '                lifespan.phase = "running"\n'
-        '                lifespan._inbox.append({"type": "lifespan.shutdown"})\n'
-        "                lifespan._on_phase_change()\n"
-        "                await asyncio.sleep(0.2)\n"
-        '                lifespan.phase = "ended"\n',
-    )
+# ---- the scope and the state --------------------------------------------------------------------
 
 
-def fatal(condition: str) -> Mutant:
-    """Take a decline for a failure, where a condition holds."""
-    return Mutant(
-        "lifespan.py",
-        "if self._strict else ERRORS",
-        f'if self._strict or (self.outcome == "unsupported" and {condition}) else ERRORS',
-    )
+def with_scope(**keys: Any) -> type[Lifespan]:
+    """Return a `Lifespan` whose scope has other keys."""
+
+    class Changed(Lifespan):
+        def __init__(self, app: Any, **options: Any) -> None:
+            super().__init__(app, **options)
+            self.scope |= keys
+            self.state = self.scope["state"]
+
+    return Changed
 
 
-OTHER_LOOP = """\
+MUTANTS["scope-type"] = with_scope(type="lifecycle")
+MUTANTS["scope-versions"] = with_scope(asgi={"spec_version": "2.0"})
+MUTANTS["scope-state"] = with_scope(state=MappingProxyType({}))
+MUTANTS["state-starts-empty"] = with_scope(state={"server": "s"})
+
+
+@breaks("state-shallow-copy")
+class StateItself(Lifespan):
+    def with_state(self, scope: Any) -> dict[str, Any]:
+        return {**scope, "state": self.state}
+
+
+@breaks("state-untouched")
+class StateCleared(Lifespan):
+    async def shutdown(self) -> None:
+        self.state.clear()
+        await super().shutdown()
+
+
+class StateOfConnection(serve.Connections):  # type: ignore[misc]
+    async def answer(self, exchange: Any) -> Any:
+        if not hasattr(exchange.writer, "state"):
+            exchange.writer.state = self.lifespan.with_state({})["state"]
+        state = {"state": exchange.writer.state}
+        one = copy.copy(self)
+        one.lifespan = SimpleNamespace(with_state=lambda scope: scope | state)
+        return await serve.Connections.answer(one, exchange)
+
+
+# ---- calls and event loops ----------------------------------------------------------------------
+
+
+@breaks("scope-lifetime")
+class EndsWithRequest(serve.Connections):  # type: ignore[misc]
+    async def answer(self, exchange: Any) -> Any:
+        self.lifespan._task.cancel()
+        await asyncio.sleep(0)
+        return await super().answer(exchange)
+
+
+@breaks("once-per-loop")
+class Twice(Lifespan):
+    async def startup(self) -> Any:
+        self.other = await Lifespan(self._app).startup()
+        return await super().startup()
+
+    async def shutdown(self) -> None:
+        await super().shutdown()
+        await self.other.shutdown()
+
+
+@breaks("same-loop")
+class OtherLoop(serve.Connections):  # type: ignore[misc]
+    def __init__(self, app: Any, lifespan: Any) -> None:
+        async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
             here = asyncio.get_running_loop()
 
-            def there(function):
-                async def call(*words):
-                    future = asyncio.run_coroutine_threadsafe(function(*words), here)
+            def there(function: Any) -> Any:
+                async def call(*arguments: Any) -> Any:
+                    future = asyncio.run_coroutine_threadsafe(function(*arguments), here)
                     return await asyncio.wrap_future(future)
 
                 return call
 
-            receive, send = there(exchange.receive), there(exchange.send)
-            await asyncio.to_thread(lambda: asyncio.run(self.app(scope, receive, send)))
-"""
-EARLY = """\
-    class Nobody:
-        def with_state(self, scope):
-            return scope
+            call = app(scope, there(receive), there(send))
+            await asyncio.to_thread(lambda: asyncio.run(call))
 
-    early = Connections(app, Nobody())
-    server = await asyncio.start_server(early.accept, sock=sock.dup())
-    await asyncio.sleep(1)
-    server.close()
-    await early.close(1)
-    async with Lifespan(app, **timeouts) as lifespan:
-"""
-NO_WAIT = """\
-    class Starting(Lifespan):
-        async def startup(self):
-            self.started = asyncio.create_task(super().startup())
-            await asyncio.sleep(0)
-            return self
+        super().__init__(elsewhere, lifespan)
 
-        __aenter__ = startup
 
-        async def shutdown(self):
-            if not self.started.done():
-                self.started.cancel()
-                await asyncio.wait([self.started])
-            else:
-                await super().shutdown()
+@breaks("return-value-ignored")
+class LogsValue(Lifespan):
+    def _call_app(self) -> Awaitable[object]:
+        call = super()._call_app()
 
-    async with Starting(app, **timeouts) as lifespan:
-        task = asyncio.current_task()
+        async def logged() -> None:
+            if value := await call:
+                server.log.error(value)
 
-        def failed(started):
+        return logged()
+
+
+# ---- events -------------------------------------------------------------------------------------
+
+
+def withheld(stage: str) -> type[Lifespan]:
+    """Return a `Lifespan` that does not send an event."""
+
+    class Withholds(Lifespan):
+        async def _receive(self) -> dict[str, str]:
+            event = await super()._receive()
+            return await super()._receive() if event == EVENTS[stage] else event
+
+    return Withholds
+
+
+def sent_twice(stage: str) -> type[Lifespan]:
+    """Return a `Lifespan` that sends an event twice."""
+
+    class Repeats(Lifespan):
+        repeated = False
+
+        async def _receive(self) -> dict[str, str]:
+            event = await super()._receive()
+            if event == EVENTS[stage] and not self.repeated:
+                self.repeated = True
+                self._inbox.append({**event})
+            return event
+
+    return Repeats
+
+
+class ShutdownFirst(Lifespan):
+    began = False
+
+    async def _receive(self) -> dict[str, str]:
+        if not self.began:
+            self.began = True
+            return {**EVENTS["shutdown"]}
+        return await super()._receive()
+
+
+MUTANTS["startup-sent"] = withheld("startup")
+MUTANTS["shutdown-sent"] = withheld("shutdown")
+
+
+def sent_afterwards(condition: Callable[[Lifespan], object]) -> Any:
+    """Return connections that send shutdown to an application that has ended."""
+
+    class Afterwards(serve.Connections):  # type: ignore[misc]
+        async def close(self, seconds: float) -> None:
+            if condition(self.lifespan):
+                self.lifespan.phase = "running"
+                self.lifespan._inbox.append({**EVENTS["shutdown"]})
+                self.lifespan._enter()
+                await asyncio.sleep(0.2)
+                self.lifespan.phase = "ended"
+            await super().close(seconds)
+
+    return Afterwards
+
+
+MUTANTS["unsupported-gets-no-events"] = sent_afterwards(
+    lambda each: each.outcome == "unsupported" and each.error
+)
+MUTANTS["returned-gets-no-events"] = sent_afterwards(
+    lambda each: each.outcome == "unsupported" and not each.error
+)
+MUTANTS["crashed-gets-no-events"] = sent_afterwards(
+    lambda each: each.outcome in ("crashed", "returned")
+)
+
+
+# ---- waiting, and failures ----------------------------------------------------------------------
+
+
+@breaks("startup-before-serving")
+def serves_early() -> None:
+    async def early(app: Any, sock: Any, options: Any) -> Any:
+        without = SimpleNamespace(with_state=lambda scope: scope)
+        connections = serve.Connections(app, without)
+        listening = await asyncio.start_server(connections.accept, sock=sock.dup())
+        await asyncio.sleep(1)
+        listening.close()
+        await connections.close(1)
+        return await original.serve(app, sock, options)
+
+    serve.serve = early
+
+
+@breaks("wait-for-startup")
+class DoesNotWait(Lifespan):
+    async def startup(self) -> Any:
+        def failed(started: asyncio.Task[Any]) -> None:
             if not started.cancelled() and started.exception():
                 os._exit(3)
 
-        lifespan.started.add_done_callback(failed)
-"""
-TWICE = """\
-    async with Lifespan(app, **timeouts), Lifespan(app, **timeouts) as lifespan:
-"""
-WORKERS = """\
-        number, children = 0, []
-        while options.workers > 1 and number < options.workers:
-            number += 1
-            if not (child := os.fork()):
-                os.environ["WORKER"] = str(number)
-                break
-            children.append(child)
-        else:
-            for signal_ in (signal.SIGINT, signal.SIGTERM) if children else ():
-                signal.signal(signal_, lambda what, _: [os.kill(pid, what) for pid in children])
-            if children:
-                return max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children)
-"""
-WITH = "    async with Lifespan(app, **timeouts) as lifespan:\n"
-SCOPE = 'return {"type": "lifespan", "asgi": versions, "state": {}}'
-UNKNOWN = (
-    '            raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")'
-)
-PAGI = """\
-pagi = {"version": "0.3", "spec_version": "0.3", "is_worker": 0}
-    if number := __import__("os").environ.get("WORKER"):
-        pagi |= {"is_worker": 1, "worker_num": int(number)}
-    return {"type": "lifespan", "pagi": pagi, "state": {}}"""
-RUN = "        return asyncio.run(until_signal(app, sock, options))\n"
-PORT = '    parser.add_argument("--port", type=int, default=8000)\n'
-COUNT = PORT.replace("port", "workers").replace("8000", "1")
-BEFORE = {  # what makes the reference a server of a text that is not its own
-    "pagi 0.3": (
-        Change("lifespan.py", SCOPE, PAGI),
-        Change("serve.py", RUN, WORKERS + RUN),
-        Change(
-            "serve.py", PORT, f'{PORT}    parser.add_argument("--workers", type=int, default=1)\n'
-        ),
-    )
-}
+        self.started = asyncio.create_task(super().startup())
+        self.started.add_done_callback(failed)
+        await asyncio.sleep(0)
+        return self
 
-MUTANTS: dict[str, Mutant] = {
-    "scope-type": Mutant("lifespan.py", SCOPE, SCOPE.replace("lifespan", "lifecycle")),
-    "scope-versions": Mutant("lifespan.py", '{"version": "3.0", ', "{"),
-    "scope-state": Mutant(
-        "lifespan.py", SCOPE, SCOPE.replace("{}}", '__import__("types").MappingProxyType({})}')
-    ),
-    "state-starts-empty": Mutant("lifespan.py", SCOPE, SCOPE.replace("{}}", '{"server": "s"}}')),
-    "scope-worker": Mutant(
-        "serve.py", 'os.environ["WORKER"] = str(number)', 'os.environ["WORKER"] = "1"', "pagi 0.3"
-    ),
-    "scope-lifetime": Mutant(
-        "serve.py",
-        "        scope = self.lifespan.with_state(exchange.scope)\n",
-        "        scope = self.lifespan.with_state(exchange.scope)\n"
-        "        self.lifespan._task.cancel()\n"
-        "        await asyncio.sleep(0)\n",
-    ),
-    "once-per-loop": Mutant("serve.py", WITH, TWICE),
-    "same-loop": Mutant(
-        "serve.py",
-        "            call = self.app(scope, exchange.receive, exchange.send)\n"
-        "            await asyncio.ensure_future(call)  # in a copy of the context\n",
-        OTHER_LOOP,
-    ),
-    "startup-sent": Mutant(
-        "lifespan.py",
-        '        self._inbox.append({"type": f"lifespan.{stage}"})',
-        '        self._inbox += [{"type": f"lifespan.{stage}"}] * (stage != "startup")',
-    ),
-    "startup-before-serving": Mutant("serve.py", WITH, EARLY),
-    "wait-for-startup": Mutant("serve.py", WITH, NO_WAIT),
-    "startup-failed-never-serves": Mutant(
-        "lifespan.py", '        self._raise_for_outcome("startup")', "        pass"
-    ),
-    "startup-failed-shown": Mutant(
-        "lifespan.py",
-        '"lifespan.startup.failed": ("answered", "failed", ERROR,',
-        '"lifespan.startup.failed": ("answered", "failed", DEBUG,',
-    ),
-    "startup-failed-exits": Mutant(
-        "serve.py", "        status = 3\n", "        await asyncio.Event().wait()\n"
-    ),
-    "failed-message-default": Mutant("lifespan.py", 'event.get("message", "")', 'event["message"]'),
-    "unsupported-by-raising": fatal("self._raised and self._inbox"),
-    "unsupported-at-startup": fatal("self._raised and not self._inbox"),
-    "unsupported-by-returning": Mutant(
-        "lifespan.py",
-        '"returned": ("ended", "unsupported", INFO,',
-        '"returned": ("waiting", "unsupported", INFO,',
-    ),
-    "unsupported-never-blocks": Mutant(
-        "lifespan.py",
-        '"raised": ("ended", "crashed", ERROR, "crashed before',
-        '"raised": ("stopping", "crashed", ERROR, "crashed before',
-    ),
-    "unsupported-gets-no-events": offered_afterwards(
-        'lifespan.outcome == "unsupported" and lifespan.error'
-    ),
-    "returned-gets-no-events": offered_afterwards(
-        'lifespan.outcome == "unsupported" and not lifespan.error'
-    ),
-    "crashed-gets-no-events": offered_afterwards('lifespan.outcome in ("crashed", "returned")'),
-    "unsupported-logged": Mutant(
-        "lifespan.py",
-        '"returned": ("ended", "unsupported", INFO,',
-        '"returned": ("ended", "unsupported", 0,',
-    ),
-    "only-failed-stops": Mutant(
-        "lifespan.py",
-        '            rule = f"{stage}-answered-once"',
-        '            rule = exit(type_) or f"{stage}-answered-once"',
-    ),
-    "crash-logged": Mutant(
-        "lifespan.py",
-        '"raised": ("ended", "crashed", ERROR, "crashed while',
-        '"raised": ("ended", "crashed", 0, "crashed while',
-    ),
-    "return-value-ignored": Mutant(
-        "lifespan.py",
-        "            await self._call_app()\n",
-        "            value = await self._call_app()\n"
-        "            log.error(value) if value else None\n",
-    ),
-    "shutdown-sent": Mutant(
-        "lifespan.py", '            self._queue_event("shutdown")', "            pass"
-    ),
-    "shutdown-after-serving": Mutant(
-        "serve.py",
-        "            server.close()\n            await connections.close(options.drain)\n",
-        "            pass\n",
-    ),
-    "wait-for-shutdown": Mutant(
-        "lifespan.py",
-        '        while self.phase in {"stopping", "answered", "cancelling"}:',
-        "        await asyncio.sleep(0.1)\n        while False:",
-    ),
-    "shutdown-failed-shown": Mutant(
-        "lifespan.py",
-        '"lifespan.shutdown.failed": ("answered", "failed", ERROR,',
-        '"lifespan.shutdown.failed": ("answered", "failed", DEBUG,',
-    ),
-    "shutdown-failed-ends": Mutant(
-        "serve.py", "        status = 1\n", "        await asyncio.Event().wait()\n"
-    ),
-    "send-refuses-unknown": Mutant("lifespan.py", UNKNOWN, "            return"),
-    "refusal-survived": Mutant(
-        "lifespan.py",
-        UNKNOWN,
-        '            asyncio.get_running_loop().call_soon(__import__("os")._exit, 1)\n' + UNKNOWN,
-    ),
-    "extra-keys-ignored": Mutant(
-        "lifespan.py",
-        "        if failed is None:",
-        '        if failed is None or {*event} - {"type", "message"}:',
-    ),
-    "send-after-end-does-nothing": Mutant(
-        "lifespan.py",
-        "            return  # [send-after-end-does-nothing]",
-        '            raise RuntimeError("It is over")',
-    ),
-    "state-shallow-copy": Mutant("lifespan.py", "state=state.copy()", "state=state"),
-    "state-untouched": Mutant(
-        "lifespan.py",
-        "        self._stage = stage\n",
-        "        self._stage = stage\n"
-        '        self.state.clear() if stage == "shutdown" else None\n',
-    ),
-}
+    async def shutdown(self) -> None:
+        if self.started.done():
+            await super().shutdown()
+        else:
+            self.started.cancel()
+            await asyncio.wait([self.started])
+
+
+@breaks("wait-for-shutdown")
+class DoesNotWaitForShutdown(Lifespan):
+    async def shutdown(self) -> None:
+        self.stopping = asyncio.create_task(super().shutdown())
+        await asyncio.sleep(0.1)
+
+
+@breaks("startup-failed-never-serves")
+class ServesWhatFailed(Lifespan):
+    def _raise_for_outcome(self, stage: str) -> None:
+        if stage == "shutdown":
+            super()._raise_for_outcome(stage)
+
+
+def stays_after(failure: type[Exception]) -> Callable[[], None]:
+    """Return a server that does not end when the application has failed."""
+
+    def change() -> None:
+        async def stays(*arguments: Any) -> Any:
+            try:
+                return await original.serve(*arguments)
+            except failure:
+                await asyncio.Event().wait()
+
+        serve.serve = stays
+
+    return change
+
+
+MUTANTS["startup-failed-exits"] = stays_after(StartupFailed)
+MUTANTS["shutdown-failed-ends"] = stays_after(ShutdownFailed)
+
+
+def fatal(condition: Callable[[Any], object]) -> type[Lifespan]:
+    """Return a `Lifespan` that takes missing support for a failure."""
+
+    class Fatal(Lifespan):
+        def _raise_for_outcome(self, stage: str) -> None:
+            if self.outcome == "unsupported" and condition(self):
+                self._errors = server.STRICT
+            super()._raise_for_outcome(stage)
+
+    return Fatal
+
+
+MUTANTS["unsupported-by-raising"] = fatal(lambda each: each._raised and each._inbox)
+MUTANTS["unsupported-at-startup"] = fatal(lambda each: each._raised and not each._inbox)
+
+
+@breaks("shutdown-after-serving")
+class StaysOpen(serve.Connections):  # type: ignore[misc]
+    async def close(self, seconds: float) -> None:
+        """Leave the connections open."""
+
+
+def with_row(phase: Any, trigger: str, /, **columns: Any) -> Callable[[], None]:
+    """Return a change of a row of TABLE."""
+
+    def change() -> None:
+        names = ("phase", "outcome", "level", "words")
+        row = dict(zip(names, server.TABLE[phase][trigger], strict=True)) | columns
+        server.TABLE[phase][trigger] = tuple(row.values())  # type: ignore[assignment]
+
+    return change
+
+
+MUTANTS["startup-failed-shown"] = with_row("waiting", "lifespan.startup.failed", level=DEBUG)
+MUTANTS["shutdown-failed-shown"] = with_row("stopping", "lifespan.shutdown.failed", level=DEBUG)
+MUTANTS["unsupported-by-returning"] = with_row("waiting", "returned", phase="waiting")
+MUTANTS["unsupported-logged"] = with_row("waiting", "returned", level=0)
+MUTANTS["unsupported-never-blocks"] = with_row("stopping", "raised", phase="stopping")
+MUTANTS["crash-logged"] = with_row("running", "raised", level=0)
+
+
+# ---- send ---------------------------------------------------------------------------------------
+
+
+@breaks("failed-message-default")
+class NeedsMessage(Lifespan):
+    async def _send(self, message: Any) -> None:
+        if isinstance(message, dict) and str(message.get("type")).endswith("failed"):
+            message["message"]
+        await super()._send(message)
+
+
+@breaks("extra-keys-ignored")
+class RefusesKeys(Lifespan):
+    async def _send(self, message: Any) -> None:
+        if isinstance(message, dict) and {*message} - {"type", "message"}:
+            raise ProtocolError(f"The application sent {message}", "events-known")
+        await super()._send(message)
+
+
+@breaks("send-after-end-does-nothing")
+class RefusesLate(Lifespan):
+    async def _send(self, message: Any) -> None:
+        if self.phase in ("cancelling", "ended"):
+            raise RuntimeError("It is over")
+        await super()._send(message)
+
+
+def refusing(rule: str, then: Callable[[ProtocolError], object]) -> type[Lifespan]:
+    """Return a `Lifespan` that does something else where `send` names a rule."""
+
+    class Refusing(Lifespan):
+        async def _send(self, message: Any) -> None:
+            try:
+                await super()._send(message)
+            except ProtocolError as error:
+                if not error.rule.endswith(rule):
+                    raise
+                then(error)
+
+    return Refusing
+
+
+def dies_soon(error: ProtocolError) -> None:
+    asyncio.get_running_loop().call_soon(os._exit, 1)
+    raise error
+
+
+MUTANTS["only-failed-stops"] = refusing("-answered-once", lambda error: sys.exit(str(error)))
+MUTANTS["send-refuses-unknown"] = refusing("events-known", lambda _: None)
+MUTANTS["refusal-survived"] = refusing("events-known", dies_soon)
+
+
+# ---- faults that are no rule of their own -------------------------------------------------------
 
 
 class Fault(NamedTuple):
-    """A change of the reference, the cases that are played, and what alone is found by verdict."""
+    """A wrong server, the cases that are played, and what alone is found by verdict."""
 
-    changes: tuple[Change, ...]
+    change: Change
     cases: tuple[str, ...]
     found: frozenset[tuple[str, str]]
     options: tuple[str, ...] = ()
     status: int = 1
 
 
-QUEUED = '        self._inbox.append({"type": f"lifespan.{stage}"})'
-AGAIN = QUEUED.replace(".append(", " += [").removesuffix(")") + '] * (stage == "{}")'
-EARLY_END = '        self._inbox += [{"type": "lifespan.shutdown"}] * (stage == "startup")\n'
-STATE = "        scope = self.lifespan.with_state(exchange.scope)\n"
+class Demands(Lifespan):
+    """What a server does whose user demands support for lifespan."""
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        super().__init__(app, strict=True, **options)
+
+
+def serves_nothing() -> None:
+    start_server = asyncio.start_server
+
+    async def silent(*arguments: Any, **options: Any) -> Any:
+        listening = await start_server(*arguments, **options)
+        listening.start_serving = asyncio.Event().wait  # type: ignore[method-assign, assignment]
+        return listening
+
+    asyncio.start_server = silent
+
+
+def demands() -> None:
+    at = sys.argv.index("--lifespan")
+    del sys.argv[at : at + 2]
+    serve.Lifespan = Demands
+
+
+def ends_with_0() -> None:
+    async def until_signal(*arguments: Any) -> int:
+        status: int = await original.until_signal(*arguments)
+        return 0 if status == 3 else status
+
+    serve.until_signal = until_signal
+
+
 FAULTS: dict[str, Fault] = {  # each is told once, at its cause, and by its weight
     "shutdown twice": Fault(
-        (Change("lifespan.py", QUEUED, f"{QUEUED}\n{AGAIN.replace('{}', 'shutdown')}"),),
+        sent_twice("shutdown"),
         ("well-behaved", "receives-a-third-time"),
         frozenset({("shutdown-sent", "fail")}),
     ),
     "startup twice": Fault(
-        (Change("lifespan.py", QUEUED, f"{QUEUED}\n{AGAIN.replace('{}', 'startup')}"),),
+        sent_twice("startup"),
         ("well-behaved", "sends-extra-keys", "slow-shutdown"),
         frozenset({("startup-sent", "fail")}),
     ),
     "shutdown first": Fault(
-        (Change("lifespan.py", QUEUED, EARLY_END + QUEUED),),
+        ShutdownFirst,
         ("well-behaved", "state", "slow-shutdown"),
         frozenset({("startup-sent", "fail")}),
     ),
     "serves nothing": Fault(
-        (
-            Change(
-                "serve.py",
-                "            await server.start_serving()\n",
-                "            await asyncio.Event().wait()\n",
-            ),
-        ),
+        serves_nothing,
         ("well-behaved", "sends-extra-keys", "sends-no-type"),
         frozenset(),
         status=2,
     ),
     "state of a connection": Fault(
-        (
-            Change(
-                "serve.py",
-                STATE,
-                '        if not hasattr(exchange.writer, "state"):\n'
-                '            exchange.writer.state = self.lifespan.with_state({})["state"]\n'
-                '        scope = exchange.scope | {"state": exchange.writer.state}\n',
-            ),
-        ),
+        StateOfConnection,
         ("state", "state-on-one-connection"),
         frozenset({("state-shallow-copy", "fail")}),
     ),
     "an end for who returns": Fault(
-        (fatal("not self.raised").change,),
+        fatal(lambda each: not each._raised),
         ("returns-on-the-scope",),
         frozenset({("unsupported-by-returning", "info")}),
         status=0,
     ),
     "status 0 after a failure": Fault(
-        (Change("serve.py", "        status = 3\n", "        status = 0\n"),),
+        ends_with_0,
         ("failed-with-message",),
         frozenset({("startup-failed-exits", "info")}),
         status=0,
     ),
     "a demand of its user": Fault(
-        (
-            Change("serve.py", PORT, f'{PORT}    parser.add_argument("--lifespan")\n'),
-            Change(
-                "serve.py", WITH, WITH.replace("**timeouts", "strict=options.lifespan, **timeouts")
-            ),
-        ),
+        demands,
         ("well-behaved", "raises-on-the-scope", "raises-after-startup", "failed-with-message"),
         frozenset({("unsupported-by-raising", "info"), ("unsupported-at-startup", "info")}),
         options=("--lifespan", "on"),
         status=0,
     ),
 }
+
+
+def main() -> Any:
+    """Start the wrong server of the name that comes first."""
+    name = sys.argv.pop(1)
+    change: Any = MUTANTS.get(name) or FAULTS[name].change
+    if isinstance(change, type) and issubclass(change, Lifespan):
+        serve.Lifespan = change
+    elif isinstance(change, type):
+        serve.Connections = change
+    else:
+        change()
+    return serve.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

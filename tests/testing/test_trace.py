@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -191,28 +190,3 @@ def test_collect() -> None:
     assert len(outer) == 2
     assert inner == outer[1:]
     assert trace._collections == []
-
-
-def test_text() -> None:
-    """Text has a line for each entry, in columns."""
-    entries = [
-        Entry(0.0, "called", "lifespan"),
-        Entry(9.5, "received", "lifespan.startup"),
-        Entry(10.25, "sent", "lifespan.startup.failed", "no\ndatabase"),
-        Entry(10.25, "returned"),
-    ]
-    assert trace.text(entries).split("\n") == [
-        " 0.00  called    lifespan",
-        " 9.50  received  lifespan.startup",
-        "10.25  sent      lifespan.startup.failed  no / database",
-        "10.25  returned",
-    ]
-    assert trace.text([]) == ""
-    assert trace.text([Entry(3600.0, "returned")]) == "3600  returned"
-
-
-def test_json() -> None:
-    """JSON has an object for each entry, with every field."""
-    assert json.loads(trace.to_json([Entry(0.5, "raised", "ValueError", "谢绝")])) == [
-        {"time": 0.5, "kind": "raised", "type": "ValueError", "detail": "谢绝"}
-    ]

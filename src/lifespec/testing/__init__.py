@@ -3,7 +3,7 @@
 `Running` starts an application for a test, and checks it; the pytest plugin has it as the fixture
 `lifespan`.  `run` and `VirtualLoop` run asyncio code on a virtual clock: a timeout of 30 s takes
 no time, and a test that would hang ends with `Deadlock` at once.  `record` and `collect` keep the
-message sequence of each lifespan; `sequence`, `text` and `to_json` show one.
+message sequence of each lifespan, and `sequence` draws one.
 """
 
 from typing import TYPE_CHECKING
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
         Recorder,
         collect,
         record,
-        text,
-        to_json,
     )
 
 __all__ = [
@@ -37,8 +35,6 @@ __all__ = [
     "record",
     "run",
     "sequence",
-    "text",
-    "to_json",
 ]
 
 # pytest loads this package in every run: a module is imported when a name of it is used.
@@ -48,6 +44,6 @@ __getattr__, __dir__ = attach(
         "clock": ("Deadlock", "VirtualLoop", "run"),
         "diagram": ("sequence",),
         "running": ("LifespanWarning", "Running", "ViolationsFound"),
-        "trace": ("Conversation", "Entry", "Recorder", "collect", "record", "text", "to_json"),
+        "trace": ("Conversation", "Entry", "Recorder", "collect", "record"),
     },
 )

@@ -10,9 +10,9 @@ import threading
 import warnings
 from contextlib import ExitStack
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, State
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 from lifespec.testing import left
 from lifespec.testing.diagram import sequence
 from lifespec.testing.places import without_ours
@@ -47,7 +47,7 @@ class ViolationsFound(AssertionError):
         self.violations = tuple(violations)
 
 
-class Running(Generic[State]):
+class Running:
     """Start an application, run the body of `async with`, stop the application, and check both.
 
     Give requests to `app`: each gets a shallow copy of `state`, the live state.  `lifespan` is
@@ -60,7 +60,7 @@ class Running(Generic[State]):
     logged.
     """
 
-    lifespan: Lifespan[State]
+    lifespan: Lifespan
 
     def __init__(self, app: Application, **options: Any) -> None:
         self._validator = validator(app)
@@ -76,7 +76,7 @@ class Running(Generic[State]):
         return f"<{type(self).__name__} {self._validator.app!r}>"
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> Any:
         """The live state; None if the scope has none."""
         return self.lifespan.state
 
@@ -185,7 +185,7 @@ class Starter:
     def __init__(self, timeouts: Callable[[], Mapping[str, float | None]]) -> None:
         self._timeouts = timeouts
 
-    def __call__(self, app: Application, **options: Any) -> Running[Any]:
+    def __call__(self, app: Application, **options: Any) -> Running:
         """Return what starts the application, with the arguments of `Lifespan`."""
         return Running(app, **{**self._timeouts(), **options})
 
@@ -200,12 +200,11 @@ class Starter:
 _USE = "`async with lifespan(app) as running:`"
 
 
-def _lifespan_class() -> type[Lifespan[Any]]:
+def _lifespan_class() -> type[Lifespan]:
     """Return the `Lifespan` of the library that runs here; trio may run as a guest of asyncio."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_run():
-        found: type[Lifespan[Any]] = importlib.import_module("lifespec.server_trio").Lifespan
-        return found
+        return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]
     return Lifespan
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import json
 import reprlib
 import time
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator
 
-__all__ = ["Conversation", "Entry", "Kind", "Recorder", "collect", "record", "text", "to_json"]
+__all__ = ["Conversation", "Entry", "Kind", "Recorder", "collect", "record"]
 
 Kind = Literal["called", "received", "sent", "refused", "returned", "raised", "cancelled"]
 
@@ -79,7 +78,11 @@ class Recorder:
             return self.app(scope, receive, send)
         conversation = self._begun()
         with _ending(conversation):
-            outcome = self.app(scope, _hearing(conversation, receive), _saying(conversation, send))
+            outcome = self.app(
+                scope,
+                _recording_receive(conversation, receive),
+                _recording_send(conversation, send),
+            )
         if inspect.isawaitable(outcome):
             return _awaited(conversation, outcome)
         conversation.note("returned")
@@ -138,28 +141,28 @@ async def _awaited(conversation: Conversation, call: Awaitable[object]) -> objec
     return value
 
 
-def _hearing(conversation: Conversation, receive: Any) -> Callable[[], Awaitable[Any]]:
+def _recording_receive(conversation: Conversation, receive: Any) -> Callable[[], Awaitable[Any]]:
     async def recorded_receive() -> Any:
         __tracebackhide__ = True
         event = await receive()
-        conversation.note("received", *_said(event))
+        conversation.note("received", *_described(event))
         return event
 
     return recorded_receive
 
 
-def _saying(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[Any]]:
+def _recording_send(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[Any]]:
     async def recorded_send(event: Any) -> Any:
         __tracebackhide__ = True
-        said = _said(event)  # now: the server may change it
+        type_, detail = _described(event)  # now: the server may change it
         if _is_being_cancelled():  # what is sent from here on comes of that
             conversation.note_cancellation()
         try:
             value = await send(event)
         except Exception as error:
-            conversation.note("refused", said[0], str(error))
+            conversation.note("refused", type_, str(error))
             raise
-        conversation.note("sent", *said)
+        conversation.note("sent", type_, detail)
         return value
 
     return recorded_send
@@ -173,34 +176,10 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _said(event: object) -> tuple[str, str]:
+def _described(event: object) -> tuple[str, str]:
     """Return type and message of an event; of what is no event, or no text, a short repr."""
     kind = event.get("type") if isinstance(event, Mapping) else None
     if not isinstance(event, Mapping) or not isinstance(kind, str):
         return reprlib.repr(event), ""
     message = event.get("message", "") if kind.endswith(".failed") else ""
     return kind, message if isinstance(message, str) else reprlib.repr(message)
-
-
-def text(entries: Sequence[Entry]) -> str:
-    """Return a line for each entry, in columns: time in seconds, kind, type, detail."""
-    digits = max((_digits(entry.time) for entry in entries), default=0)
-    rows = [
-        (f"{e.time:.{digits}f}", e.kind, e.type, " / ".join(e.detail.splitlines())) for e in entries
-    ]
-    times, kinds, types = (
-        max((len(row[column]) for row in rows), default=0) for column in range(3)
-    )
-    return "\n".join(
-        f"{time_:>{times}}  {kind:{kinds}}  {type_:{types}}  {detail}".rstrip()
-        for time_, kind, type_, detail in rows
-    )
-
-
-def _digits(seconds: float) -> int:
-    return len(f"{seconds:.3f}".rstrip("0").partition(".")[2])
-
-
-def to_json(entries: Sequence[Entry]) -> str:
-    """Return a JSON array of objects with the fields of `Entry`."""
-    return json.dumps([asdict(entry) for entry in entries], indent=2)

@@ -34,7 +34,6 @@ __all__ = ["Target", "check", "check_server", "chosen"]
 
 BUSY = 2 * (os.cpu_count() or 1)  # cases at a time in which something happens
 MOST = 6 * BUSY  # with those that only wait
-SHORT = 5.0  # seconds to wait in a case that the specification does not specify
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
@@ -215,11 +214,18 @@ class _Runner:
 
     def observe(self, case: Case, place: ExitStack) -> Observation:
         """Play a case; return what was observed."""
-        expected = [*cases.expected(case, self.spec)]
+        expected = cases.expected(case, self.spec)
         specified = any(not case.silent_on(each.rule, self.spec) for each in expected)
-        timeout = self.target.timeout if specified else min(self.target.timeout, SHORT)
-        process, command = self.target.process, self.target.command_for(case)
-        player = Player(command, case, timeout, self.cancelled, process=process, rest=place.close)
+        timeout, process = self.target.timeout, self.target.process
+        player = Player(
+            self.target.command_for(case),
+            case,
+            timeout,
+            self.cancelled,
+            longest=2 * timeout if specified else timeout,  # a server may restart for ever
+            process=process,
+            rest=place.close,
+        )
         seen = player.play()
         seen.spec, seen.client = self.spec, self.target.client
         demand = DEMAND.search(" ".join(self.target.command))
@@ -286,7 +292,7 @@ class _Runner:
 def _may_wait(case: Case) -> tuple[bool, bool, int]:
     """Sort cases: those in which the suite waits, or would if the server is wrong, begin first."""
     verbs = {action.verb for action in (*case.script, *case.meanwhile)}
-    return bool(verbs & {"hang", "wait"}), "stop" not in verbs, case.workers
+    return bool(verbs & {"hang", "wait", "throw"}), "stop" not in verbs, case.workers
 
 
 def _not_called(seen: Observation, target: Target) -> Fact:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.server.play import Line, Observation
 
-__all__ = ["AT_ONCE", "PHRASES", "NotJudged", "clock", "judge", "misled"]
+__all__ = ["AT_ONCE", "PHRASES", "NotJudged", "clock", "judge", "misled", "words"]
 
 NEVER = float("inf")
 LONGEST = 160  # characters of what a server wrote
@@ -179,10 +179,10 @@ def _by_itself(seen: Observation) -> bool:
     return seen.ended is not None and seen.stopped is None
 
 
-def _words(seen: Observation) -> Iterator[str]:
-    """Yield the lines of the output; of a traceback only what was raised."""
+def words(output: str) -> Iterator[str]:
+    """Yield the lines of an output; of a traceback only what was raised."""
     frame: int | None = None  # the indentation of the frame whose code follows
-    for line in seen.output.splitlines():
+    for line in output.splitlines():
         indent = len(line) - len(line.lstrip(MARGIN))
         if FRAME.match(line):
             frame = indent
@@ -206,7 +206,7 @@ def _in_output(line: str) -> Fact:
 
 
 def _line_with(seen: Observation, text: str) -> str:
-    return next((line for line in _words(seen) if text in line), "")
+    return next((line for line in words(seen.output) if text in line), "")
 
 
 # ---- the scope, and the event loop --------------------------------------------------------------
@@ -371,7 +371,7 @@ def _served(seen: Observation, _: str) -> Outcome:
 
 def _not_blocked(seen: Observation, _: str) -> Outcome:
     found = _served(seen, "")
-    if found.how != "held" and _by_itself(seen):  # it did not wait, and it did not serve
+    if found.how == "broken" and _by_itself(seen):  # it did not wait, and it did not serve
         raise NotJudged(found.observed)
     return found
 
@@ -389,7 +389,7 @@ def _tells(seen: Observation, _: str) -> Outcome:
         raise _not_judged("app-not-served", end=_end(seen))
     text = next((action.text for action in seen.case.script if action.verb == "raise"), "lifespan")
     named = re.compile(f"(?i)lifespan|{re.escape(text)}")
-    found = (line for line in _words(seen) if named.search(FOLDERS.sub("", line)))
+    found = (line for line in words(seen.output) if named.search(FOLDERS.sub("", line)))
     line = next(found, "")
     return Outcome("held" if line else "broken", _in_output(line))
 
@@ -462,7 +462,7 @@ def _hides(seen: Observation, text: str) -> Outcome:
 def _as_empty(seen: Observation, _: str) -> Outcome:
     _finished(seen)
     refused = any(line["error"] == "KeyError" for line in _lines(seen, "refused"))
-    if refused or any(map(KEY_ERROR.fullmatch, _words(seen))):
+    if refused or any(map(KEY_ERROR.fullmatch, words(seen.output))):
         return _broken("key-error")
     return _held("no-message-needed", end=_end(seen))
 

@@ -32,6 +32,7 @@ REQUESTS = ("http", "message", "websocket")  # the types of scopes of requests
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
+HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule requires it
 REST = 1.0  # seconds without news after which another case can begin beside this one
 BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
 POLL = 0.02  # seconds between two looks
@@ -72,6 +73,7 @@ class Observation:
 class Player:
     """Plays one case.  `cancelled` ends all waiting.
 
+    `longest` is the limit of a wait during which things happen, by default twice the timeout.
     `rest` is called, perhaps often, when nothing is left to do but to wait.
     """
 
@@ -82,14 +84,17 @@ class Player:
         timeout: float,
         cancelled: threading.Event,
         *,
+        longest: float = 0.0,
         process: Callable[[Sequence[str], list[Any], int], Process] = Process,
         rest: Callable[[], object] = lambda: None,
     ) -> None:
         self.case, self.timeout, self.cancelled, self.rest = case, timeout, cancelled, rest
+        self.longest = longest or 2 * timeout
         script = [[action.verb, _argument(action)] for action in case.script]
         self.process = process(command, script, case.workers)
         self.process.cancelled = cancelled
-        self.seen = Observation(case, timeout=timeout)
+        hangs = any(action.verb == "hang" for action in case.script)
+        self.seen = Observation(case, timeout=min(timeout, HANGING) if hangs else timeout)
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
@@ -130,8 +135,7 @@ class Player:
     def patiently(self, done: Callable[[], object]) -> None:
         """Wait until something is done, as long as the server runs and things happen.
 
-        If things keep happening without it, twice the timeout is enough.  After one wait in vain
-        there is no other.
+        After one wait in vain there is no other.
         """
         begun = last = time.monotonic()
         count = 0
@@ -143,7 +147,7 @@ class Player:
             if lines and now - last > REST:
                 self.rest()
             timeout = self.timeout if lines else START
-            self.in_vain = now - last > timeout or now - begun > 2 * timeout
+            self.in_vain = now - last > timeout or now - begun > self.longest
             time.sleep(POLL)
 
     def outlive(self, seconds: float) -> None:

@@ -1,6 +1,5 @@
 """A case is played with a server's process: steps, waits, their limits, and the end."""
 
-import socket
 import sys
 import threading
 import time
@@ -11,11 +10,11 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
+from lifespec.conformance.server import play as playing
 from lifespec.conformance.server import process
-from lifespec.conformance.server import run as server_run
-from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import ServerObservation
-from lifespec.conformance.server.run import CaseRun
+from lifespec.conformance.server.client import Knock
+from lifespec.conformance.server.play import Observation, Player
+from lifespec.conformance.server.process import Process
 
 __all__: list[str] = []
 
@@ -38,7 +37,7 @@ def case(script: list[str], meanwhile: list[str], workers: int = 1) -> Case:
     """Read a case."""
     head = f'[it]\nrole = "server"\nsays = "It is tried."\nworkers = {workers}'
     text = f"{head}\nscript = {script!r}\nmeanwhile = {meanwhile!r}\n{EXPECT}"
-    return cases.read(text, "it.toml")[0]
+    return cases.read(text)[0]
 
 
 def play(
@@ -47,12 +46,12 @@ def play(
     command: list[str] = SERVER,
     limit: float = LIMIT,
     **facts: Any,
-) -> ServerObservation:
+) -> Observation:
     """Play a case with a server."""
-    return CaseRun(command, case(script, meanwhile, **facts), limit, threading.Event()).run()
+    return Player(command, case(script, meanwhile, **facts), limit, threading.Event()).play()
 
 
-def kinds(seen: ServerObservation) -> list[str]:
+def kinds(seen: Observation) -> list[str]:
     """Return kind and type of each line that is not of a request."""
     rows = sorted(seen.lines, key=lambda line: float(line["time"]))
     return [f"{row['kind']} {row.get('type') or ''}" for row in rows if row.get("type") != "http"]
@@ -68,8 +67,8 @@ def test_a_case_is_played() -> None:
     assert kinds(seen)[-1] == "returned lifespan"
     assert seen.stopped
     assert seen.ended
-    assert seen.stopped <= seen.told <= seen.ended
-    assert (seen.status, seen.left, seen.elsewhere) == (0, set(), [])
+    assert seen.stopped <= seen.last_action <= seen.ended
+    assert (seen.status, seen.left) == (0, set())
     assert "Serving on" in seen.output
 
 
@@ -91,9 +90,9 @@ def test_a_case_is_played() -> None:
 )
 def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
     """Each line is a step with its argument."""
-    run = CaseRun(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
-    assert run.subject.script == [step]
-    process._given.discard(run.subject.port)
+    player = Player(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
+    assert player.process.script == [step]
+    process._ports.discard(player.process.port)
 
 
 def test_requests_on_one_connection() -> None:
@@ -103,13 +102,14 @@ def test_requests_on_one_connection() -> None:
         ("/a", True),
         ("/b", True),
     ]
-    assert seen.hindrance == ""
+    assert seen.unusable is None
 
 
 def test_a_server_takes_no_websocket() -> None:
     """Nothing is asked on another one, then."""
     seen = play(["converse"], ["request /", "websocket /", "websocket /", "stop"])
-    assert seen.hindrance == "The server did not open a WebSocket: its status was 200."
+    assert seen.unusable
+    assert (seen.unusable.kind, seen.unusable.parts) == ("websocket-refused", {"status": "200"})
     assert len(seen.answers) == 1
 
 
@@ -118,7 +118,7 @@ def test_traffic_goes_on_for_a_second() -> None:
     seen = play(
         ["pause", "converse"], ['until "plays pause"', "traffic", "go", "traffic", "interrupt"]
     )
-    assert len(seen.requests) > 1
+    assert sum(row.get("type") == "http" for row in seen.lines) > 1
     assert seen.answers == []
     assert "received lifespan.shutdown" in kinds(seen)
 
@@ -135,7 +135,8 @@ def test_a_request_is_open_until_it_is_released() -> None:
         if row["kind"] in ("holds", "received") or row.get("path")
     ]
     assert order[-2:] == ["holds http", "received lifespan.shutdown"]
-    assert len(seen.all("returned", "http")) == 2
+    ends = [row for row in seen.lines if (row["kind"], row.get("type")) == ("returned", "http")]
+    assert len(ends) == 2
 
 
 def test_a_port_is_tried() -> None:
@@ -144,31 +145,18 @@ def test_a_port_is_tried() -> None:
     assert seen.knocks[1:] == ["answered", "refused"]
 
 
-@pytest.mark.parametrize("accepts", [True, False])
-def test_a_connection_without_an_answer(*, accepts: bool) -> None:
-    """The system completes a connection to a socket that listens, whoever accepts it or not."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+class Portless(Process):
+    """A server that takes its requests otherwise."""
 
-        def close() -> None:
-            with listening.accept()[0] as connection:
-                connection.recv(1000)
-
-        closing = threading.Thread(target=close)
-        if accepts:
-            closing.start()
-        assert server_run._knock(listening.getsockname()[1]) == "unanswered"
-        if accepts:
-            closing.join(LIMIT)
+    def knock(self, _limit: float) -> Knock | None:
+        return None
 
 
-def test_the_port_of_another_is_not_tried() -> None:
-    """Where messages are delivered, the port is a broker's."""
-    run = CaseRun(SERVER, case(["converse"], ["knock", "stop"]), LIMIT, threading.Event())
-    process._given.discard(run.subject.port)
-    run.subject = Delivered(SERVER, [])
-    run.knock(run.case.meanwhile[0])
-    process._given.discard(run.subject.port)
-    assert run.seen.knocks == []
+def test_a_server_without_a_port_is_not_connected_to() -> None:
+    knocks = case(["converse"], ["request /", "knock", "stop"])
+    seen = Player(SERVER, knocks, LIMIT, threading.Event(), process=Portless).play()
+    assert seen.answers[0].body
+    assert seen.knocks == []
 
 
 def test_a_port_is_taken_before_the_start() -> None:
@@ -191,7 +179,7 @@ def test_waiting_for_nothing_has_a_limit() -> None:
 
 def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until it has imported the application, the limit is another one; then it is given up."""
-    monkeypatch.setattr(server_run, "START", 0.5)
+    monkeypatch.setattr(playing, "START", 0.5)
     seen = play(["converse"], ["request /", "stop"], IDLE)
     assert seen.answers[0].body is None
     assert (seen.stopped, seen.status) == (None, None)
@@ -200,7 +188,7 @@ def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_goes_on_for_ever_has_a_limit_too() -> None:
     """An application that notes something again and again keeps nobody waiting."""
     seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
-    assert 0 < len(seen.all("plays")) < 100
+    assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
 
 
 @pytest.mark.parametrize(
@@ -217,18 +205,18 @@ def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
     hangs = case(["receive", "hang"], meanwhile)
     ignores = [sys.executable, "-c", IGNORES, str(SERVE), "{app}", "--port", "{port}"]
     began, never = time.monotonic(), threading.Event()
-    CaseRun(ignores, hangs, limit, never, rests=lambda: told.append(time.monotonic())).run()
+    Player(ignores, hangs, limit, never, rest=lambda: told.append(time.monotonic())).play()
     assert told
-    assert told[0] - began > server_run.REST
+    assert told[0] - began > playing.REST
 
 
 def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until the application is imported, a server is at work."""
-    monkeypatch.setattr(server_run, "START", 1.0)
-    monkeypatch.setattr(server_run, "REST", 0.1)
+    monkeypatch.setattr(playing, "START", 1.0)
+    monkeypatch.setattr(playing, "REST", 0.1)
     told: list[int] = []
     starts = case(["converse"], ["request /", "wait 1"])
-    CaseRun(IDLE, starts, LIMIT, threading.Event(), rests=lambda: told.append(1)).run()
+    Player(IDLE, starts, LIMIT, threading.Event(), rest=lambda: told.append(1)).play()
     assert told == []
 
 
@@ -249,17 +237,13 @@ def test_all_waiting_is_broken_off() -> None:
     broken_off = threading.Event()
     broken_off.set()
     began = time.monotonic()
-    CaseRun(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).run()
+    Player(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).play()
     assert time.monotonic() - began < LIMIT
 
 
-def test_what_is_left_behind_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that outlive the first one, and the ports on which they listen."""
-    monkeypatch.setattr(server_run, "START", 5.0)
-    text = (
-        "import os, socket, time; s = socket.create_server(('127.0.0.1', 0));"
-        " print(s.getsockname()[1], flush=True); os._exit(4) if os.fork() else time.sleep(60)"
-    )
+def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that outlive the first one, which did not call the application."""
+    monkeypatch.setattr(playing, "START", 5.0)
+    text = "import os, time; os._exit(4) if os.fork() else time.sleep(60)"
     seen = play(["converse"], ["request /"], [sys.executable, "-c", text])
     assert (seen.status, len(seen.left)) == (4, 1)
-    assert seen.elsewhere == [int(seen.output)]

@@ -1,6 +1,6 @@
-"""A program that puts a driver behind a port, so that it can be checked like a server.
+"""Puts a driver behind a port, so that it can be checked like a server.
 
-    python -m lifespec.conformance.server.client_host NAME MODULE:ATTRIBUTE PORT
+    python tests/measure/client_host.py NAME MODULE:ATTRIBUTE PORT
 
 It starts the driver of that name with the application, as a test would, passes on what is asked
 at the port, and leaves the driver when SIGTERM comes.  Whatever the driver raises ends it.
@@ -24,8 +24,6 @@ from socketserver import ThreadingTCPServer
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.server.observation import RAISED
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -34,10 +32,11 @@ if TYPE_CHECKING:
     Blocking = Callable[[Any], AbstractContextManager[Callable[[str], bytes]]]
     Asynchronous = Callable[[Any], AbstractAsyncContextManager[Callable[[str], Awaitable[bytes]]]]
 
-__all__ = ["HOSTED", "Hosted", "main"]
+__all__ = ["DRIVERS", "RAISED", "Driver", "main"]
 
 TEST = "async def test_it(amgi_producer, within):\n    await within(amgi_producer)\n"
 INI = "[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
+RAISED = 70  # the exit status if the driver raised an exception
 VERSIONS = {"version": "2.0", "spec_version": "2.0"}
 
 
@@ -262,7 +261,7 @@ def _test(driver: Any, app: Any, port: int) -> None:
     sys.exit(RAISED if status == pytest.ExitCode.TESTS_FAILED else int(status))
 
 
-class Hosted(NamedTuple):
+class Driver(NamedTuple):
     """A driver: the module to have installed, its protocol, its adapter, and who uses that."""
 
     module: str
@@ -271,15 +270,15 @@ class Hosted(NamedTuple):
     used: Callable[[Any, Any, int], None]
 
 
-HOSTED = {
-    "lifespec": Hosted("lifespec", "asgi", _lifespec, _run),
-    "asgi-lifespan": Hosted("asgi_lifespan", "asgi", _asgi_lifespan, _run),
-    "starlette": Hosted("starlette", "asgi", _starlette, _block),
-    "litestar": Hosted("litestar", "asgi", _litestar, _block),
-    "quart": Hosted("quart", "asgi", _quart, _run),
-    "mangum": Hosted("mangum", "asgi", _mangum, _block),
-    "amgi-common": Hosted("amgi_common", "amgi", _amgi_common, _run),
-    "pytest-amgi": Hosted("pytest_amgi", "amgi", _pytest_amgi, _test),
+DRIVERS = {
+    "lifespec": Driver("lifespec", "asgi", _lifespec, _run),
+    "asgi-lifespan": Driver("asgi_lifespan", "asgi", _asgi_lifespan, _run),
+    "starlette": Driver("starlette", "asgi", _starlette, _block),
+    "litestar": Driver("litestar", "asgi", _litestar, _block),
+    "quart": Driver("quart", "asgi", _quart, _run),
+    "mangum": Driver("mangum", "asgi", _mangum, _block),
+    "amgi-common": Driver("amgi_common", "amgi", _amgi_common, _run),
+    "pytest-amgi": Driver("pytest_amgi", "amgi", _pytest_amgi, _test),
 }
 
 
@@ -287,15 +286,15 @@ def main(arguments: Sequence[str]) -> None:
     """Put a driver behind a port; SystemExit with a sentence where it is not installed."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # for all threads to come
     name, target, port = arguments
-    hosted = HOSTED[name]
+    driver = DRIVERS[name]
     try:
-        import_module(hosted.module)
+        import_module(driver.module)
     except ModuleNotFoundError as error:
         raise SystemExit(f"{name} is not installed here: {error}") from None
     module, _, attribute = target.partition(":")
     app = getattr(import_module(module), attribute)
     try:
-        hosted.used(hosted.driver, app, int(port))
+        driver.used(driver.driver, app, int(port))
     except Exception:
         traceback.print_exc()
         sys.exit(RAISED)

@@ -1,34 +1,26 @@
-"""Servers that take their messages from a broker, which the suite starts beside each of them."""
-
-from __future__ import annotations
+"""Servers that take their messages from a broker, which is started beside each of them."""
 
 import contextlib
 import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.processes import until
-from lifespec.conformance.server.check import ServerCheck
-from lifespec.conformance.server.messages import Delivered
-from lifespec.conformance.server.observation import PATIENCE
-from lifespec.conformance.server.process import ENDING
-from lifespec.conformance.transports import Transport, transport
-from lifespec.validate import SPECS
+from drivers import Delivered
+from lifespec.conformance.server.check import Target
+from lifespec.conformance.server.process import ENDING, until
+from lifespec.conformance.unchecked import Unchecked
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = ["BROKERS", "Broker", "Brokered", "job"]
+__all__ = ["BROKERS", "Broker", "Brokered", "target"]
 
 TOPIC = "lifespec"
 FOLDERS = os.pathsep.join(["/usr/local/sbin", "/usr/sbin"])  # not on the path of everybody
 SEVEN = 0x7F  # bits
 START = 10.0  # seconds in which a broker listens
-_BESIDE = {"port-in-use": "The port is the broker's: the server listens on none."}
+NOT_APPLICABLE = {"port-in-use": "The port is the broker's: the server listens on none."}
 
 
 def _redis(talk: socket.socket, message: bytes) -> bool:
@@ -89,7 +81,7 @@ class Brokered(Delivered):
         self.places["topic"] = TOPIC
         self.beneath: subprocess.Popen[bytes] | None = None
 
-    def _start(self) -> None:
+    def start(self) -> None:
         """Start the broker, and then the server."""
         name = self.broker.program
         path = os.pathsep.join([os.environ.get("PATH", os.defpath), FOLDERS])
@@ -105,7 +97,7 @@ class Brokered(Delivered):
         )
         if not until(self.listens, START):
             raise Unchecked(f"{name!r} does not listen on port {self.port}")
-        super()._start()
+        super().start()
 
     def listens(self) -> bool:
         """Whether the broker is there."""
@@ -122,23 +114,15 @@ class Brokered(Delivered):
             return self.broker.publish(talk, message.encode())
         return False
 
-    def _clean(self) -> None:
+    def clean(self) -> None:
         """End the broker, too."""
         if self.beneath:
             self.beneath.kill()
             self.beneath.wait(ENDING)
-        super()._clean()
+        super().clean()
 
 
-def job(
-    command: Sequence[str], broker: str, spec: str, workers: str = "", limit: float = PATIENCE
-) -> ServerCheck:
-    """Return what checks a server of messages; raise Unchecked where that cannot be."""
-    if transport(spec) != Transport("message"):
-        (known, *_) = (each for each in SPECS if transport(each) == Transport("message"))
-        give = f"give --spec {known.partition(' ')[0]}"
-        raise Unchecked(f"messages come from a broker by {known}, not by {spec}: {give}")
-    if not any("{topic}" in word for word in command):
-        raise Unchecked("the command has no {topic}, on which the broker's messages come")
-    begins = partial(Brokered, BROKERS[broker])
-    return ServerCheck(tuple(command), spec, workers, limit, begins=begins, beside=_BESIDE)
+def target(command: Sequence[str], broker: str) -> Target:
+    """Return a server of AMGI as what can be checked; {topic} in its command is the topic."""
+    process = partial(Brokered, BROKERS[broker])
+    return Target(tuple(command), "amgi 2.0", process=process, not_applicable=NOT_APPLICABLE)
