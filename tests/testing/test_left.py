@@ -105,11 +105,12 @@ def test_a_thread_is_named_that_the_process_has_to_wait_for() -> None:
 
 
 def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
-    before, over = {*threading.enumerate()}, threading.Event()
+    before, over, busy = {*threading.enumerate()}, threading.Event(), threading.Event()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
         assert left.threads(before) == []
-        pool.submit(over.wait)
+        pool.submit(lambda: (busy.set(), over.wait()))
+        busy.wait()
         found = left.threads(before)
         over.set()
         assert len(found) == 1
@@ -153,7 +154,7 @@ def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
         logging.getLogger("rows").warning("slow")
         logging.getLogger("lifespec.server").error("The application failed to start")
         try:
-            raise OSError("no disk")
+            raise OSError("no disk")  # noqa: TRY301
         except OSError:
             logging.getLogger("rows").exception("")
     apart.error("later")
@@ -170,7 +171,7 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
 
     try:
         try:
-            raise KeyError("pool")
+            raise KeyError("pool")  # noqa: TRY301
         except KeyError as error:
             raise ExceptionGroup("two", [Silent().with_traceback(None)]) from error
     except ExceptionGroup as group:

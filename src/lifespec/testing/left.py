@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["SENTENCES", "Error", "Fact", "Logged", "Tasks", "described", "logging_errors"]
 __all__ += [
     "chain",
-    "collect",
     "make_noted",
     "note_thread",
     "processes",

@@ -41,8 +41,10 @@ HEADS = (
     _("hint"),
     _("more"),
 )
-DRAWN = (_("server"), _("application"), _("middleware"))
-DRAWN += (_("cancelled"), _("returned"), _("raised"))
+DRAWN = (
+    *(_("server"), _("application"), _("middleware")),
+    *(_("cancelled"), _("returned"), _("raised")),
+)
 LABELS = (
     *(_("starts"), _("stops"), _("left"), _("logged"), _("died"), _("never ran"), _("know")),
     *(_("rules"), _("change"), _("where"), _("left out")),
