@@ -41,12 +41,12 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
     "codex_autorunner_110": (0, ("a task that still runs: `prune`, made in `lifespan`",)),
     "field_blocked": (1, ("blocks the event loop in `lifespan`", "execute(ENDLESS)")),
-    "field_thread": (1, ("its process does not end", "a thread that is not a daemon", "`lifespan`")),
+    "field_thread": (1, ("its process does not end", "thread that is not a daemon", "`lifespan`")),
     "field_trio": (0, ("on trio, which it needs",)),
     "field_copied": (0, ("`depot`", "given to FastAPI, and nothing ran it")),
     "field_text": (
         2,
-        ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", 'Quart sends only "\'DATABASE_URL_OF_SHOP'),
+        ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", 'Quart sends only "\'DATABASE_URL_OF'),
     ),
     "field_logged": (
         0,
