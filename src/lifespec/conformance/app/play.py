@@ -190,6 +190,8 @@ class Call:
             if not await _DEEDS[action.verb](self, action):
                 break
         self.arm(self.limit)
+        if self.state in ("refused", "failing"):  # what it raises then says why
+            await self.until(lambda: WORDS["end"](self), min(self.limit, GRACE))
         self.seen.rebound = self.scope.get("state") is not self.live
         keys = (key for key in self.live or () if not isinstance(key, str))
         self.seen.wrong_key = next(map(shown, keys), "")
