@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 import lifespec
-from lifespec.cli import COPY_ME
+from lifespec.cli import COPIES
 
 __all__: list[str] = []
 
 # The interpreter below the virtual environment: it has no lifespec that a copy could lean on.
 PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent
-ALONE = [name for name in COPY_ME if name != "server_trio"]
+ALONE = [name for name in COPIES if name != "server_trio"]
 ON_TRIO = """
 import sys
 import trio
