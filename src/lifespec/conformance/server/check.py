@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Finding, Outcome, Report, Row, fact, finding, skipped
-from lifespec.conformance.server.judge import AT_ONCE, clock, judge, misled
+from lifespec.conformance.server.judge import AT_ONCE, Judge, clock, judge
 from lifespec.conformance.server.play import LIFESPAN, REQUESTS, START, TIMEOUT, Player
 from lifespec.conformance.server.process import Process
 from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec, unknown
@@ -109,22 +109,21 @@ def check_server(
     server may do nothing after it has called the application.  `tell` is called with the name of
     each case and its findings.  Raises Unchecked if the server cannot be checked.
     """
-    spec, ignored, title = (
-        known_spec(spec),
-        [*map(known_rule, ignore)],
-        SPECS[known_spec(spec)].title,
-    )
-    if spec.startswith("amgi"):
-        raise Unchecked(fact("no-messages", title=title))
-    if spec.startswith("pagi"):
-        raise Unchecked(fact("no-pagi-server", title=title))
-    try:
-        shlex.split(workers)
-        words = shlex.split(command) if isinstance(command, str) else command
-    except ValueError as error:
-        raise Unchecked(fact("bad-workers", value=workers, error=str(error))) from None
+    spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
+    if (family := spec.partition(" ")[0]) != "asgi":
+        raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
+    words = _split(command) if isinstance(command, str) else command
+    _split(workers)
     report = check(Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), tell)
     return replace(report.without(ignored), strict=strict)
+
+
+def _split(text: str) -> list[str]:
+    """Split a text as a shell does."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Unchecked(fact("bad-arguments", text=text, error=str(error))) from None
 
 
 def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) -> Report:
@@ -138,14 +137,14 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
     runner = _Runner(target, only, tell)
-    found = runner.run()
+    found, obstacle = runner.run(), runner.obstacle
     return Report(
         target.subject,
         target.spec,
         tuple(each for case in only for each in found[case.name]),
         role="server",
-        obstacle=runner.obstacle,
-        rows=tuple(Row("left out", each) for each in _left_out(target, only)),
+        obstacle=obstacle,
+        rows=tuple(Row("left out", each) for each in _left_out(target, only) if not obstacle),
         partial=any(case not in only for case in chosen()),
         times=runner.times,
         began=began,
@@ -285,7 +284,7 @@ class _Runner:
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else obstacle
         elif wanted.phrase not in AT_ONCE:
-            why = obstacle or (fact("misled") if misled(seen) else None)
+            why = obstacle or (fact("misled") if Judge(seen).misled() else None)
         return Outcome("skip", why) if why else judge(wanted.phrase, wanted.argument, seen)
 
 

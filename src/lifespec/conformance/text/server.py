@@ -167,9 +167,8 @@ def headline(report: Report) -> str:
 
 
 def rules(report: Report) -> Iterator[Fact]:
-    """Yield how many rules were kept, and why others were not judged; or why none was."""
+    """Yield how many rules were kept, and why others were not judged."""
     if report.unchecked:
-        yield report.unchecked
         return
     verdicts, found = report.counts(), report.by_rule()
     counts = tuple(
