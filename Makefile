@@ -13,14 +13,15 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench catalogs waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
+.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: .venv/complete build/doctrees/begun  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target site/en site/zh-cn
-	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_docs.site_root site build/doctrees
+	@$(RUN) docs/_ext/lifespec_docs/search.py site/en site/zh-cn
+	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 
 .PHONY: site/en site/zh-cn
 site/en: LANGUAGE = en
@@ -67,28 +68,26 @@ optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
-slow: .venv/complete build/matrix/complete build/suites/complete build/recipes/complete
+slow: docs build/matrix/complete build/suites/complete build/recipes/complete
 	@echo "check: real servers and brokers, type checkers, the site in a browser"
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
 
-exhaustive: .venv/complete build/peers/complete  ## try every application, on our server and on others; long
-	@PYTHONPATH=src:docs/_ext build/peers/bin/python tests/every/exhaustive.py $(N)
+exhaustive: .venv/complete  ## run every application of up to N actions
+	@$(RUN) tests/every/exhaustive.py $(N)
 
 bench: .venv/complete build/peers/complete  ## measure the speed, against others; PYTHONS="python3.12 python3.13" too; ten minutes
 	@others=; for python in $(PYTHONS); do \
 		folder=build/peers-$$(basename $$python); others="$$others $$folder/bin/python"; \
 		rm -rf $$folder; $$python -m venv $$folder || exit; \
 		$$folder/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/peers.txt || exit; \
-	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/bench/bench.py docs/matrix/bench.json $$others
+	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/measure/bench.py --into docs/matrix/bench.json $$others
 
-catalogs: .venv/complete  ## check the Chinese catalogs alone: quick
-	@$(RUN) docs/catalogs.py --check
-
-waiting: .venv/complete  ## name the entries that wait for a translation: a published site has none
-	@$(RUN) docs/catalogs.py --release
+translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages, or name what waits for a translation
+	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
 release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi"
 	@DRY="$(DRY)" OLD="$(OLD)" sh .ci/release $(TAG)
@@ -100,9 +99,6 @@ measure: .venv/complete  ## renew the records that `make records` names, one com
 	@$(RUN) docs/records.py --commands $(if $(ALL),--all) >build/measure
 	@failed=0; while read -r jobs commands; do \
 		$(MAKE) --no-print-directory --keep-going --jobs=$$jobs $$commands </dev/null || failed=1; done <build/measure; exit $$failed
-
-translate: .venv/complete  ## renew the Chinese catalogs from the English pages
-	@$(RUN) docs/catalogs.py
 
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
@@ -134,7 +130,7 @@ peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's ow
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/peers.py build/suites docs/matrix/peers.json
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
-	@PYTHONPATH=build/mutmut:docs:docs/_ext:tests/docs:tests/drift $(RUN) tests/mutation/run.py
+	@PYTHONPATH=build/mutmut $(RUN) -m mutmut run; PYTHONPATH=build/mutmut $(RUN) -m mutmut results
 
 mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
 	@$(RUN) tests/measure/mutants.py $(N)

@@ -14,10 +14,11 @@ import shutil
 import signal
 import sys
 import threading
-from importlib import import_module, metadata, resources
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lifespec import copies
 from lifespec.conformance import cases, explain
 from lifespec.conformance.report import Verdict, as_json, as_junit, fact
 from lifespec.conformance.rules import NEWEST, rules
@@ -358,15 +359,14 @@ def _cases(arguments: argparse.Namespace) -> int:
 
 
 def _copy(arguments: argparse.Namespace) -> int:
-    package, to = resources.files("lifespec"), arguments.to
-    names = [f"{name}.py" for name in arguments.files]
-    contents = {name: package.joinpath(name).read_bytes() for name in names}
+    to = arguments.to
+    contents = {f"{name}.py": copies.content(name).encode() for name in arguments.files}
     if to and to.is_dir():
         _write({to / name: content for name, content in contents.items()}, "xb")
     elif len(contents) > 1:
         raise Unchecked(fact("several-files"))
     elif to:
-        _write({to: contents[names[0]]}, "xb")
+        _write({to: next(iter(contents.values()))}, "xb")
     else:
-        _print(contents[names[0]])
+        _print(next(iter(contents.values())))
     return 0

@@ -201,7 +201,7 @@ def test_the_limit_of_a_startup_is_told() -> None:
     [
         ({"status": 3}, True),
         ({"status": 0}, "The process ended with status 0."),
-        ({"status": -15, "stopped": 4.5}, "The process ended by signal 15."),
+        ({"status": -15, "stopped": 4.5}, "The process ended with status 143 (SIGTERM)."),
         ({"status": 0, "client": True}, "skip"),
         ({"ended": None}, "skip"),
     ],
@@ -569,7 +569,7 @@ def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: s
         (None, 1.0, None, "The process was still there 10 s later."),
         (3, None, 5.0, "The process ended with status 3."),
         (0, 1.0, 5.25, "The process ended with status 0 after 3.2 s."),
-        (-15, 1.0, 1.9, "The process ended by signal 15 after 0 s."),
+        (-15, 1.0, 1.9, "The process ended with status 143 (SIGTERM) after 0 s."),
     ],
 )
 def test_how_the_process_ended(

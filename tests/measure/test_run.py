@@ -1,52 +1,51 @@
-"""A record keeps what was otherwise in the record before."""
-
-import runpy
-from pathlib import Path
-from typing import Any
+"""What a record says of a server: which verdicts count, what varies, with which status it ended."""
 
 import pytest
+import run
 
-COMPARED = runpy.run_path(str(Path(__file__).with_name("run.py")))["compared"]
-OLD = "2026-01-01"
+from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
 
-
-def row(version: str, *, silent: bool = False, **verdicts: str) -> dict[str, Any]:
-    """Return a subject's row of a record: its verdicts by case, all on one rule."""
-    findings = [
-        {"case": case[0], "rule": "startup-sent", "verdict": verdict, "silent": silent}
-        for case, verdict in verdicts.items()
-    ]
-    return {"name": "quick", "versions": {"quick": version}, "findings": findings}
+__all__: list[str] = []
 
 
-def before(version: str, *changed: dict[str, Any]) -> dict[str, Any]:
-    """Return what the row says of the record before."""
-    return {"date": OLD, "versions": {"quick": version}, "changed": [*changed]}
+def row(case: str, verdict: str, *, unspecified: bool = False) -> run.Finding:
+    return {"case": case, "rule": "startup-sent", "verdict": verdict, "unspecified": unspecified}
 
 
-def test_a_verdict_that_differs_is_kept() -> None:
-    found = COMPARED(row("1", a="fail", b="pass"), OLD, row("1", a="warn", b="pass"))
-    was = {"row": "startup-sent", "silent": False, "verdict": "fail"}
-    assert found == row("1", a="warn", b="pass") | {"before": before("1", was)}
+def test_the_verdict_that_counts_of_a_rule_and_of_an_unspecified_case() -> None:
+    found = run.answers([row("a", "pass"), row("b", "info"), row("c", "info", unspecified=True)])
+    assert found["rules"] == {"startup-sent": ["pass", "info"]}
+    assert found["cases"] == {"c": ["info"]}
+    assert found["counts"]["pass"] == 1
 
 
-def test_the_row_of_a_case_that_is_not_specified_is_the_case() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("1", a="info", silent=True))
-    was = {"row": "a", "silent": True, "verdict": "pass"}
-    assert found["before"] == before("1", was)
+def test_a_verdict_of_a_second_run_is_noted() -> None:
+    found = run.varying([row("a", "info"), row("b", "fail")], [row("a", "pass"), row("b", "fail")])
+    assert found == [row("a", "info") | {"varies": ["pass"]}, row("b", "fail")]
 
 
-def test_another_version_is_kept_though_no_verdict_differs() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("2", a="pass"))
-    assert found["before"] == before("1")
+@pytest.mark.parametrize(
+    ("observed", "status"),
+    [
+        (fact("end", end=fact("ended-after", way=fact("ended-with-status", status=3))), 3),
+        (fact("end", end=fact("ended-by-signal", status=143, name="SIGTERM")), 143),
+        (fact("end", end=fact("ended-with-status", status=0)), 0),
+        (fact("end", end=fact("remained", seconds=10.0)), "running"),
+    ],
+)
+def test_the_exit_status_is_in_the_fact(observed: Fact, status: int | str) -> None:
+    case, rule = "failed-with-message", "startup-failed-exits"
+    findings = (Finding(Verdict.PASS, rule, case, observed),)
+    assert run.exits(Report("x", "asgi 2.0", findings)) == {case: status}
+    skipped = (Finding(Verdict.SKIP, rule, case, observed),)
+    assert run.exits(Report("x", "asgi 2.0", skipped)) == {case: None}
 
 
-def test_the_same_again_keeps_what_was_said() -> None:
-    first = row("2", a="pass") | {"before": {"date": "2025-12-31", "versions": {}, "changed": []}}
-    assert COMPARED(first, OLD, row("2", a="pass")) == first
-
-
-@pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
-def test_a_case_that_only_one_record_has_is_not_compared(old: str, new: str) -> None:
-    found = COMPARED(row("1", **{old: "fail"}), OLD, row("1", **{new: "pass"}))
-    assert "before" not in found
+def test_a_finding_has_its_sentence_in_both_languages() -> None:
+    observed = fact("state", state="<a at 0x7f00>")
+    (found,) = run.findings(
+        Report("x", "asgi 2.0", (Finding(Verdict.FAIL, "scope-state", "state", observed),))
+    )
+    assert found["actual"] == "The state was <a at 0x…>."
+    assert found["zh"] == "状态是 <a at 0x…>。"
+    assert found["unspecified"] is False

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["AT_ONCE", "Judge", "NotJudged", "clock", "judge", "words"]
 
 NEVER = float("inf")
+SIGNALLED = 128  # and the number of a signal is the status, as shells have it
 LONGEST = 160  # characters of what a server wrote
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
 MARGIN = " \t|+-"  # the margin of a traceback of an exception group
@@ -197,7 +198,9 @@ class Judge:
         if self.seen.client:
             return fact("raised-to-caller") if self.seen.raised else fact("ended")
         if self.seen.status is not None and self.seen.status < 0:
-            return fact("ended-by-signal", number=-self.seen.status)
+            number = -self.seen.status
+            name = signal.Signals(number).name
+            return fact("ended-by-signal", status=SIGNALLED + number, name=name)
         return fact("ended-with-status", status=self.seen.status)
 
     @property
