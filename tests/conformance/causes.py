@@ -35,7 +35,7 @@ def sends(life: Life) -> Application:
                 await send({"type": "lifespan.startup.complete"})
                 phase = "shutdown"
                 if (await receive())["type"] != "lifespan.shutdown":
-                    raise UnheardError
+                    raise UnheardError  # noqa: TRY301
         except UnheardError:
             raise
         except Exception as error:
@@ -134,7 +134,7 @@ async def logs_errors(_: Any) -> AsyncIterator[None]:
     logging.getLogger("rows").error("no cache")
     yield
     try:
-        raise RuntimeError("Plugin not yet initialized")
+        raise RuntimeError("Plugin not yet initialized")  # noqa: TRY301
     except RuntimeError:
         logging.getLogger("rows").exception("the last batch was lost")
 
@@ -234,7 +234,7 @@ async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
     """Never answer shutdown."""
     import trio  # noqa: PLC0415
 
-    await trio.sleep(0)
+    await trio.lowlevel.checkpoint()
     await scripted(None, STARTED, None)(scope, receive, send)
     await trio.sleep(100)
 

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from lifespec.conformance import check_middleware
+from lifespec.conformance.text import Words
 
 __all__ = ["main", "passed"]
 
@@ -198,8 +199,8 @@ def main() -> int:
     with contextlib.redirect_stdout(sys.stderr):
         seen = passed(names["wrap"])
         now.set([])
-        report = check_middleware(names["wrap"])
-    found = [[each.case, each.rule, each.verdict.value, each.actual] for each in report.findings]
+        report, say = check_middleware(names["wrap"]), Words().say
+    found = [[each.case, each.rule, each.verdict.value, say(each.observed)] for each in report.findings]
     print(json.dumps({"passed": seen, "findings": found}))
     sys.stdout.flush()
     return 0

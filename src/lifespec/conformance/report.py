@@ -10,10 +10,12 @@ import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from importlib import import_module, metadata
+from importlib import import_module
+from importlib.metadata import distributions
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
+from lifespec.conformance.cases import expected
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import printable
 from lifespec.testing.left import Fact
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Say = Callable[["Fact"], str]
 
 __all__ = ["Fact", "Finding", "Outcome", "Report", "Row", "Verdict", "as_json", "as_junit"]
-__all__ += ["expected", "fact", "finding", "skipped"]
+__all__ += ["fact", "finding", "skipped"]
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
 SECONDS = 3  # digits
@@ -72,8 +74,7 @@ class Finding:
     """The verdict on one rule in one case, and what was observed.
 
     `phrase` and `argument` are what the case expected.  `framework` is the name of the package
-    that decides this in the author's place, or "".  `entries` is the message sequence, `title`
-    what stands above its right column.
+    that decides this in the author's place, or "".  `entries` is the message sequence.
     """
 
     verdict: Verdict
@@ -84,16 +85,8 @@ class Finding:
     argument: str = ""
     entries: tuple[Entry, ...] = ()
     framework: str = ""
-
-    @property
-    def kind(self) -> str:
-        """The kind of what was observed."""
-        return self.observed.kind
-
-    @property
-    def parts(self) -> Mapping[str, Any]:
-        """The parts of what was observed."""
-        return self.observed.parts
+    kind = property(lambda self: self.observed.kind)
+    parts = property(lambda self: self.observed.parts)
 
     def fails(self, *, strict: bool = False) -> bool:
         """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
@@ -110,12 +103,6 @@ class Outcome(NamedTuple):
 
     how: How
     observed: Fact
-
-
-def expected(case: Case, spec: str) -> Iterator[Expectation]:
-    """Yield what is expected by a specification that the case is for, and that has the rule."""
-    if spec in case.specs:
-        yield from (each for each in case.expect if spec in rules()[each.rule].specs)
 
 
 def finding(
@@ -141,12 +128,9 @@ def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
 
 def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     """Return the verdict, by the level of the rule in the specification, which may be silent."""
-    if how == "held":
-        return Verdict.PASS
-    if how == "skip":
-        return Verdict.SKIP
-    if how == "missed":
-        return Verdict.WARN
+    plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
+    if how in plain:
+        return plain[how]
     silent = how == "unspecified" or case.silent_on(rule_id, spec)
     level = "" if silent else rules()[rule_id].level(spec)
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
@@ -189,11 +173,9 @@ class Report:
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""
         order = [*Verdict]
-        found: dict[str, list[Finding]] = {}
-        for each in self.findings:
-            found.setdefault(each.rule, []).append(each)
-        for findings in found.values():
-            findings.sort(key=lambda each: order.index(each.verdict))
+        found: dict[str, list[Finding]] = {each.rule: [] for each in self.findings}
+        for each in sorted(self.findings, key=lambda each: order.index(each.verdict)):
+            found[each.rule].append(each)
         return found
 
     def verdicts(self) -> dict[str, Verdict]:
@@ -272,11 +254,17 @@ def as_json(report: Report, say: Say) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
+def _version() -> str | None:
+    found = next(iter(distributions(name="lifespec")), None)
+    return found.version if found else None
+
+
 def _worded(observed: Fact, say: Say) -> dict[str, Any]:
     return {"says": say(observed), **observed.data()}
 
 
 def _finding(each: Finding, say: Say) -> dict[str, Any]:
+    entries = [(asdict(entry), entry.detail) for entry in each.entries]
     return {
         "case": each.case,
         "rule": each.rule,
@@ -284,15 +272,11 @@ def _finding(each: Finding, say: Say) -> dict[str, Any]:
         "framework": each.framework,
         "expected": " ".join(filter(None, (each.phrase, each.argument))),
         "observed": _worded(each.observed, say),
-        "sequence": [*map(asdict, each.entries)],
+        "sequence": [
+            entry | ({"detail": _worded(detail, say)} if isinstance(detail, Fact) else {})
+            for entry, detail in entries
+        ],
     }
-
-
-def _version() -> str | None:
-    try:
-        return metadata.version("lifespec")
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def as_junit(report: Report, say: Say) -> str:
@@ -329,11 +313,9 @@ def _add_case(
     suite: ET.Element, rule_id: str, name: str, seconds: float, tag: str, says: str
 ) -> None:
     facts = {"classname": f"lifespec.{rule_id}", "name": name, "time": f"{seconds:.3f}"}
-    element = ET.SubElement(ET.SubElement(suite, "testcase", facts), tag)
-    if tag == "system-out":
-        element.text = _xml(says)
-    else:
-        element.set("message", _xml(says))
+    message = {} if tag == "system-out" else {"message": _xml(says)}
+    element = ET.SubElement(ET.SubElement(suite, "testcase", facts), tag, message)
+    element.text = None if message else _xml(says)
 
 
 def _count(element: ET.Element, skipped_: str) -> None:

@@ -6,7 +6,6 @@ The conformance suite reports these, and the pytest fixture warns of them, in th
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import queue
 import sys
@@ -14,6 +13,7 @@ import threading
 import time
 import traceback
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["SENTENCES", "Error", "Fact", "Logged", "Tasks", "described", "logging_errors"]
 __all__ += [
     "chain",
-    "collect",
     "make_noted",
     "note_thread",
     "processes",
@@ -299,9 +298,10 @@ def _holds(thread: threading.Thread) -> bool:
     if thread.daemon or thread is threading.current_thread():
         return False
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
-    while frame and frame.f_code.co_filename in _WAITING:
-        frame = frame.f_back
-    return not (frame and frame.f_code.co_filename.endswith(_POOLS))
+    files = [each.f_code.co_filename for each, _line in traceback.walk_stack(frame)]
+    waiting = [*takewhile(lambda file: file in _WAITING, files)]
+    idle = (not waiting or queue.__file__ in waiting) and files[len(waiting) :]
+    return not (idle and idle[0].endswith(_POOLS))
 
 
 def _thread_name(thread: threading.Thread, own: str) -> Fact | str:
@@ -334,8 +334,3 @@ def processes(pid: int) -> list[Fact]:
                 words = (folder / "cmdline").read_text().split("\0")
                 found.append(f"{' '.join(words).strip()[:60]} ({folder.name})")
     return [Fact("process-left", {"name": each}) for each in sorted(found)]
-
-
-def collect() -> None:
-    """Let go of what nobody holds, so that asyncio logs exceptions that were never retrieved."""
-    gc.collect()

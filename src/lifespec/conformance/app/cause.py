@@ -206,6 +206,8 @@ def _more(count: int) -> Iterator[Fact]:
 def _to_know(seen: Seen) -> Iterator[Fact]:
     if seen.rebound:
         yield Fact("state-rebound")
+    if seen.shutdown == "returned early" and seen.framework:
+        yield fact("by-framework", framework=seen.framework)
     if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):
         yield Fact("does-not-return")
 
@@ -250,7 +252,7 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
     how = shutdown if startup == "complete" else startup
     if how in LATE or seen.doing == "blocked":
         yield _of_overdue(seen)
-    elif how == "returned early":
+    elif how == "returned early" and not seen.framework:
         yield _advice("advise-wait", "shutdown")
     elif how in ("failed", "raised", "failed early", "raised early"):
         found = [*_of_error(seen)]

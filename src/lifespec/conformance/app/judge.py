@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.app.cause import DECLINED, LATE, answers, course
-from lifespec.conformance.report import Fact, Finding, Outcome, expected, fact, finding
+from lifespec.conformance.cases import expected
+from lifespec.conformance.report import Fact, Finding, Outcome, fact, finding
 from lifespec.conformance.rules import rules
 
 if TYPE_CHECKING:

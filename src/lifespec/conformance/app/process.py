@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import gc
 import linecache
 import multiprocessing
 import os
@@ -371,7 +372,7 @@ def _seen(job: Job, case: cases.Case, tell: Any, arm: Callable[[float], object])
         else:
             ran, calls = set(), run()
         seen = calls[-1].seen
-        left.collect()
+        gc.collect()  # so that asyncio logs exceptions that were never retrieved
         seen.logged = [*logged]
     seen.sources = {each: _source(each) for each in seen.stack}
     seen.framework = _framework(seen.actor, job.own)

@@ -41,9 +41,13 @@ HEADS = (
     _("hint"),
     _("more"),
 )
+DRAWN = (
+    *(_("server"), _("application"), _("middleware")),
+    *(_("cancelled"), _("returned"), _("raised")),
+)
 LABELS = (
     *(_("starts"), _("stops"), _("left"), _("logged"), _("died"), _("never ran"), _("know")),
-    *(_("rules"), _("change"), _("lifespan"), _("state"), _("left out")),
+    *(_("rules"), _("change"), _("where"), _("left out")),
 )
 
 

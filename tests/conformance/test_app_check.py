@@ -1,0 +1,230 @@
+"""A named application is imported once, in another process; what cannot be checked is said so."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import causes
+import pytest
+
+from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
+from lifespec.conformance.app import check, process
+
+__all__: list[str] = []
+
+PLAIN = """\
+import os, sys, threading, time
+from causes import *
+print("imported", file=open("imports", "a"))
+class Shop:
+    app = staticmethod(faultless)
+number = 7
+def make():
+    return faultless
+def fails():
+    raise OSError("no settings")
+def middleware(app):
+    return app
+"""
+
+
+@pytest.fixture
+def check_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
+    """Write a module, and check what it names."""
+    monkeypatch.chdir(tmp_path)
+    folder = str(Path(causes.__file__).parent)
+    monkeypatch.syspath_prepend(folder)
+
+    def run(target: str, source: str = "", **options: Any) -> Report:
+        Path("shop.py").write_text(PLAIN + source)
+        return check_app(target, **{"timeout": 5.0, **options})
+
+    return run
+
+
+def test_an_application_is_imported_once_and_called_in_many_processes(
+    check_named: Callable[..., Report],
+) -> None:
+    told: list[tuple[str, list[str]]] = []
+    report = check_named(
+        "shop:Shop.app", tell=lambda case, found: told.append((case, [each.rule for each in found]))
+    )
+    assert report.ok, report
+    assert report.subject == "shop:Shop.app"
+    assert Path("imports").read_text().count("imported") == 1
+    assert len(told) == len(check.cases_for("application", "asgi 2.0")) - 1
+    assert report.seconds > 0
+    assert report.began is not None
+
+
+def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
+    assert check_named("shop:make", factory=True).ok
+    report = check_named("shop:fails", factory=True)
+    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in _said(report)
+
+
+def _said(report: Report) -> str:
+    return " ".join(str(report).split())
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("shop", "shop names no attribute: give module:attribute"),
+        ("shop:app-1", "names no attribute"),
+        ("shop.py:app", "shop.py is no module name: give shop:app"),
+        ("nosuch.main:app", "there is no module nosuch"),
+        ("shop:Shop.ap", "there is no ap in Shop: it has app"),
+        ("shop:zzz", "there is no zzz in shop: name one that it has"),
+        ("shop:number", "shop:number is 7, which cannot be called"),
+        ("shop:make", "it cannot be called with scope, receive and send"),
+    ],
+)
+def test_what_is_not_there_is_said_so(
+    check_named: Callable[..., Report], target: str, sentence: str
+) -> None:
+    report = check_named(target)
+    assert report.status == 2
+    assert sentence in _said(report)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (
+            "raise KeyError('pool')",
+            "`import shop` raised KeyError: 'pool', in `<module>`, shop.py:13",
+        ),
+        ("import nosuch", "`import shop` raised ModuleNotFoundError: No module named 'nosuch'"),
+        (
+            "import asyncio; asyncio.get_running_loop()",
+            "Create it in the lifespan: when the module",
+        ),
+        ("os._exit(3)", "its import ended the process: status 3"),
+        (
+            "time.sleep(100)",
+            "it was not imported within 0.5 s (--timeout), in `<module>`, shop.py:13",
+        ),
+        (
+            "raise ModuleNotFoundError(\"No module named 'trio'\")",
+            "it needs trio: pip install trio",
+        ),
+    ],
+)
+def test_an_import_that_fails_is_told_with_its_place(
+    check_named: Callable[..., Report], source: str, sentence: str
+) -> None:
+    report = check_named("shop:app", source, timeout=0.5 if "sleep" in source else 5.0)
+    assert report.status == 2
+    assert sentence in _said(report)
+
+
+def test_an_import_that_hangs_in_a_library_has_no_place(
+    check_named: Callable[..., Report],
+) -> None:
+    report = check_named("pausing:app", timeout=0.5)
+    Path("pausing.py").write_text("exec('import time; time.sleep(100)')")
+    report = check_named("pausing:app", timeout=0.5)
+    assert "it was not imported within 0.5 s" in _said(report)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+        "kept = open('x', 'w')",
+    ],
+)
+def test_an_import_that_leaves_a_thread_or_a_file_is_done_for_each_case(
+    check_named: Callable[..., Report], source: str
+) -> None:
+    assert check_named("shop:faultless", source, only=["extra-keys"]).ok
+    assert Path("imports").read_text().count("imported") == 3  # the host, and two cases
+
+
+def test_a_blocked_loop_has_the_place_of_a_package_that_is_checked(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("kiosk/site-packages").mkdir(parents=True)
+    Path("kiosk/site-packages/stand.py").write_text(
+        "import time\nasync def app(scope, receive, send):\n    time.sleep(100)\n"
+    )
+    monkeypatch.syspath_prepend("kiosk/site-packages")
+    report = check_named("stand:app", timeout=0.5)
+    assert "it blocks the event loop in `app`, kiosk/site-packages/stand.py:3" in _said(report)
+
+
+def test_progress_is_told_while_one_waits(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICK", 0.1)
+    ticks: list[tuple[str, float]] = []
+    check_named("shop:waits_at_startup", timeout=0.5, tick=lambda *tick: ticks.append(tick))
+    assert ticks[0][0] == "start-and-stop"
+    assert ticks[0][1] >= 0.1
+
+
+def test_chosen_cases_and_ignored_rules_make_a_report_partial() -> None:
+    report = check_app(causes.faultless, only=["extra-keys"], ignore=["startup-answered"])
+    assert {each.case for each in report.findings} == {"extra-keys"}
+    assert report.partial
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"only": ["extra"]}, {"ignore": ["startup"]}, {"spec": "asgi 9.0"}]
+)
+def test_what_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(Unchecked):
+        check_app(causes.faultless, **wrong)
+
+
+def test_what_cannot_be_called_is_no_application() -> None:
+    report: Report = check_app(7)
+    assert "int is 7, which cannot be called" in str(report)
+    assert check_app(lambda: None).status == 2
+    assert check_app(max).supported is False  # it does not say what it takes
+
+
+def test_an_application_that_needs_trio_is_told_so_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(check, "find_spec", lambda _: None)
+    report = check_app(causes.on_trio, timeout=10.0)
+    assert report.status == 2
+    assert "it needs trio: pip install trio" in str(report)
+
+
+def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_path: Path) -> None:
+    mark = tmp_path / "in use"
+
+    def hold() -> None:
+        if mark.exists():
+            raise OSError("address already in use")
+        mark.touch()
+
+    app = causes.scripted(None, hold, causes.STARTED, None, mark.unlink, causes.STOPPED)
+    report = check_app(app, timeout=5.0)
+    assert "extra-keys-expected" not in [f.rule for f in report.findings if f.verdict == "fail"]
+
+
+@pytest.mark.parametrize(
+    ("wrap", "sentence"),
+    [
+        (lambda _: 7, "it returned 7; middleware takes an application and returns one"),
+        (lambda _: 1 / 0, "it raised ZeroDivisionError: division by zero"),
+        (lambda _: lambda *_: 7, "a call of it returned 7, which cannot be awaited"),
+    ],
+)
+def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
+    report = check_middleware(wrap, timeout=5.0)
+    assert report.status == 2
+    assert sentence in " ".join(str(report).split())
+
+
+def test_middleware_is_checked_by_name(
+    check_named: Callable[..., Report],
+) -> None:
+    check_named("shop:faultless", only=["unknown-scope"])
+    report = check_middleware("shop:middleware", timeout=5.0)
+    assert report.ok, report
+    assert [each for each in report.findings if isinstance(each, Finding)]
