@@ -110,7 +110,6 @@ def test_help_fits_a_terminal(
         (["paste"], "argument COMMAND: invalid choice: 'paste' (choose from ", "lifespec"),
         (["check"], "the following arguments are required: SUBJECT", "lifespec check"),
         (["copy"], "the following arguments are required: FILE", "lifespec copy"),
-        (["copy", "nothing"], "argument FILE: invalid choice: 'nothing' (choose", "lifespec copy"),
         (["copy", "server", "--to"], "argument --to: expected one argument", "lifespec copy"),
         (["--quiet", "copy", "server"], "unrecognized arguments: --quiet", "lifespec"),
         (["check", "app", "x", "--quiet"], "unrecognized arguments: --quiet", "lifespec check app"),
@@ -139,6 +138,7 @@ def test_bad_usage(
         (["explain", "startup-send"], "there is no rule startup-send. Did you mean startup-sent, "),
         (["explain", "zzz"], "there is no rule zzz; `lifespec cases` lists all"),
         (["check", "server", "x"], "the command has no {app}: x"),
+        (["copy", "nothing"], "there is no file nothing to copy: name one of server, server_trio"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(

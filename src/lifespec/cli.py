@@ -57,6 +57,12 @@ def _seconds(text: str) -> float:
     raise Unchecked(fact("bad-timeout", value=text))
 
 
+def _copied(name: str) -> str:
+    if name not in COPIES:
+        raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
+    return name
+
+
 def _option(says: str, metavar: str | None = None, **more: Any) -> dict[str, Any]:
     """Return the settings of an argument that has a value."""
     return {"help": says, **({"metavar": metavar} if metavar else {}), **more}
@@ -123,7 +129,7 @@ COPY: Options = {
     "files": _option(
         "; ".join(f"{name}: {says}" for name, says in COPIES.items()),
         "FILE",
-        choices=COPIES,
+        type=_copied,
         nargs="+",
     ),
     "--to": _option("write it to a new file, or into a folder", "PATH", type=Path),
@@ -243,7 +249,7 @@ def _print(text: str | bytes) -> int:
 
 def _check_app(arguments: argparse.Namespace) -> int:
     suite = import_module("lifespec.conformance.app.check")
-    with _interruptible(), _progress() as progress:
+    with _playing() as progress:
         if arguments.subject == "middleware":
             report = suite.check_middleware(arguments.target, **_common(arguments), **progress)
         else:
@@ -254,11 +260,18 @@ def _check_app(arguments: argparse.Namespace) -> int:
 
 def _check_server(arguments: argparse.Namespace) -> int:
     suite = import_module("lifespec.conformance.server.check")
-    process = import_module("lifespec.conformance.server.process")
-    with _interruptible(), process.adopt_orphans(), _progress() as progress:
+    with _playing() as progress:
         more = _common(arguments) | {"slow": arguments.slow, "workers": arguments.workers}
         report = suite.check_server(arguments.command, **more, tell=progress["tell"])
     return _report(report, arguments)
+
+
+@contextlib.contextmanager
+def _playing() -> Iterator[dict[str, Any]]:
+    """Yield what a check calls meanwhile; end all that it started, also after a signal."""
+    process = import_module("lifespec.conformance.server.process")
+    with _interruptible(), process.adopt_orphans(), _progress() as progress:
+        yield progress
 
 
 def _common(arguments: argparse.Namespace) -> dict[str, Any]:
