@@ -51,6 +51,7 @@ def make(): ...
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write and import a module; return what it gives, by name."""
     monkeypatch.chdir(tmp_path)
+
     def find(source: str, inside: str = "pass") -> dict[str, given.Given]:
         path = tmp_path / "shop.py"
         path.write_text(PRELUDE.replace("{inside}", inside) + source)

@@ -247,9 +247,8 @@ class _Process:
                 if complete and not self.complete:
                     self.complete = True
                     self.seconds = time.monotonic() - self.began
-                    self.deadline = min(self.deadline, time.monotonic() + ENDING)
-                elif complete:  # what a process has that was forked by the application
-                    break
+                    ending = ENDING if self.seen.behind else SPARE
+                    self.deadline = min(self.deadline, time.monotonic() + ending)
         return ended or time.monotonic() > self.deadline
 
     def played(self) -> Played:
