@@ -1,10 +1,10 @@
 """Check the current servers and test clients, and record what was found: `make matrix`.
 
-    python tests/measure/run.py FOLDER FILE [SUBJECT...]
+    python tests/measure/run.py FOLDER MATRIX [SUBJECT...]
 
 FOLDER is an environment with what is checked; a subject that does not go with the others has one
-of its own in it, of its name. FILE is the record: its name is a key of RECORDS. If subjects are
-named, only they are checked, and the rows of the others stay with their dates.
+of its own in it, of its name. MATRIX is the folder of the records. If subjects are named, only
+they are checked, and the rows of the others stay with their dates.
 """
 
 import re
@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import brokers
 import drivers
-from kept import keep, versions
+from kept import chosen, keep, versions
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Report, Verdict
-from lifespec.conformance.server.check import Target, check, chosen
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Target, check
 from lifespec.conformance.text import Words
 
 __all__ = ["RECORDS", "answers", "findings", "recorded", "varying"]
@@ -184,24 +185,21 @@ def shown(verdicts: Sequence[Verdict]) -> list[str]:
 
 def exits(report: Report) -> dict[str, Any]:
     """Return with which status the process ended in each case of EXITS, as a shell has it."""
-    return {
-        each.case: None if each.verdict == Verdict.SKIP else _status(each.observed)
-        for each in report.findings
-        if EXITS.get(each.case) == each.rule
-    }
+    found: dict[str, Any] = {}
+    for each in report.findings:
+        if EXITS.get(each.case) == each.rule:
+            statuses = [*status(each.observed), "running"]
+            found[each.case] = None if each.verdict == Verdict.SKIP else statuses[0]
+    return found
 
 
-def _status(observed: Fact) -> int | str:
-    found = status(observed)
-    return "running" if found is None else found
-
-
-def status(observed: Fact) -> int | None:
-    """Return the exit status that a fact names."""
-    if "status" in observed.parts:
-        return int(observed.parts["status"])
-    parts = (part for part in observed.parts.values() if isinstance(part, Fact))
-    return next(filter(lambda found: found is not None, map(status, parts)), None)
+def status(observed: Fact) -> Iterator[int]:
+    """Yield the exit status that a fact has, if it has one."""
+    for name, part in observed.parts.items():
+        if name == "status":
+            yield part
+        if isinstance(part, Fact):
+            yield from status(part)
 
 
 def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
@@ -214,11 +212,12 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     subject = RECORDS[record][name]
     began = time.monotonic()
     target = subject.job(folder)
-    report = check(target, chosen(slow=True))
+    report = check(target, server_check.chosen(slow=True))
     found = findings(report)
     faults = {each["case"] for each in found if each["verdict"] not in ("pass", "skip")}
     if faults:
-        found = varying(found, findings(check(target, chosen(sorted(faults)))))
+        again = check(target, server_check.chosen(sorted(faults)))
+        found = varying(found, findings(again))
     row = {
         "name": name,
         "command": subject.command,
@@ -228,6 +227,7 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     }
     if record == "servers" and row["counts"]["skip"] < sum(row["counts"].values()):
         row["exits"] = exits(report)
+    print(f"{name}: {row['seconds']} s", flush=True)
     return row | {"findings": found}
 
 
@@ -247,21 +247,16 @@ def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Check the subjects, one after the other."""
-    folder, file, *names = arguments
+    folder, matrix, *names = arguments
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)
         return 2
-    subjects = RECORDS[Path(file).stem]
+    wanted = chosen(names, [name for subjects in RECORDS.values() for name in subjects])
     environment = Path(folder).absolute()
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for name in names or subjects:
-            row = recorded(Path(file).stem, name, environment)
-            print(f"{name}: {row['seconds']} s", flush=True)
-            yield row
-
-    spec = next(iter(subjects.values())).job(environment).spec
-    keep(Path(file), [*subjects], rows(), spec=spec)
+    for record, subjects in RECORDS.items():
+        spec = next(iter(subjects.values())).job(environment).spec
+        rows = (recorded(record, name, environment) for name in subjects if name in wanted)
+        keep(Path(matrix, f"{record}.json"), [*subjects], rows, spec=spec)
     return 0
 
 

@@ -1,27 +1,33 @@
-"""What a record says of a server: which verdicts count, what varies, with which status it ended."""
+"""What a measuring program writes beside what it observed: answers, statuses, what varies."""
+
+import importlib
+from pathlib import Path
+from typing import Any
 
 import pytest
-import run
 
 from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
 
-__all__: list[str] = []
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("run")
 
 
-def row(case: str, verdict: str, *, unspecified: bool = False) -> run.Finding:
-    return {"case": case, "rule": "startup-sent", "verdict": verdict, "unspecified": unspecified}
+def finding(case: str, verdict: str, actual: str = "", **more: Any) -> dict[str, Any]:
+    row = {"case": case, "rule": "startup-failed-exits", "verdict": verdict, "actual": actual}
+    return {**row, "unspecified": False, **more}
 
 
-def test_the_verdict_that_counts_of_a_rule_and_of_an_unspecified_case() -> None:
-    found = run.answers([row("a", "pass"), row("b", "info"), row("c", "info", unspecified=True)])
-    assert found["rules"] == {"startup-sent": ["pass", "info"]}
-    assert found["cases"] == {"c": ["info"]}
-    assert found["counts"]["pass"] == 1
-
-
-def test_a_verdict_of_a_second_run_is_noted() -> None:
-    found = run.varying([row("a", "info"), row("b", "fail")], [row("a", "pass"), row("b", "fail")])
-    assert found == [row("a", "info") | {"varies": ["pass"]}, row("b", "fail")]
+def test_the_worst_verdict_of_a_rule_counts_and_a_pass_does_not_hide_an_info(run: Any) -> None:
+    passed = [finding("a", "pass"), finding("b", "info")]
+    other = [finding("a", "skip", rule="startup-sent"), finding("b", "warn", rule="startup-sent")]
+    odd = [finding("c", "info", unspecified=True)]
+    answers = run.answers([*passed, *other, *odd])
+    assert answers["rules"] == {"startup-failed-exits": ["pass", "info"], "startup-sent": ["warn"]}
+    assert answers["cases"] == {"c": ["info"]}
+    assert answers["counts"] == {"fail": 0, "warn": 1, "pass": 1, "info": 0, "skip": 0}
 
 
 @pytest.mark.parametrize(
@@ -33,19 +39,34 @@ def test_a_verdict_of_a_second_run_is_noted() -> None:
         (fact("end", end=fact("remained", seconds=10.0)), "running"),
     ],
 )
-def test_the_exit_status_is_in_the_fact(observed: Fact, status: int | str) -> None:
+def test_the_exit_status_is_in_the_fact(run: Any, observed: Fact, status: int | str) -> None:
     case, rule = "failed-with-message", "startup-failed-exits"
-    findings = (Finding(Verdict.PASS, rule, case, observed),)
-    assert run.exits(Report("x", "asgi 2.0", findings)) == {case: status}
-    skipped = (Finding(Verdict.SKIP, rule, case, observed),)
-    assert run.exits(Report("x", "asgi 2.0", skipped)) == {case: None}
+    passed = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, case, observed),))
+    skipped = Report("x", "asgi 2.0", (Finding(Verdict.SKIP, rule, case, observed),))
+    other = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, "slow-start", observed),))
+    assert [run.exits(each) for each in (passed, skipped, other)] == [
+        {case: status}, {case: None}, {},
+    ]  # fmt: skip
 
 
-def test_a_finding_has_its_sentence_in_both_languages() -> None:
+def test_a_finding_has_its_sentence_in_both_languages(run: Any) -> None:
     observed = fact("state", state="<a at 0x7f00>")
-    (found,) = run.findings(
-        Report("x", "asgi 2.0", (Finding(Verdict.FAIL, "scope-state", "state", observed),))
-    )
+    findings = (Finding(Verdict.FAIL, "scope-state", "state", observed),)
+    (found,) = run.findings(Report("x", "asgi 2.0", findings))
     assert found["actual"] == "The state was <a at 0x…>."
     assert found["zh"] == "状态是 <a at 0x…>。"
     assert found["unspecified"] is False
+
+
+def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying(run: Any) -> None:
+    first = [finding("a", "info"), finding("b", "warn"), finding("c", "pass")]
+    again = [finding("a", "pass"), finding("b", "warn")]
+    assert [each.get("varies") for each in run.varying(first, again)] == [["pass"], None, None]
+
+
+def test_a_package_that_is_not_locked_is_named_with_its_line_and_the_cure(run: Any) -> None:
+    subjects = {"uvicorn": run.server(["uvicorn"], "uvicorn {app}")}
+    assert [*run.lacking(subjects, "uvicorn==0.54.0 \\\n")] == []
+    (sentence,) = run.lacking(subjects, "granian==2.8.7 \\\n")
+    assert sentence.startswith("tests/measure/run.py:")
+    assert "add it to the group matrix of pyproject.toml, then run `make lock`" in sentence
