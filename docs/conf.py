@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
+import os
 import sys
 import tomllib
 import warnings
@@ -11,11 +14,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 _HERE = Path(__file__).parent
 sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
-from lifespec_docs.site_root import address
+from lifespec_docs.facts import facts
+
+# It says that matplotlib, which would draw cards, is missing.
+with contextlib.redirect_stdout(None):
+    importlib.import_module("sphinxext.opengraph")
 
 # A doctree has many objects and none is garbage: looking for it took a quarter of the time.
 gc.set_threshold(50_000, 20, 100)
@@ -32,6 +40,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx_autodoc_typehints",
+    "sphinxext.opengraph",
     "lifespec_docs",
 ]
 exclude_patterns = ["_*", "matrix", "programs", "conftest.py"]
@@ -44,16 +53,15 @@ nitpick_ignore_regex = [
 ]
 # sphinx-autodoc-typehints uses a method that Sphinx 10 will drop.
 warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
-# Fuzzy entries and those without a translation are faults of the catalogs, found by their check.
-gettext_compact = False
+# A message without a translation, or with a fuzzy one, is shown in English with a note.
+translation_progress_classes = "untranslated"
+gettext_compact = True  # the pages of a folder share a catalog
 gettext_uuid = False
 gettext_location = False
 gettext_allow_fuzzy_translations = False
 locale_dirs = ["../locales"]
-# The file of rules, from here.
-rules_file = "../src/lifespec/conformance/data/rules.toml"
 
-myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "substitution"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
@@ -102,26 +110,21 @@ html_sidebars = {
         "sidebar/scroll-end.html",
     ]
 }
-# Where the site will stand, for the absolute links that search engines ask for.
-site_base_url = address("Documentation", _HERE.parent)
-# Where the source is, as `https://host/owner/name`: each page then links to what it is made from.
-site_repository = address("Repository", _HERE.parent)
-toc_object_entries_show_parents = "hide"  # the contents of a page are narrow
-# Where readers report what is wrong.
-site_issues = address("Issues", _HERE.parent)
+html_additional_pages = {"search": "search.html"}
+# Where the site will stand, for the absolute links that search engines ask for; where the source
+# is, so that each page links to what it is made from; and where readers report what is wrong.
+_URLS = _PROJECT.get("urls", {})
+site_base_url = os.environ.get("LIFESPEC_BASE_URL", _URLS.get("Documentation", ""))
+site_repository = os.environ.get("LIFESPEC_REPOSITORY", _URLS.get("Repository", ""))
+site_issues = os.environ.get("LIFESPEC_ISSUES", _URLS.get("Issues", ""))
 site_license = _PROJECT["license"]
+if site_base_url:
+    extensions.append("sphinx_sitemap")
+sitemap_url_scheme, sitemap_locales = "{link}", [None]  # each language has a sitemap of its own
+toc_object_entries_show_parents = "hide"  # the contents of a page are narrow
 html_last_updated_fmt = "%Y-%m-%d"
-# What `specification.txt` holds, in order.
-specification_pages = [
-    "scope",
-    "startup",
-    "shutdown",
-    "state",
-    "applications-without-lifespan",
-    "edge-cases",
-]
-pygments_style = "lifespec_docs.theme.highlighting.Light"
-pygments_dark_style = "lifespec_docs.theme.highlighting.Dark"
+pygments_style = "lifespec_docs.highlighting.Light"
+pygments_dark_style = "lifespec_docs.highlighting.Dark"
 
 
 def _plain_dict(
@@ -132,6 +135,12 @@ def _plain_dict(
         doc += ["", ":rtype: :py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"]
 
 
+def _draw_facts(_app: Sphinx, config: Config) -> None:
+    """Give pages the facts, whose lists have the comma of their language."""
+    config.myst_substitutions = facts("、" if config.language == "zh_CN" else ", ")
+
+
 def setup(app: Sphinx) -> None:
     """Come before sphinx-autodoc-typehints, which then says nothing of it."""
     app.connect("autodoc-process-docstring", _plain_dict, priority=400)
+    app.connect("config-inited", _draw_facts)

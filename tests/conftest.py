@@ -29,9 +29,9 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers and brokers, type checkers, the built site, what measures, and what wants a processor
-# for itself.
-SLOW = {"bench", "docs", "drift", "matrix", "real", "typing"}
+# Real servers and brokers, type checkers, what measures, and what wants a processor for itself.
+SLOW = {"measure", "real", "typing"}
+SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
 # What this computes is run by others, too: coverage would only take its time, four times over.
 NOT_MEASURED = {"every"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE not in item.path.parents:
             continue
         folder = item.path.relative_to(HERE).parts[0]
-        if folder in SLOW:
+        if folder in SLOW or SITE.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
         if folder in NOT_MEASURED:
             item.add_marker(pytest.mark.no_cover)

@@ -2,13 +2,15 @@
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 
-from lifespec.application import with_lifespan
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from either import both
+from lifespec.application import double_to_single_callable, with_lifespan
+from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout
 
 
 async def respond(scope: Any, receive: Any, send: Any) -> None:
@@ -151,7 +153,85 @@ async def test_other_scopes() -> None:
         return "returned"
 
     scope, receive, send = {"type": "http"}, object(), object()
-    both = with_lifespan(app, steps([]))
-    assert await both(scope, receive, send) == "returned"  # type: ignore[arg-type]
+    wrapped = with_lifespan(app, steps([]))
+    assert await wrapped(scope, receive, send) == "returned"  # type: ignore[arg-type]
     assert seen[0][0] is scope
     assert seen == [(scope, receive, send)]
+
+
+def test_both_arguments_are_callable() -> None:
+    for wrong in ((None, steps([])), (respond, None)):
+        with pytest.raises(TypeError, match="takes two callables, got None"):
+            with_lifespan(*wrong)  # type: ignore[type-var]
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        (None, OSError("no pool"), "no pool"),
+        (None, OSError(), "OSError()"),
+        (None, Unspeakable(), "Unspeakable object at"),
+        ([], None, r"a lifespan context yields None or a mapping of state, not \[\]"),
+        ({"pool": 1, "mail": 2}, None, r"yields state \(pool, mail\), and the server offers none"),
+    ],
+)
+@both
+async def test_what_fails_at_startup_is_the_message(
+    on: Any, state: Any, error: Any, message: str
+) -> None:
+    @contextlib.asynccontextmanager
+    async def context(_: object) -> AsyncIterator[Any]:
+        if error:
+            raise error
+        yield state
+
+    scope = {"type": "lifespan"}
+    with pytest.raises(StartupFailed) as caught:
+        await on.Lifespan(with_lifespan(respond, context), scope=scope).startup()
+    assert re.search(message, caught.value.message)
+
+
+@both
+async def test_a_startup_that_is_cancelled_is_not_answered(on: Any) -> None:
+    @contextlib.asynccontextmanager
+    async def context(_: object) -> AsyncIterator[None]:
+        await on.sleep(9)
+        yield
+
+    lifespan = on.Lifespan(with_lifespan(respond, context), startup_timeout=1)
+    with pytest.raises(StartupTimeout):
+        await lifespan.startup()
+    assert lifespan.outcome == "timed_out"
+
+
+@pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])
+def test_where_no_event_loop_runs(error: BaseException) -> None:
+    """A coroutine that is closed answers nothing; a CancelledError is a failure as any other."""
+
+    @contextlib.asynccontextmanager
+    async def context(_: object) -> AsyncIterator[None]:
+        raise error
+        yield
+
+    sent: list[Any] = []
+    call: Any = by_hand(with_lifespan(respond, context), sent)
+    with pytest.raises(type(error)):
+        call.send(None)
+    assert bool(sent) is isinstance(error, asyncio.CancelledError)
+
+
+@both
+async def test_state_is_shared_and_a_double_callable_is_adapted(on: Any) -> None:
+    def legacy(scope: Any) -> Any:
+        async def instance(receive: Any, send: Any) -> None:
+            await with_lifespan(respond, steps([], {"pool": 1}))(scope, receive, send)
+
+        return instance
+
+    async with on.Lifespan(double_to_single_callable(legacy)) as lifespan:
+        assert lifespan.state == {"pool": 1}

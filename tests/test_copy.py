@@ -8,19 +8,21 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 import lifespec
-from lifespec.cli import COPY_ME
+from lifespec import copies
+from lifespec.cli import COPIES
 
 __all__: list[str] = []
 
 # The interpreter below the virtual environment: it has no lifespec that a copy could lean on.
 PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent
-ALONE = [name for name in COPY_ME if name != "server_trio"]
+ALONE = [name for name in COPIES if name != "server_trio"]
 ON_TRIO = """
 import sys
 import trio
@@ -79,3 +81,31 @@ def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(ON_TRIO)
     command = [sys.executable, "program.py"]
     assert subprocess.check_output(command, cwd=tmp_path, text=True) == "complete True False\n"
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_says_its_origin_and_is_the_same_program(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = metadata.metadata("lifespec")
+    about["Project-URL"] = "Issues, https://example.org/issues"
+    about["Project-URL"] = "Documentation, https://example.org/stable/"
+    monkeypatch.setattr(metadata, "metadata", lambda _: about)
+    docstring, code = copies.content(name).split(copies.END, 1)
+    assert docstring.splitlines()[-3:] == [
+        f"From lifespec {about['Version']}, for Python >=3.11.",
+        "The rules: https://example.org/stable/en/rules.html",
+        "SPDX-License-Identifier: 0BSD",
+    ]
+    assert (SRC / f"{name}.py").read_text("utf-8").endswith(copies.END + code)
+
+
+def test_a_copy_of_sources_that_are_not_installed_says_its_licence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing(_: str) -> None:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr(metadata, "metadata", missing)
+    docstring = copies.content("server").split(copies.END, 1)[0]
+    assert docstring.endswith("into your project.\nSPDX-License-Identifier: 0BSD")

@@ -368,6 +368,28 @@ async def test_calls_out_of_order(on: Any) -> None:
 
 
 @both
+async def test_app_gives_requests_the_state(on: Any) -> None:
+    calls: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> Any:
+        if scope["type"] == "lifespan":
+            return await on.correct(scope, receive, send)
+        calls.append((scope, receive, send))
+        return "returned"
+
+    async with on.Lifespan(app) as lifespan:
+        lifespan.state["pool"] = 1
+        assert await lifespan.app({"type": "http"}, "receive", "send") == "returned"
+        assert calls == [({"type": "http", "state": {"pool": 1}}, "receive", "send")]
+        with pytest.raises(RuntimeError) as caught:
+            await lifespan.app({"type": "lifespan"}, None, None)
+    assert str(caught.value) == (
+        "this application is running already and takes requests only; give the application"
+        " itself to a client that starts it, such as Starlette's TestClient in a `with`"
+    )
+
+
+@both
 async def test_shutdown_does_not_interrupt_startup(on: Any) -> None:
     async def shutdown() -> None:
         await on.sleep(1)

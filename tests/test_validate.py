@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import validate
+from lifespec import Lifespan, validate
 from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
@@ -906,3 +906,25 @@ def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, sp
     assert (rule_id in violated) is (rule_id in owed(spec))
     assert rule_id not in violated & warned
     assert rule_id in violated | warned or spec not in rules()[rule_id].specs
+
+
+def test_arguments_that_are_refused() -> None:
+    with pytest.raises(TypeError, match="app must be callable"):
+        validator("app")  # type: ignore[arg-type]
+    for spec, worker in ("asgi 2.0", 1), ("pagi 0.3", 0):
+        with pytest.raises(ValueError, match=f"has no worker {worker}: PAGI counts them from 1"):
+            validate.lifespan_scope(spec, worker=worker)
+
+
+async def test_a_request_gets_a_copy_of_the_state() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            for stage in "startup", "shutdown":
+                await receive()
+                await send({"type": f"lifespan.{stage}.complete"})
+
+    validated = validator(app)
+    async with Lifespan(validated) as lifespan:
+        await validated({"type": "http", "state": lifespan.state}, None, None)  # type: ignore[arg-type]
+    sentence = "The server called the application for 'http' with the state itself, not with a copy"
+    assert told(validated.violations) == [f"{sentence} while running [state-shallow-copy]"]

@@ -1,47 +1,46 @@
-// The form above a table of verdicts shows some of its rows and columns.  The address keeps the choice, so that a
-// view can be shared.  Without JavaScript the form stays hidden and the tables are whole.
+// The form above a table of verdicts shows some of its rows and columns. The address keeps the choice, so that a view
+// can be shared. Without JavaScript the form stays hidden and the tables are whole.
 {
   const form = document.querySelector(".matrix-controls");
-  const tables = [...document.querySelectorAll(`table.matrix[data-record="${form.dataset.for}"]`)];
+  const record = form.dataset.for;
+  const tables = [...document.querySelectorAll("table.matrix")].filter((table) => table.classList.contains(record));
   const names = ["subject", "part", "rows"];
-  const faults = ["verdict-fail", "verdict-warn", "verdict-info"];
-  const compared = [...faults, "verdict-pass"];
-  const verdict = (cell, among) => among.find((name) => cell.classList.contains(name));
-
+  const faults = [".verdict-fail", ".verdict-warn", ".verdict-info"];
+  const verdict = (cell) => [...faults, ".verdict-pass"].find((name) => cell.querySelector(name));
   const tests = {
     "": () => true,
-    differences: (chosen, all) => new Set(all.map((cell) => verdict(cell, compared)).filter(Boolean)).size > 1,
-    faults: (chosen) => chosen.some((cell) => verdict(cell, faults)),
-    changes: (chosen) => chosen.some((cell) => cell.classList.contains("changed")),
+    differences: (chosen, all) => new Set(all.map(verdict).filter(Boolean)).size > 1,
+    faults: (chosen) => chosen.some((cell) => cell.querySelector(faults.join())),
   };
 
   const show = () => {
     const [subject, part, rows] = names.map((name) => form.elements[name].value);
-    let shown = 0;
-    let total = 0;
+    let [shown, total] = [0, 0];
     for (const table of tables) {
       const heads = [...table.tHead.rows[0].cells].slice(1);
-      const hides = heads.map((head) => subject !== "" && head.dataset.key !== subject);
-      table.classList.toggle("single", subject !== "");
+      const hides = heads.map((head) => subject !== "" && !head.querySelector(`a[href$="#subject-${record}-${subject}"]`));
       heads.forEach((head, column) => { head.hidden = hides[column]; });
-      const columns = 1 + hides.filter((hidden) => !hidden).length;
-      table.querySelectorAll("[scope=rowgroup]").forEach((title) => { title.colSpan = columns; });
-      for (const body of table.tBodies) {
-        let here = 0;
-        for (const row of body.querySelectorAll("tr[id]")) {
-          const all = [...row.cells].slice(1);
-          all.forEach((cell, column) => { cell.hidden = hides[column]; });
-          const fits = tests[rows](all.filter((cell) => !cell.hidden), all);
-          row.hidden = !fits;
-          here += fits ? 1 : 0;
+      table.classList.toggle("single", subject !== "");
+      let [group, here] = [null, 0];
+      const close = () => { if (group) group.hidden = here === 0; };
+      for (const row of table.tBodies[0].rows) {
+        const all = [...row.cells].slice(1);
+        all.forEach((cell, column) => { cell.hidden = hides[column]; });
+        if (row.querySelector(".group")) {
+          close();
+          [group, here] = [row, 0];
+        } else {
+          const inPart = part === "" || Boolean(group?.querySelector(`.stage-${part}`));
+          row.hidden = !(inPart && tests[rows](all.filter((cell) => !cell.hidden), all));
+          here += row.hidden ? 0 : 1;
+          shown += row.hidden ? 0 : 1;
           total += 1;
         }
-        body.hidden = here === 0 || (part !== "" && body.dataset.group !== part);
-        shown += body.hidden ? 0 : here;
       }
+      close();
     }
-    form.querySelector("output").value = form.querySelector("output").dataset.text
-      .replace("%s", shown).replace("%s", total);
+    const output = form.querySelector("output");
+    output.value = output.dataset.text.replace("%s", shown).replace("%s", total);
   };
 
   const remember = () => {

@@ -1,19 +1,20 @@
-// The link to the other language leads to the same heading and, on the page of the search, to the
-// same query: it takes over the address's fragment and what is asked.
+// The link to the other language leads to the same place: to the fragment of the address, or to the
+// last heading above the middle of the window, whose ID is the same in both languages.
+function place() {
+  const targets = document.querySelectorAll("article :is(section section, .rule, .case, dt)[id]");
+  return [...targets].filter((each) => each.getBoundingClientRect().top < innerHeight / 2).at(-1)?.id;
+}
 addEventListener("click", (event) => {
   const link = event.target.closest?.(".languages a");
   if (!link) return;
   link.search = location.search;
-  link.hash = location.hash;
+  link.hash = location.hash || (scrollY && place()) || "";
 }, true);
 
 // The navigation shows the current page, which may stand far down in it.
-const navigation = document.querySelector(".sidebar-scroll");
-const current = navigation?.querySelector("a.current");
-if (current) {
-  const far = current.getBoundingClientRect().top - navigation.getBoundingClientRect().top;
-  navigation.scrollTo({ top: far - navigation.clientHeight / 2, behavior: "instant" });
-}
+const current = document.querySelector(".sidebar-scroll a.current");
+const bar = current?.closest(".sidebar-scroll");
+bar?.scrollTo(0, current.getBoundingClientRect().top - bar.getBoundingClientRect().top - bar.clientHeight / 2);
 
 // The key / leads to the search, but where one writes.
 addEventListener("keydown", (event) => {
@@ -36,8 +37,7 @@ scrolls();
 addEventListener("resize", scrolls);
 document.addEventListener("toggle", scrolls, true); // a note that unfolds
 
-// The drawers of a narrow window: the focus goes into one that the keyboard opens; Escape closes it.
-// What opens them stands in a landmark, as all else does.
+// The drawers of a narrow window stand in a landmark; the keyboard goes into one, and Escape closes it.
 for (const box of document.querySelectorAll(".sidebar-toggle")) {
   const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");
   if (drawer.matches(".no-toc")) {
@@ -70,27 +70,10 @@ for (const block of document.querySelectorAll("div:not(.output) > .highlight > p
     const program = block.cloneNode(true);
     program.querySelectorAll(".gp, .go, .gt").forEach((each) => each.remove());
     const lines = program.textContent.split("\n");
-    await write(lines.filter((line) => line.trim() || !session(block)).join("\n").trim());
+    const session = block.querySelector(".gp");
+    await navigator.clipboard.writeText(lines.filter((line) => line.trim() || !session).join("\n").trim());
     button.textContent = labels.copied;
     setTimeout(() => { button.textContent = labels.copy; }, 2000);
   });
   block.before(button);
-}
-
-function session(block) {
-  return block.querySelector(".gp") !== null;
-}
-
-// A page that was opened from a file may have no clipboard.
-async function write(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const field = document.createElement("textarea");
-    field.value = text;
-    document.body.append(field);
-    field.select();
-    document.execCommand("copy");
-    field.remove();
-  }
 }

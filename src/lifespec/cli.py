@@ -14,10 +14,11 @@ import shutil
 import signal
 import sys
 import threading
-from importlib import import_module, metadata, resources
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from lifespec import copies
 from lifespec.conformance import cases, explain
 from lifespec.conformance.report import Verdict, as_json, as_junit, fact
 from lifespec.conformance.rules import NEWEST, rules
@@ -56,89 +57,82 @@ def _seconds(text: str) -> float:
     raise Unchecked(fact("bad-timeout", value=text))
 
 
+def _copied(name: str) -> str:
+    if name not in COPIES:
+        raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
+    return name
+
+
+def _option(says: str, metavar: str | None = None, **more: Any) -> dict[str, Any]:
+    """Return the settings of an argument that has a value."""
+    return {"help": says, **({"metavar": metavar} if metavar else {}), **more}
+
+
+def _flag(says: str) -> dict[str, Any]:
+    return {"help": says, "action": "store_true"}
+
+
+REPEATED: dict[str, Any] = {"action": "append", "default": []}
 LANGUAGE: Options = {
-    "--language": {
-        "choices": sorted(explain.FOLDERS),
-        "help": "of the output (default: from the locale)",
-    }
+    "--language": _option("default: that of the locale", choices=sorted(explain.FOLDERS))
 }
 CHECK: Options = {
-    "--spec": {
-        "type": known_spec,
-        "default": "asgi 2.0",
-        "help": f"the specification: {', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest"
-        " version (default: %(default)s)",
-    },
-    "--strict": {"action": "store_true", "help": "also fail if a SHOULD is missed"},
-    "--ignore": {
-        "metavar": "RULE",
-        "type": known_rule,
-        "action": "append",
-        "default": [],
-        "help": "leave this rule out; repeatable",
-    },
-    "--only": {
-        "metavar": "CASE",
-        "action": "append",
-        "default": [],
-        "help": "run only this case; repeatable",
-    },
-    "--timeout": {
-        "metavar": "SECONDS",
-        "type": _seconds,
-        "help": "how long an answer may take, or a server may do nothing (default: %(default)g)",
-    },
-    "--json": {"metavar": "FILE", "type": Path, "help": "also write the report to FILE as JSON"},
-    "--junit": {"metavar": "FILE", "type": Path, "help": "the same as JUnit XML"},
-    "--verbose": {"action": "store_true", "help": "show every finding in full"},
+    "--spec": _option(
+        f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)",
+        type=known_spec,
+        default="asgi 2.0",
+    ),
+    "--strict": _flag("also fail if a SHOULD is missed"),
+    "--ignore": _option("leave this rule out; repeatable", "RULE", type=known_rule, **REPEATED),
+    "--only": _option("run only this case; repeatable", "CASE", **REPEATED),
+    "--timeout": _option(
+        "for an answer, or for what a server does next (default: %(default)g)",
+        "SECONDS",
+        type=_seconds,
+    ),
+    "--json": _option("also write the report to FILE as JSON", "FILE", type=Path),
+    "--junit": _option("the same as JUnit XML", "FILE", type=Path),
+    "--verbose": _flag("show every finding in full"),
     **LANGUAGE,
 }
-TARGET = {"metavar": "TARGET", "help": "module:attribute, such as shop.main:app"}
 APP: Options = {
-    "target": TARGET,
-    "--factory": {
-        "action": "store_true",
-        "help": "TARGET is a function that makes the application",
-    },
+    "target": _option("module:attribute, such as shop.main:app", "TARGET"),
+    "--factory": _flag("TARGET is a function that makes the application"),
     **CHECK,
 }
 MIDDLEWARE: Options = {
-    "target": TARGET | {"help": "module:attribute of a function that takes an application"},
+    "target": _option("module:attribute of a function that takes an application", "TARGET"),
     **CHECK,
 }
 SERVER: Options = {
-    "command": {
-        "metavar": "COMMAND",
-        "nargs": "+",
-        "help": "after --, the command that starts it, with {app} for the application, {port} for"
-        " the port of 127.0.0.1, {workers} for the number of workers",
-    },
-    "--slow": {"action": "store_true", "help": "also run the cases of 30 to 60 s"},
-    "--workers": {
-        "metavar": "ARGUMENTS",
-        "default": "",
-        "help": "added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
-    },
+    "command": _option(
+        "after --, the command that starts it, with {app} for the application, {port} for the port"
+        " of 127.0.0.1, {workers} for the number of workers",
+        "COMMAND",
+        nargs="+",
+    ),
+    "--slow": _flag("also run the cases of 30 to 60 s"),
+    "--workers": _option(
+        "added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
+        "ARGUMENTS",
+        default="",
+    ),
     **CHECK,
 }
-RULE: Options = {"rule": {"metavar": "RULE", "type": known_rule, "help": "such as startup-sent"}}
+EXPLAIN: Options = {"rule": _option("such as startup-sent", "RULE", type=known_rule), **LANGUAGE}
 CASES: Options = {
-    "--role": {"choices": cases.ROLES, "help": "only those for that role"},
-    "--rule": {
-        "metavar": "RULE",
-        "type": known_rule,
-        "help": "only those that check that rule",
-    },
+    "--role": _option("only those for that role", choices=cases.ROLES),
+    "--rule": _option("only those that check that rule", "RULE", type=known_rule),
     **LANGUAGE,
 }
 COPY: Options = {
-    "files": {
-        "metavar": "FILE",
-        "choices": COPIES,
-        "nargs": "+",
-        "help": "; ".join(f"{name}: {says}" for name, says in COPIES.items()),
-    },
-    "--to": {"metavar": "PATH", "type": Path, "help": "write it to a new file, or into a folder"},
+    "files": _option(
+        "; ".join(f"{name}: {says}" for name, says in COPIES.items()),
+        "FILE",
+        type=_copied,
+        nargs="+",
+    ),
+    "--to": _option("write it to a new file, or into a folder", "PATH", type=Path),
 }
 
 
@@ -165,29 +159,34 @@ def _parser() -> Parser:
     parser = Parser(
         prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
     )
-    parser.add_argument("--version", action="store_true", help="show the version")
+    parser.add_argument("--version", **_flag("show the version"))
     parser.set_defaults(run=_about)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     says = "check an application, middleware or a server"
     check = commands.add_parser("check", help=says, description=says.capitalize(), epilog=STATUS)
     subjects = check.add_subparsers(metavar="SUBJECT", title="subjects", required=True)
-    for group, name, says, options, run, more in (
-        (subjects, "app", "check an application", APP, _check_app, {"timeout": 30.0}),
-        (subjects, "middleware", "check middleware", MIDDLEWARE, _check_app, {"timeout": 30.0}),
-        (subjects, "server", "check a server", SERVER, _check_server, {"timeout": 10.0}),
-        (commands, "explain", "show a rule, its sources and the usual cause if it is broken",
-         {**RULE, **LANGUAGE}, _explain, {}),
-        (commands, "cases", "list the cases of the conformance suite", CASES, _cases, {}),
-        (commands, "copy", "print a self-contained file for your own project", COPY, _copy, {}),
-    ):  # fmt: skip
-        epilog = STATUS if group is subjects else None
-        command = group.add_parser(
-            name, help=says, description=f"{says[:1].upper()}{says[1:]}.", epilog=epilog
-        )
-        for option, settings in options.items():
-            command.add_argument(option, **settings)
-        command.set_defaults(run=run, subject=name, **more)
+    subjects_ = {
+        "app": ("check an application", APP, _check_app, 30.0),
+        "middleware": ("check middleware", MIDDLEWARE, _check_app, 30.0),
+        "server": ("check a server", SERVER, _check_server, 10.0),
+    }
+    for name, (says, options, run, timeout) in subjects_.items():
+        command = _added(subjects, name, says, options, run, epilog=STATUS)
+        command.set_defaults(subject=name, timeout=timeout)
+    says = "show a rule, its sources and the usual cause if it is broken"
+    _added(commands, "explain", says, EXPLAIN, _explain)
+    _added(commands, "cases", "list the cases of the conformance suite", CASES, _cases)
+    _added(commands, "copy", "print a self-contained file for your own project", COPY, _copy)
     return parser
+
+
+def _added(group: Any, name: str, says: str, options: Options, run: Any, **more: Any) -> Any:
+    """Add a command to others."""
+    command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", **more)
+    for option, settings in options.items():
+        command.add_argument(option, **settings)
+    command.set_defaults(run=run)
+    return command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -250,7 +249,7 @@ def _print(text: str | bytes) -> int:
 
 def _check_app(arguments: argparse.Namespace) -> int:
     suite = import_module("lifespec.conformance.app.check")
-    with _interruptible(), _progress() as progress:
+    with _playing() as progress:
         if arguments.subject == "middleware":
             report = suite.check_middleware(arguments.target, **_common(arguments), **progress)
         else:
@@ -261,11 +260,18 @@ def _check_app(arguments: argparse.Namespace) -> int:
 
 def _check_server(arguments: argparse.Namespace) -> int:
     suite = import_module("lifespec.conformance.server.check")
-    process = import_module("lifespec.conformance.server.process")
-    with _interruptible(), process.adopt_orphans(), _progress() as progress:
+    with _playing() as progress:
         more = _common(arguments) | {"slow": arguments.slow, "workers": arguments.workers}
         report = suite.check_server(arguments.command, **more, tell=progress["tell"])
     return _report(report, arguments)
+
+
+@contextlib.contextmanager
+def _playing() -> Iterator[dict[str, Any]]:
+    """Yield what a check calls meanwhile; end all that it started, also after a signal."""
+    process = import_module("lifespec.conformance.server.process")
+    with _interruptible(), process.adopt_orphans(), _progress() as progress:
+        yield progress
 
 
 def _common(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -366,15 +372,14 @@ def _cases(arguments: argparse.Namespace) -> int:
 
 
 def _copy(arguments: argparse.Namespace) -> int:
-    package, to = resources.files("lifespec"), arguments.to
-    names = [f"{name}.py" for name in arguments.files]
-    contents = {name: package.joinpath(name).read_bytes() for name in names}
+    to = arguments.to
+    contents = {f"{name}.py": copies.content(name).encode() for name in arguments.files}
     if to and to.is_dir():
         _write({to / name: content for name, content in contents.items()}, "xb")
     elif len(contents) > 1:
         raise Unchecked(fact("several-files"))
     elif to:
-        _write({to: contents[names[0]]}, "xb")
+        _write({to: next(iter(contents.values()))}, "xb")
     else:
-        _print(contents[names[0]])
+        _print(next(iter(contents.values())))
     return 0

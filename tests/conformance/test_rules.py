@@ -14,7 +14,6 @@ from lifespec.conformance.rules import (
     address,
     heading,
     level_lines,
-    messages,
     names,
     read,
     rules,
@@ -127,11 +126,10 @@ def faults() -> Iterator[str]:
             yield f"{FILE}:{rule.line}: {rule.rule_id} {fault}"
         if bool(rule.unseen) is (rule.rule_id in expected):
             yield f"{FILE}:{rule.line}: a case expects {rule.rule_id}, or `unseen` says why not"
-    for text, line, _kind in messages():
-        chinese = CHINESE(text)
-        places = [f"{{{each}}}" for each in LEVELS if f"{{{each}}}" in text and text[0] != "{"]
-        if chinese == text or not all(place in chinese for place in places):
-            yield f"{FILE}:{line}: rules.zh.po lacks “{text}”"
+        for text in (*rule.boxes.values(), *(hint for _role, _head, hint in rule.hints)):
+            places = [f"{{{each}}}" for each in LEVELS if f"{{{each}}}" in text]
+            if CHINESE(text) == text or not all(place in CHINESE(text) for place in places):
+                yield f"{FILE}:{rule.line}: rules.zh.po lacks “{text}”"
 
 
 def faults_of_keys(rule: Rule) -> Iterator[str]:

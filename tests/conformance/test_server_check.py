@@ -81,13 +81,14 @@ def test_check_server_takes_a_command_as_in_a_shell() -> None:
     ("options", "kind"),
     [
         ({"command": "uvicorn {app}"}, "no-place"),
-        ({"spec": "amgi"}, "no-messages"),
+        ({"spec": "amgi"}, "no-amgi-server"),
         ({"spec": "pagi"}, "no-pagi-server"),
         ({"spec": "wsgi"}, "unknown-spec"),
         ({"only": ["stat"]}, "unknown-case-near"),
         ({"only": ["zzz"]}, "unknown-case"),
         ({"ignore": ["startup"]}, "unknown-rule-near"),
-        ({"workers": "'"}, "bad-workers"),
+        ({"workers": "'"}, "bad-arguments"),
+        ({"command": "serve '{app}"}, "bad-arguments"),
     ],
 )
 def test_what_cannot_be_asked_for(options: dict[str, Any], kind: str) -> None:
@@ -289,7 +290,7 @@ def test_a_command_can_demand_lifespan_support(
 
     def outcome(_: str, __: str, observation: Observation) -> Any:
         seen.append(observation.demand)
-        return judge.PHRASES["lasts"](observation, "")
+        return judge.Judge(observation).lasts()
 
     monkeypatch.setattr(server_check, "judge", outcome)
     monkeypatch.setattr(server_check, "Player", Tried)

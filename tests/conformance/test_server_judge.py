@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import fact
-from lifespec.conformance.server.judge import PHRASES, NotJudged, judge, misled, words
+from lifespec.conformance.server.judge import Judge, NotJudged, judge, words
 from lifespec.conformance.server.play import Observation
 from lifespec.conformance.text import Words
 from sights import answered, line, saw
@@ -26,7 +27,7 @@ HOW = {"held": True, "broken": False, "unspecified": "unspecified"}
 def held(phrase: str, seen: Observation, argument: str = "") -> bool | str:
     """Return whether a phrase holds, "unspecified", or "skip"."""
     try:
-        return HOW[PHRASES[phrase](seen, argument).how]
+        return HOW[Judge(seen, argument).outcome(phrase).how]
     except NotJudged:
         return "skip"
 
@@ -34,7 +35,7 @@ def held(phrase: str, seen: Observation, argument: str = "") -> bool | str:
 def says(phrase: str, seen: Observation, argument: str = "") -> str:
     """Return the sentence about what was observed."""
     try:
-        return Words().say(PHRASES[phrase](seen, argument).observed)
+        return Words().say(Judge(seen, argument).outcome(phrase).observed)
     except NotJudged as reason:
         return Words().say(reason.fact)
 
@@ -178,7 +179,7 @@ def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
 )
 def test_a_server_misleads_the_script(types: list[str], wrong: object) -> None:
     """By events in another order: what comes of that is no fault of its own."""
-    assert misled(saw("well-behaved", CALLED, *types)) is wrong
+    assert Judge(saw("well-behaved", CALLED, *types)).misled() is wrong
 
 
 def test_the_limit_of_a_startup_is_told() -> None:
@@ -200,7 +201,7 @@ def test_the_limit_of_a_startup_is_told() -> None:
     [
         ({"status": 3}, True),
         ({"status": 0}, "The process ended with status 0."),
-        ({"status": -15, "stopped": 4.5}, "The process ended by signal 15."),
+        ({"status": -15, "stopped": 4.5}, "The process ended with status 143 (SIGTERM)."),
         ({"status": 0, "client": True}, "skip"),
         ({"ended": None}, "skip"),
     ],
@@ -497,6 +498,11 @@ def test_a_connection_that_is_not_as_the_case_needs_it_shows_nothing_of_the_stat
     assert says("copies", seen) == "The server closed the connection after a request."
 
 
+def test_each_phrase_is_judged() -> None:
+    phrases = {name for name, row in vocabulary().phrases.items() if "server" in row.roles}
+    assert {name for name in phrases if not hasattr(Judge, name.replace(" ", "_"))} == set()
+
+
 # ---- how far the sequence came, and how the process ended ----------------------------------------
 
 
@@ -529,11 +535,11 @@ def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
     """What a case that begins with `listen` receives counts, too."""
     child = [CALLED, f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN]
     seen = saw("well-behaved", *child)
-    assert not misled(seen)
+    assert not Judge(seen).misled()
     phrases = ("startup first", "startup before requests", "no request before")
     assert [held(phrase, seen) for phrase in phrases] == [True, True, True]
     again = saw("well-behaved", CALLED, f"{STARTUP}  by=child", STARTUP)
-    assert misled(again)
+    assert Judge(again).misled()
 
 
 def test_a_second_call_without_events_is_no_matter_of_events() -> None:
@@ -554,7 +560,7 @@ def test_a_second_call_without_events_is_no_matter_of_events() -> None:
 def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: str) -> None:
     """The hint follows what was observed."""
     seen = saw("raises-on-the-scope", *RAISED, **facts)
-    assert PHRASES["served"](seen, "").observed.kind == hint
+    assert Judge(seen).served().observed.kind == hint
 
 
 @pytest.mark.parametrize(
@@ -563,7 +569,7 @@ def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: s
         (None, 1.0, None, "The process was still there 10 s later."),
         (3, None, 5.0, "The process ended with status 3."),
         (0, 1.0, 5.25, "The process ended with status 0 after 3.2 s."),
-        (-15, 1.0, 1.9, "The process ended by signal 15 after 0 s."),
+        (-15, 1.0, 1.9, "The process ended with status 143 (SIGTERM) after 0 s."),
     ],
 )
 def test_how_the_process_ended(

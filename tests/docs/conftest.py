@@ -6,31 +6,13 @@ from pathlib import Path
 import pytest
 from browser import Browser
 from hosting import hosted
-from lifespec_docs.live.assets import FOLDER
 from published import site
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a test wait until another file's has built the site."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            item.add_marker(pytest.mark.timeout(600))
-
-
 @pytest.fixture(scope="session", name="site")
-def the_site() -> Path:
-    """Build the site, once for each state of its files."""
-    return site()
-
-
-@pytest.fixture(scope="session")
-def live(site: Path) -> Path:
-    """Return the folder that examples in the browser are loaded from."""
-    folder = site / FOLDER
-    if not folder.exists():
-        pytest.skip("The site has no Run buttons. Run `make live`, which needs npm: not run")
-    return folder
+def the_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the built site, below a prefix."""
+    return site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")

@@ -1,64 +1,41 @@
-"""The examples of every page, in both languages, and those of the README."""
+"""The programs of the README, and those that a page offers as one file."""
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from lifespec_docs.examples import download, runner
-from lifespec_docs.examples.directive import programs
-from published import ROOT, known, of_readme, published, site
+from published import ROOT
 
-pytestmark = pytest.mark.timeout(300)  # the first test builds the site
+from lifespec_docs.blocks import joined, programs
+from lifespec_pages.page import blocks
+from lifespec_pages.runner import TRACEBACK, run
+from lifespec_pages.sandbox import Namespace
 
-TRACEBACK = "Traceback (most recent call last):"
-README = of_readme((ROOT / "README.md").read_text(encoding="utf-8"))
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_example_ran(language: str) -> None:
-    """It printed what its page shows, else the site would not be built; some need a program."""
-    site()
-    pages = known()[language].values()
-    ran = [(page["run"] + len(page["not_run"]), len(page["blocks"])) for page in pages]
-    assert [counts for counts in ran if counts[0] != counts[1]] == []
-    assert sum(count for count, _ in ran) > 150
-    if not_run := [each for page in pages for each in page["not_run"]]:
-        pytest.skip(f"not run, for want of a program: {', '.join(not_run)}")
+PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if programs(page)]
 
 
-@pytest.fixture(scope="module")
-def readme() -> Iterator[runner.Session]:
-    """Run the examples of the README, one after another."""
-    with runner.Session(README) as session:
-        yield session
-
-
-@pytest.mark.parametrize("number", range(len(README)), ids=lambda n: f"line {README[n].line}")
-def test_an_example_of_the_readme(readme: runner.Session, number: int) -> None:
-    readme.run(number)
+def printed(source: str) -> list[str]:
+    """Return the lines that a program prints; a blank one at the edge of an output is not shown."""
+    namespace = Namespace()
+    with namespace.staged():
+        exec(compile(source, "one file", "exec"), namespace.names)  # noqa: S102  our own pages'
+    return lines(namespace.stdout.getvalue())
 
 
 def lines(text: str) -> list[str]:
-    """Return the lines that say something: a blank one at the edge of an output is not shown."""
     return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
-def printed(program: runner.Example) -> str:
-    """Return what a program prints, though nothing is shown of it."""
-    with runner.Session([program]) as session:
-        try:
-            return session.run(0).output
-        except runner.ExampleFailed as failed:
-            if "The example printed" in str(failed):  # it did not raise
-                return failed.output
-            raise
+def test_the_programs_of_the_readme_print_what_it_shows() -> None:
+    namespace = Namespace()
+    found = blocks(ROOT / "README.md", "README.md")
+    assert [block.kind for block in found] == ["program"]
+    assert "open the pool" in (found[0].output or "")
+    for block in found:
+        run(block, namespace)
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_programs_of_a_page_run_as_one_file(language: str) -> None:
-    """Who takes the file sees all that the page shows; tracebacks go to standard error."""
-    for page in published()[language].values():
-        if found := programs(page):
-            shown = "\n".join((each.expected or "").partition(TRACEBACK)[0] for each in found)
-            name = f"{found[0].page} as one file"
-            whole = runner.Example(name, 1, "python", download.joined(found), None)
-            assert lines(printed(whole)) == lines(shown), name
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
+    """A reader of the file sees all that the page shows; tracebacks go to standard error."""
+    shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
+    assert printed(joined(programs(page))) == lines(shown)

@@ -5,6 +5,7 @@
 Writes docs/matrix/exhaustive.json.  Exit status 0: no difference from the oracle.
 """
 
+import datetime as dt
 import json
 import os
 import platform
@@ -59,6 +60,7 @@ def counted(tally: Tally) -> dict[str, int]:
 def main(size: int) -> int:
     """Run all of it, keep what is known so far in the file, and say what was found."""
     whole: dict[str, Any] = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "cpus": os.cpu_count(),

@@ -199,8 +199,12 @@ def main() -> int:
     with contextlib.redirect_stdout(sys.stderr):
         seen = passed(names["wrap"])
         now.set([])
-        report, say = check_middleware(names["wrap"]), Words().say
-    found = [[each.case, each.rule, each.verdict.value, say(each.observed)] for each in report.findings]
+        report = check_middleware(names["wrap"])
+    said = [Words(language).say for language in ("en", "zh")]
+    found = [
+        [each.case, each.rule, each.verdict.value, *(say(each.observed) for say in said)]
+        for each in report.findings
+    ]
     print(json.dumps({"passed": seen, "findings": found}))
     sys.stdout.flush()
     return 0

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from drivers import Delivered
+
 from lifespec.conformance.server.check import Target
 from lifespec.conformance.server.process import ENDING, until
 from lifespec.conformance.unchecked import Unchecked

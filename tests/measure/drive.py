@@ -1,4 +1,4 @@
-"""Shows an application of a framework a lifespan, and prints what it did: `make frameworks`.
+"""Play the server for an application of a framework, and print what it did: `make frameworks`.
 
     python tests/measure/drive.py PROGRAM [QUESTION...]
 
@@ -34,7 +34,7 @@ ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 
 
 class Question(NamedTuple):
-    """What an application is shown.
+    """What an application gets.
 
     `fault` is function, resource and what happens there: "raises" or "hangs".  With `cancel` the
     call is cancelled after the last of the events.  With `wait` the application serves for a while,
@@ -47,6 +47,7 @@ class Question(NamedTuple):
     type: str = "lifespan"
     state: bool = True
     spec_version: bool = True
+    asgi: bool = True
     request: str = ""  # the path
     socket: str = ""  # the path of a WebSocket
     wait: float = 0
@@ -64,16 +65,18 @@ QUESTIONS = {
     "serving is cancelled": Question(STARTED, cancel=True),
     "no state": Question(state=False, request="/"),
     "no spec_version": Question(spec_version=False),
+    "no asgi": Question(asgi=False),
     "no lifespan": Question((), request="/"),
     "twice": Question(times=2),
     "shutdown first": Question(("lifespan.shutdown",)),
     "other event first": Question(("lifespan.other", "lifespan.startup", "lifespan.shutdown")),
+    "startup twice": Question((*STARTED, *STARTED, "lifespan.shutdown")),
     "other scope": Question((), type="other"),
     "mounted": Question(request="/inner/"),
     "state": Question(request="/", socket="/socket"),
     "a task raises": Question(wait=0.5),
 }
-ASKED = [*QUESTIONS][:-3]  # of every program
+COMMON = [*QUESTIONS][:-3]  # to every program
 
 
 class Run:
@@ -109,7 +112,7 @@ class Run:
         """Add what has just happened."""
         self.happened.append([*happening])
 
-    async def told(self, app: Callable[..., Awaitable[None]]) -> None:
+    async def lifespan(self, app: Callable[..., Awaitable[None]]) -> None:
         """Call the application once, and send it the events; each after the answer to the last."""
         events: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         answered = asyncio.Event()
@@ -118,8 +121,8 @@ class Run:
             return await events.get()
 
         async def send(message: dict[str, Any]) -> None:
-            said = [clean(message["message"])] if message.get("message") else []
-            self.note("sent", message.get("type"), *said)
+            text = [clean(message["message"])] if "message" in message else []
+            self.note("sent", message.get("type"), *text)
             answered.set()
 
         async def call() -> None:
@@ -148,7 +151,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        """Tell whether the application has said so: a server sends it no further event."""
+        """Tell whether the application sent a failure: a server sends it no further event."""
         return any(each[0] == "sent" and str(each[1]).endswith("failed") for each in self.happened)
 
     async def ended(self, task: asyncio.Task[None]) -> None:
@@ -170,8 +173,10 @@ class Run:
 
     def scope(self, kind: str) -> dict[str, Any]:
         """Return the scope of a lifespan, or of a request with the state as it then is."""
-        scope: dict[str, Any] = {"type": kind, "asgi": {"version": "3.0"}}
-        if self.question.spec_version:
+        scope: dict[str, Any] = {"type": kind}
+        if self.question.asgi:
+            scope["asgi"] = {"version": "3.0"}
+        if self.question.asgi and self.question.spec_version:
             scope["asgi"]["spec_version"] = "2.0"
         if self.question.state:
             scope["state"] = self.state if kind == self.question.type else dict(self.state)
@@ -201,7 +206,7 @@ class Run:
             return events.pop() if events else {"type": "websocket.disconnect", "code": 1000}
 
         async def send(_message: dict[str, Any]) -> None:
-            """Take what it says."""
+            """Drop what it sends."""
 
         async with asyncio.timeout(5):
             await app(scope, receive, send)
@@ -234,14 +239,14 @@ class Run:
         else:
             self.note("request", status, body.decode() if status < 400 else "")
 
-    async def asked(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
-        """Ask the question; return what happened."""
+    async def play(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
+        """Play the question; return what happened."""
         asyncio.get_running_loop().set_exception_handler(self.unnoticed)
         if not self.question.events and self.question.request:
             await self.requested(app)
         else:
             for _ in range(self.question.times):
-                await self.told(app)
+                await self.lifespan(app)
                 self.state = {}
         gc.collect()  # a task that is not referred to any more says what nobody has awaited
         await asyncio.sleep(0.05)
@@ -307,22 +312,22 @@ def in_a_process(app: Any, stage: Stage, question: Question) -> list[Happening]:
         signal.alarm(LIMIT)
         os.close(read)
         stage.run = Run(question)
-        found = asyncio.run(stage.run.asked(app))
+        found = asyncio.run(stage.run.play(app))
         with os.fdopen(write, "w", encoding="utf-8") as pipe:
             json.dump(found, pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read, encoding="utf-8") as pipe:
-        said = pipe.read()
+        output = pipe.read()
     os.waitpid(pid, 0)
-    return json.loads(said) if said else [["did not end"]]
+    return json.loads(output) if output else [["did not end"]]
 
 
 def observed(program: Path, names: Sequence[str] = ()) -> dict[str, list[Happening]]:
     """Ask the questions, or those that are named; return what happened, by question."""
     stage = Stage()
     app = loaded(program.absolute(), stage)
-    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or ASKED}
+    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or COMMON}
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,12 +1,11 @@
-"""Observes applications of frameworks in a lifespan, and records it: `make frameworks`.
-
-Each application runs under uvicorn, too, which shows what a user sees.
+"""Measure what applications of frameworks do with a lifespan: `make frameworks`.
 
     python tests/measure/frameworks.py PYTHON FILE [SUBJECT...]
 
-PYTHON has the frameworks of `.ci/frameworks.txt`.  FILE is where the record is kept; it is written
-after each subject.  Where subjects are named, only they are observed, and the record of the others
-stays, with what it says of the state of the code that it was made with.
+PYTHON has the frameworks of `.ci/frameworks.txt`, and FILE is the record, which is written after
+each subject.  Where subjects are named, the rows of the others stay as they are.  `frameworks.toml`
+has the subjects.  `drive.py` asks an application each question in a process of its own, and uvicorn
+shows what a user sees.
 """
 
 import contextlib
@@ -19,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,14 +26,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from framework_answers import answers
+from kept import chosen, keep, versions
 from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
 
-ROOT = Path(__file__).parents[2]
-PROGRAMS = ROOT / "docs" / "programs" / "frameworks"
-DRIVER = Path(__file__).with_name("drive.py")
+PROGRAMS = Path(__file__).parents[2] / "docs" / "programs" / "frameworks"
+DRIVER, ROWS = map(Path(__file__).with_name, ("drive.py", "frameworks.toml"))
 LIMIT = 300  # seconds for all questions
 PATIENCE = 20.0  # seconds, in which a server begins to answer, or ends after a signal
 FAILING = """
@@ -48,15 +48,12 @@ UNDER = {"under uvicorn": "", "under uvicorn, a hook raises": FAILING}
 NOISE = re.compile(  # times, addresses of objects, and folders
     r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\d.,]*( [+-]\d{4})?|\b0x[0-9a-f]+|(?<![\w.:/])/([\w.+-]+/)+"
 )
-OMITTED = "DeprecationWarning", "platform: "
+IN_GROUP = re.compile(r"[\s+|-]+\| (?=(?:\w+\.)*\w*(?:Error|Exception|Group)\b)")
+OMITTED = "DeprecationWarning", "platform: ", "Exception Group Traceback"
 
 
 class Subject(NamedTuple):
-    """The framework, the program, and the packages whose versions count.
-
-    A variant is another program of the framework: with a mounted application, or with both kinds
-    of hooks.
-    """
+    """A row of `frameworks.toml`; a variant is another program, which mounts one, for example."""
 
     framework: str
     program: str
@@ -72,6 +69,7 @@ class Subject(NamedTuple):
 
 VARIANTS = {  # by kind, the question
     "mounted": "mounted",
+    "bare": "mounted",
     "nested": "usual",
     "combined": "usual",
     "router": "under uvicorn",
@@ -79,77 +77,11 @@ VARIANTS = {  # by kind, the question
     "group": "a task raises",
     "state": "state",
 }
-MOUNTS, TASKS = ["mounted", "nested"], ["task", "group"]
-BOTH = [*MOUNTS, "combined"]
-
-
-SUBJECTS = {
-    "Starlette": Subject(
-        "Starlette", "starlette_lifespan", ["starlette"], [*MOUNTS, *TASKS, "state"]
-    ),
-    "FastAPI, lifespan": Subject(
-        "FastAPI", "fastapi_lifespan", ["fastapi", "starlette"], [*BOTH, *TASKS, "router", "state"]
-    ),
-    "FastAPI, on_event": Subject(
-        "FastAPI", "fastapi_on_event", ["fastapi", "starlette"], ["router"]
-    ),
-    "Litestar, lifespan": Subject(
-        "Litestar", "litestar_lifespan", ["litestar"], ["mounted", "combined", *TASKS]
-    ),
-    "Litestar, on_startup": Subject("Litestar", "litestar_on_startup", ["litestar"]),
-    "Litestar, one hook": Subject("Litestar", "litestar_strict", ["litestar"]),
-    "Quart, while_serving": Subject(
-        "Quart", "quart_while_serving", ["quart"], ["combined", "router", *TASKS]
-    ),
-    "Quart, before_serving": Subject("Quart", "quart_before_serving", ["quart"], ["router"]),
-    "Quart, one function": Subject("Quart", "quart_strict", ["quart"]),
-    "Django": Subject("Django", "django_plain", ["django"]),
-    "django-asgi-lifespan": Subject(
-        "Django", "django_with_lifespan", ["django-asgi-lifespan", "django"]
-    ),
-    "Channels": Subject("Django", "channels_router", ["channels", "django"]),
-    "Falcon": Subject("Falcon", "falcon_middleware", ["falcon"]),
-    "Falcon, one middleware": Subject("Falcon", "falcon_strict", ["falcon"]),
-    "BlackSheep, lifespan": Subject(
-        "BlackSheep", "blacksheep_lifespan", ["blacksheep"], [*BOTH, *TASKS]
-    ),
-    "BlackSheep, one function": Subject("BlackSheep", "blacksheep_strict", ["blacksheep"]),
-    "BlackSheep, on_start": Subject("BlackSheep", "blacksheep_on_start", ["blacksheep"]),
-    "Sanic": Subject("Sanic", "sanic_listeners", ["sanic"], ["router"]),
-    "Sanic, one listener": Subject("Sanic", "sanic_strict", ["sanic"]),
-    "Connexion": Subject("Connexion", "connexion_lifespan", ["connexion", "starlette"]),
-    "MCP SDK": Subject("MCP SDK", "mcp_streamable_http", ["mcp", "starlette"]),
-    "FastMCP": Subject("FastMCP", "fastmcp_lifespan", ["fastmcp", "starlette"], ["mounted"]),
-    "NiceGUI, on_startup": Subject("NiceGUI", "nicegui_run_with", ["nicegui", "fastapi"]),
-    "NiceGUI, lifespan": Subject("NiceGUI", "nicegui_lifespan", ["nicegui", "fastapi"]),
-    "python-socketio": Subject(
-        "python-socketio",
-        "socketio_on_startup",
-        ["python-socketio", "python-engineio"],
-        ["mounted"],
-    ),
-    "python-socketio, exit stack": Subject(
-        "python-socketio", "socketio_strict", ["python-socketio", "python-engineio"]
-    ),
-    "Lilya": Subject("Lilya", "lilya_lifespan", ["lilya"], [*BOTH, "state"]),
-    "Ravyn": Subject("Ravyn", "ravyn_lifespan", ["ravyn", "lilya"], MOUNTS),
-    "Muffin": Subject("Muffin", "muffin_on_startup", ["muffin", "asgi-tools"]),
-    "Muffin, strict": Subject("Muffin", "muffin_strict", ["muffin", "asgi-tools"]),
-    "Microdot": Subject("Microdot", "microdot_functions", ["microdot"]),
-    "Microdot, exit stack": Subject("Microdot", "microdot_strict", ["microdot"]),
-    "MicroPie": Subject("MicroPie", "micropie_handlers", ["micropie"]),
-    "Flama": Subject("Flama", "flama_lifespan", ["flama"]),
-    "Flama, called twice": Subject("Flama", "flama_twice", ["flama"], MOUNTS),
-    "FastHTML": Subject("FastHTML", "fasthtml_lifespan", ["python-fasthtml", "starlette"], BOTH),
-    "Responder": Subject("Responder", "responder_lifespan", ["responder", "starlette"], BOTH),
-    "rpc.py": Subject("rpc.py", "rpcpy_server", ["rpc-py"]),
-    "a2wsgi": Subject("a2wsgi", "a2wsgi_wsgi", ["a2wsgi"]),
-    "asgiref": Subject("asgiref", "asgiref_wsgi", ["asgiref"]),
-}
+SUBJECTS = {name: Subject(**row) for name, row in tomllib.loads(ROWS.read_text("utf-8")).items()}
 
 
 def observed(python: str, program: Path, *questions: str) -> dict[str, list[list[Any]]]:
-    """Ask an application of a Python all questions, or some; return what happened."""
+    """Ask an application all questions, or some; return what happened."""
     command = [python, str(DRIVER), str(program), *questions]
     run = subprocess.run(
         command, capture_output=True, text=True, encoding="utf-8", timeout=LIMIT, check=False
@@ -220,8 +152,12 @@ def requested(running: "subprocess.Popen[bytes]", port: int) -> int:
 
 
 def logged(text: str) -> list[list[Any]]:
-    """Return what `resources.py` prints, and the lines of a log without times and frames."""
-    lines = [NUMBER.sub("…", NOISE.sub("…", line)).rstrip() for line in text.splitlines()]
+    """Return what `resources.py` prints, and the lines of a log without times and frames.
+
+    The traceback of an exception group is indented, and so are its exceptions, which are kept.
+    """
+    lines = [IN_GROUP.sub("", line, count=1) for line in text.splitlines()]
+    lines = [NUMBER.sub("…", NOISE.sub("…", line)).rstrip() for line in lines]
     return [
         line.split() if line.startswith(("connect ", "disconnect ")) else ["logs", line]
         for line in lines
@@ -239,26 +175,25 @@ def row(python: str, name: str) -> dict[str, Any]:
         }
         happened = observed(python, PROGRAMS / f"{subject.program}.py")
         happened |= {question: each.result() for question, each in under.items()}
+    programs = {kind: subject.variant(kind) for kind in subject.variants}
+    for kind, program in programs.items():
+        happened[kind] = variant(python, program, VARIANTS[kind])
     return {
         "name": name,
         "framework": subject.framework,
         "program": subject.program,
         "versions": versions(python, subject.packages),
+        "variants": programs,
+        "answers": answers(happened),
         "happened": happened,
-        "variants": {
-            kind: variant(python, subject.variant(kind), question)
-            for kind, question in VARIANTS.items()
-            if kind in subject.variants
-        },
     }
 
 
-def variant(python: str, program: str, question: str) -> dict[str, Any]:
-    """Ask another program of a framework one question; return its part of the row."""
+def variant(python: str, program: str, question: str) -> list[list[Any]]:
+    """Ask another program of a framework one question; return what happened."""
     if question in UNDER:
-        return {"program": program, "happened": served(python, program, UNDER[question])}
-    found = observed(python, PROGRAMS / f"{program}.py", question)
-    return {"program": program, "happened": found[question]}
+        return served(python, program, UNDER[question])
+    return observed(python, PROGRAMS / f"{program}.py", question)[question]
 
 
 def rows(python: str, names: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -272,9 +207,7 @@ def rows(python: str, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 def main(arguments: Sequence[str]) -> int:
     """Observe the subjects that are named, or all."""
     python, file, *names = arguments
-    path = Path(file)
-    found = rows(str(Path(python).absolute()), names or [*SUBJECTS])
-    keep(path, [*SUBJECTS], found)
+    keep(Path(file), [*SUBJECTS], rows(str(Path(python).absolute()), chosen(names, SUBJECTS)))
     return 0
 
 

@@ -1,12 +1,12 @@
-"""Gives an application to adapters, test clients and servers, and records it: `make hosts`.
+"""Measure what adapters, test clients and servers do with a lifespan: `make hosts`.
 
     python tests/measure/hosts.py FOLDER FILE [SUBJECT...]
 
-FOLDER has the programs of the environment of `.ci/hosts.txt`.  FILE is where the record is kept.
-A subject is a command that runs in a folder of its own, beside the programs of
-`docs/programs/hosts`: a server, which gets two requests and SIGTERM from here, or `visit.py`,
-which makes the requests itself.  The application prints what happens to it, and its variable ASKED
-is the question.  As they wait most of the time, some run at once.
+FOLDER has the programs of the environment of `.ci/hosts.txt`, and FILE is the record.  `hosts.toml`
+has the subjects: commands that run in a folder of their own, beside the programs of
+`docs/programs/hosts`.  One starts a server, which gets two requests and SIGTERM from here, or
+`visit.py`, which makes the requests itself.  The application prints what happens to it, and its
+variable ASKED is the question.  As they wait most of the time, some run at once.
 """
 
 import contextlib
@@ -21,22 +21,24 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from host_answers import answers
+from kept import chosen, keep, versions
 from loglines import free_port, plain
-
-from lifespec_docs.facts.recorded import exit_status
 
 __all__ = ["QUESTIONS", "SUBJECTS", "Subject", "main", "observed"]
 
 Happening = list[Any]
-PROGRAMS = Path(__file__).parents[2] / "docs" / "programs" / "hosts"
+ROOT = Path(__file__).parents[2]
+PROGRAMS, SOURCES = ROOT / "docs" / "programs" / "hosts", ROOT / "src"
+ROWS = Path(__file__).with_suffix(".toml")
 QUESTIONS = (
     "usual",
     "startup is slow",
@@ -44,6 +46,7 @@ QUESTIONS = (
     "startup raises",
     "startup hangs",
     "raises on the scope",
+    "returns on the scope",
     "crashes later",
     "shutdown fails",
     "shutdown raises",
@@ -52,7 +55,12 @@ QUESTIONS = (
 CTRL_C = "ended by Ctrl-C"
 TWICE = {"shutdown hangs, SIGTERM twice": "SIGTERM", "shutdown hangs, Ctrl-C twice": "SIGINT"}
 KEPT = "one connection"
-OF_KIND = {"server": (CTRL_C, KEPT, *TWICE), "platform": (CTRL_C,)}
+OF_KIND = {
+    "adapter": ("two at once",),
+    "client": ("two at once",),
+    "server": (CTRL_C, KEPT, *TWICE),
+    "platform": (CTRL_C,),
+}
 AT_ONCE = {"platform": 2}  # runs, of those that start many processes
 OTHERS = 12
 CAP = 70.0  # seconds: longer than the limit of any server
@@ -69,16 +77,15 @@ NOISE = re.compile(  # colours, who speaks, when, and where a module lies
 )
 NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b")  # of an object
 RAISED = re.compile(r"[\s|+-]+((?:\w+\.)*\w*(?:Error|Exception|Failure)\w*: .*)")  # in a group
-TOLD = re.compile(r'\["\w.*\]$')
+REPORT = re.compile(r'\["\w.*\]$')
 ABOUT = re.compile(r"no pool|pool lost|lifespan|startup|shutdown|Error\b|Restarting", re.IGNORECASE)
 LINES = 4
 WIDTH = 160
-TIMES = 3  # that a server is asked, as its end may differ
 ENOUGH = 30  # happenings: a worker that fails may be started again and again
 
 
 class Subject(NamedTuple):
-    """What it is to its users, its program and command, and the packages whose versions count."""
+    """A row of `hosts.toml`: a command with its program, and what it is to its users."""
 
     kind: str
     program: str
@@ -86,6 +93,7 @@ class Subject(NamedTuple):
     packages: Sequence[str]
     path: str = "/"
     matrix: bool = False
+    often: int = 3  # how often a server is asked what can end in several ways
 
     @property
     def listens(self) -> bool:
@@ -94,92 +102,31 @@ class Subject(NamedTuple):
 
     @property
     def questions(self) -> Sequence[str]:
-        """Return what is asked of it."""
+        """Return the questions to a host of its kind."""
         return (*QUESTIONS, *OF_KIND.get(self.kind, ()))
 
-    def times(self, asked: str) -> int:
-        """Return how often it is asked."""
-        return TIMES if self.kind == "server" and "hangs" not in asked else 1
+    def times(self, question: str) -> int:
+        """Return how often it runs for a question."""
+        return self.often if self.kind == "server" and "hangs" not in question else 1
 
     def program_in(self, programs: Path, word: str) -> Path:
         """Return a program: what is in the environment of `make matrix` is not installed twice."""
         return (programs.parents[1] / "matrix" / "bin" if self.matrix else programs) / word
 
 
-def visited(kind: str, program: str, *packages: str) -> Subject:
-    """Return an adapter or a test client."""
-    return Subject(kind, program, f"python visit.py {program}", packages)
+def exit_status(status: int) -> int | str:
+    """Return an exit status as a shell has it, with the name of a signal that ended the process."""
+    return status if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
 
 
-def server(command: str, *packages: str, matrix: bool = False) -> Subject:
-    """Return a server that is given the application by its name."""
-    return Subject("server", "shop", command, packages, matrix=matrix)
-
-
-BIND = "--bind 127.0.0.1:{port}"
-ASGI = "--no-control-socket --worker-class asgi"
-SUBJECTS = {
-    "Mangum, auto": visited("adapter", "mangum_auto", "mangum"),
-    "Mangum, on": visited("adapter", "mangum_on", "mangum"),
-    "Mangum, off": visited("adapter", "mangum_off", "mangum"),
-    "Agraffe": visited("adapter", "agraffe_lambda", "agraffe"),
-    "Azure Functions, AsgiFunctionApp": visited("adapter", "azure_function_app", "azure-functions"),
-    "Azure Functions, AsgiMiddleware": visited("adapter", "azure_middleware", "azure-functions"),
-    "Modal": visited("adapter", "modal_container", "modal"),
-    "a2wsgi": visited("adapter", "a2wsgi_asgi", "a2wsgi"),
-    "async-asgi-testclient": visited("client", "client_async_asgi", "async-asgi-testclient"),
-    "starlette-testclient": visited(
-        "client", "client_starlette_backport", "starlette-testclient", "starlette"
-    ),
-    "asgi-testclient": visited("client", "client_asgi_testclient", "asgi-testclient"),
-    "asgiref": visited("client", "client_asgiref", "asgiref"),
-    "Falcon": visited("client", "client_falcon", "falcon"),
-    "httpx": visited("client", "client_httpx", "httpx"),
-    "niquests, Session": visited("client", "client_niquests", "niquests"),
-    "niquests, AsyncSession": visited("client", "client_niquests_async", "niquests"),
-    "aiohttp-asgi-connector": visited(
-        "client", "client_aiohttp", "aiohttp-asgi-connector", "aiohttp"
-    ),
-    "uvicorn, two workers": server("uvicorn shop:app --workers 2 --port {port}", "uvicorn"),
-    "uvicorn, reload": server("uvicorn shop:app --reload --port {port}", "uvicorn"),
-    "uvicorn, lifespan on": server("uvicorn shop:app --lifespan on --port {port}", "uvicorn"),
-    "uvicorn, uvloop": server("uvicorn shop:app --loop uvloop --port {port}", "uvicorn", "uvloop"),
-    "gunicorn, lifespan on": server(
-        f"gunicorn shop:app {ASGI} --asgi-lifespan on {BIND}", "gunicorn", matrix=True
-    ),
-    "gunicorn, graceful-timeout 3": server(
-        f"gunicorn shop:app {ASGI} --graceful-timeout 3 {BIND}", "gunicorn", matrix=True
-    ),
-    "hypercorn, timeouts of 3 s": server(
-        f"hypercorn shop:app --config hypercorn_limits.toml {BIND}", "hypercorn", matrix=True
-    ),
-    "hypercorn, no worker process": server(
-        f"hypercorn shop:app --workers 0 {BIND}", "hypercorn", matrix=True
-    ),
-    "anycorn": server(f"anycorn shop:app {BIND}", "anycorn"),
-    "nonecorn": server(f"hypercorn shop:app {BIND}", "nonecorn"),
-    "nonecorn, no worker process": server(f"hypercorn shop:app --workers 0 {BIND}", "nonecorn"),
-    "socketify": server(
-        "python -m socketify shop:app --interface asgi --host 127.0.0.1 --port {port}", "socketify"
-    ),
-    "fastpysgi": server("fastpysgi shop:app --host 127.0.0.1 --port {port}", "fastpysgi"),
-    "tremolo": server("python -m tremolo --host 127.0.0.1 --port {port} shop:app", "tremolo"),
-    "Ray Serve": Subject("platform", "ray_serve", "python ray_serve.py {port}", ["ray"]),
-    "BentoML": Subject(
-        "platform",
-        "bentoml_mounted",
-        "bentoml serve bentoml_mounted:Shop --host 127.0.0.1 --port {port}",
-        ["bentoml"],
-        "/shop/",
-    ),
-}
+SUBJECTS = {name: Subject(**row) for name, row in tomllib.loads(ROWS.read_text("utf-8")).items()}
 
 
 class Run:
     """A host with the application, in a folder of its own."""
 
-    def __init__(self, subject: Subject, asked: str, programs: Path, place: Path) -> None:
-        self.subject, self.asked = subject, asked
+    def __init__(self, subject: Subject, question: str, programs: Path, place: Path) -> None:
+        self.subject, self.question = subject, question
         self.port = free_port() if subject.listens else 0
         self.noted: list[tuple[float, Happening]] = []
         shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
@@ -190,10 +137,10 @@ class Run:
             env={
                 **os.environ,
                 "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "ASKED": asked.partition(",")[0],
+                "ASKED": question.partition(",")[0],
                 "HOME": str(place),
                 "BENTOML_HOME": str(place),
-                "PYTHONPATH": str(place),
+                "PYTHONPATH": f"{place}{os.pathsep}{SOURCES}",
                 "NO_COLOR": "1",
                 "RAY_AUTH_MODE": "disabled",
                 "RAY_DEDUP_LOGS": "0",
@@ -210,12 +157,11 @@ class Run:
         self.reader.start()
 
     def _read(self) -> None:
-        assert self.running.stdout
-        for line in self.running.stdout:
+        for line in self.running.stdout or ():
             text = NOISE.sub("", NOISE.sub("", line.decode("utf-8", "replace"))).rstrip()
             if inner := RAISED.fullmatch(text):
                 text = inner[1]
-            if found := TOLD.search(text):
+            if found := REPORT.search(text):
                 self.note(*json.loads(found[0]))
             for each in [] if found else plain(NUMBER.sub("…", text)):
                 self.note("prints", each)
@@ -227,7 +173,7 @@ class Run:
     def request(self) -> None:
         """Send a request until somebody answers, as long as it is worth a try."""
         while self._may_answer():
-            status = self._asked()
+            status = self._status()
             if status and status not in NOT_YET:
                 time.sleep(0.1)  # until the line of the application has come
                 self.note("answered", status)
@@ -237,10 +183,10 @@ class Run:
     def _may_answer(self) -> bool:
         kind, settles = self.subject.kind, SETTLES[self.subject.kind]
         end = self.began + BEGINS[kind]
-        if self.asked == "startup hangs":
+        if self.question == "startup hangs":
             end, settles = end + CAP, CAP
-        if told := [when for when, each in self.noted if each[0] != "prints"]:
-            end = min(end, told[-1] + settles)
+        if moments := [when for when, each in self.noted if each[0] != "prints"]:
+            end = min(end, moments[-1] + settles)
         return self.running.poll() is None and time.monotonic() < end
 
     def request_twice(self) -> None:
@@ -257,7 +203,7 @@ class Run:
                 time.sleep(0.1)
                 self.note("answered", response.status)
 
-    def _asked(self) -> int:
+    def _status(self) -> int:
         """Return the status of an answer, 0 if there is none."""
         address = f"http://127.0.0.1:{self.port}{self.subject.path}"
         try:
@@ -270,18 +216,18 @@ class Run:
 
     def serve(self) -> None:
         """Send two requests, and then a signal if it has not ended by itself."""
-        if self.asked == "startup is slow":
+        if self.question == "startup is slow":
             with ThreadPoolExecutor(2) as pool:
                 list(pool.map(lambda _: self.request(), range(2)))
-        elif self.asked == KEPT:
+        elif self.question == KEPT:
             self.request_twice()
         else:
             self.request()
             self._pause()
             self.request()
         self._pause()
-        name = "SIGINT" if self.asked == CTRL_C else TWICE.get(self.asked, "SIGTERM")
-        for _ in range(1 + (self.asked in TWICE)):
+        name = "SIGINT" if self.question == CTRL_C else TWICE.get(self.question, "SIGTERM")
+        for _ in range(1 + (self.question in TWICE)):
             if self.running.poll() is None:
                 self.note(name)
                 self.running.send_signal(signal.Signals[name])
@@ -295,7 +241,7 @@ class Run:
         """Wait until the host has ended; end it otherwise."""
         if self.subject.listens:
             self.serve()
-        wait = ENDS if self.subject.listens and self.asked != "shutdown hangs" else CAP
+        wait = ENDS if self.subject.listens and self.question != "shutdown hangs" else CAP
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.running.wait(wait)
         status = self.running.poll()
@@ -325,10 +271,10 @@ def descendants(pid: int) -> Iterator[int]:
             yield from descendants(child)
 
 
-def observed(subject: Subject, programs: Path, asked: str) -> list[tuple[float, Happening]]:
+def observed(subject: Subject, programs: Path, question: str) -> list[tuple[float, Happening]]:
     """Ask a host a question; return what happened, and when, with what it has printed."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        run = Run(subject, asked, programs, Path(place))
+        run = Run(subject, question, programs, Path(place))
         try:
             run.end()
         finally:
@@ -367,6 +313,28 @@ def _end(happened: Sequence[Happening]) -> Happening:
     return ["shutdown" if stopped else "no shutdown", *happened[-1]]
 
 
+def row(
+    programs: Path, name: str, runs: Mapping[str, Sequence[list[tuple[float, Happening]]]]
+) -> dict[str, Any]:
+    """Return the row of a subject."""
+    subject = SUBJECTS[name]
+    usual = runs["usual"][0]
+    happened = {
+        question: varied([worth(each, () if question == "usual" else usual) for each in of])
+        for question, of in runs.items()
+    }
+    return {
+        "name": name,
+        "host": name.partition(",")[0],
+        "kind": subject.kind,
+        "program": subject.program,
+        "command": subject.command,
+        "versions": versions(str(subject.program_in(programs, "python")), subject.packages),
+        "answers": answers(happened),
+        "happened": happened,
+    }
+
+
 def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Observe subjects; yield their rows of the record."""
     with ThreadPoolExecutor(OTHERS) as others, contextlib.ExitStack() as stack:
@@ -376,32 +344,19 @@ def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
         }
         waits = {
             name: {
-                asked: [
-                    pools.get(SUBJECTS[name].kind, others).submit(
-                        observed, SUBJECTS[name], programs, asked
-                    )
-                    for _ in range(SUBJECTS[name].times(asked))
+                question: [
+                    pools.get(subject.kind, others).submit(observed, subject, programs, question)
+                    for _ in range(subject.times(question))
                 ]
-                for asked in SUBJECTS[name].questions
+                for question in subject.questions
             }
             for name in names
+            for subject in [SUBJECTS[name]]
         }
         for name, runs in waits.items():
-            subject = SUBJECTS[name]
-            found = {asked: [each.result() for each in all_] for asked, all_ in runs.items()}
-            usual = found["usual"][0]
-            yield {
-                "name": name,
-                "host": name.partition(",")[0],
-                "kind": subject.kind,
-                "program": subject.program,
-                "command": subject.command,
-                "versions": versions(str(subject.program_in(programs, "python")), subject.packages),
-                "happened": {
-                    asked: varied([worth(each, () if asked == "usual" else usual) for each in all_])
-                    for asked, all_ in found.items()
-                },
-            }
+            yield row(
+                programs, name, {key: [each.result() for each in of] for key, of in runs.items()}
+            )
             print(name, flush=True)
 
 
@@ -410,9 +365,7 @@ def main(arguments: Sequence[str]) -> int:
     folder, file, *names = arguments
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    path = Path(file)
-    found = rows(Path(folder).absolute(), names or [*SUBJECTS])
-    keep(path, [*SUBJECTS], found)
+    keep(Path(file), [*SUBJECTS], rows(Path(folder).absolute(), chosen(names, SUBJECTS)))
     return 0
 
 

@@ -1,20 +1,17 @@
-"""Records what the current servers log about the lifespan of an application: `make loglines`.
+"""Record what the current servers log and do about the lifespan of an application: `make loglines`.
 
-    python tests/measure/loglines.py FOLDER FILE
+    python tests/measure/loglines.py FOLDER FILE [SERVER...]
 
-FOLDER is the environment with the servers, FILE is where the record is kept.  Each program of
-PROGRAMS runs under each of SERVERS on a loopback port, gets a request, and then a signal: once
-SIGTERM, which supervisors send, and once SIGINT, which Ctrl-C sends.  Those of IN_TWO run with two
-workers, too.  A line is recorded if the same server does not log it for the program `answers`, in
-which all is well.  STREAMS runs with and without an option of LIMITS, and its response is still
-open when SIGTERM comes.
+FOLDER is the environment with the servers, FILE is the record. Each program of PROGRAMS runs under
+each of SERVERS on a loopback port, gets a request, and then a signal: once SIGTERM, which
+supervisors send, and once SIGINT, which Ctrl-C sends. Those of IN_TWO run with two workers, too.
+A line is recorded if the same server does not log it for the program `answers`, which has no
+fault. STREAMS runs with and without an option of LIMITS, and its response is still open when
+SIGTERM comes.
 """
 
 import contextlib
-import datetime as dt
-import json
 import os
-import platform
 import random
 import re
 import signal
@@ -25,15 +22,13 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kept import chosen, keep, versions
 from run import SERVERS as COMMANDS
-from run import versions
-
-from lifespec_docs.facts.recorded import made_with
 
 __all__ = ["PROGRAMS", "SERVERS", "recorded"]
 
@@ -44,7 +39,12 @@ SERVERS = {  # by the name on the page, that in run.py
     "gunicorn": "gunicorn, asgi",
     "daphne": "daphne",
 }
-WELL = "answers"
+OPTIONS = {  # of each server about lifespans
+    "uvicorn": ["--lifespan on", "--lifespan off"],
+    "granian": ["--interface asginl"],
+    "gunicorn": ["--asgi-lifespan on", "--asgi-lifespan off"],
+}
+FAULTLESS = "answers"
 PATIENCE = 75.0  # seconds: longer than the timeout of any server
 BEFORE_TIMEOUT = 5.0  # seconds after which a server that starts gets its signal
 AFTER_REQUEST = 1.0  # seconds in which an application can crash
@@ -65,9 +65,9 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": b"ok"})
 """
 STARTED = 'await send({"type": "lifespan.startup.complete"})'
-TOLD = "shutdown"  # the file that an application writes when it has received that event
+RECEIVED = "shutdown"  # the file that an application writes when it has received that event
 CANCELLED = "cancelled"  # and the one that its request writes when it is
-STOPS = f'await receive(); open("{TOLD}", "x").close()'
+STOPS = f'await receive(); open("{RECEIVED}", "x").close()'
 STOPPED = 'await send({"type": "lifespan.shutdown.complete"})'
 
 
@@ -77,7 +77,7 @@ def program(*steps: str) -> str:
 
 
 PROGRAMS = {
-    WELL: program(STARTED, STOPS, STOPPED),
+    FAULTLESS: program(STARTED, STOPS, STOPPED),
     "raises": program('raise ConnectionError("no database")'),
     "fails": program('await send({"type": "lifespan.startup.failed", "message": "no database"})'),
     "fails-to-stop": program(
@@ -151,15 +151,16 @@ class Run(NamedTuple):
     shutdown: bool  # the application received lifespan.shutdown
     cancelled: bool  # its request was cancelled
     ended: bool  # in time after the signal, or alone
-    status: int | None  # the exit status; minus the number of a signal that ended the process
+    status: int | None  # the exit status as a shell has it, 128 and more after a signal
     seconds: int  # from the signal to its end
 
 
+SIGNALLED = 128  # what a shell adds to the number of a signal
 LOGGED = "lines", "served", "alone", "shutdown", "ended", "status"
 WAITED = "shutdown", "cancelled", "ended", "seconds"
 
 
-def requested(
+def served(
     port: int, running: "subprocess.Popen[bytes]", patience: float, response: contextlib.ExitStack
 ) -> bool:
     """Send a request as soon as somebody listens; tell whether it was answered.
@@ -187,7 +188,7 @@ def free_port() -> int:
     raise SystemExit("no port of 127.0.0.1 is free")
 
 
-def tried(folder: Path, command: str, source: str, way: Way, patience: float = PATIENCE) -> Run:
+def run(folder: Path, command: str, source: str, way: Way, patience: float = PATIENCE) -> Run:
     """Run one program under one server."""
     port = free_port()
     filled = command.format(app="shop:app", port=port, workers=way.workers).split()
@@ -207,23 +208,26 @@ def tried(folder: Path, command: str, source: str, way: Way, patience: float = P
             env={**os.environ, "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"},
         )
         try:
-            served = requested(port, running, patience, response)
+            answered = served(port, running, patience, response)
             time.sleep(AFTER_REQUEST)
             alone = running.poll() is not None
             if not alone:
                 running.send_signal(way.signal)
-            told = time.monotonic()
+            signalled = time.monotonic()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 running.wait(way.after_signal)
-            status, seconds = running.poll(), time.monotonic() - told
+            status, seconds = running.poll(), round(time.monotonic() - signalled)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
             running.wait(AFTER_SIGNAL)
         output.seek(0)
         lines = plain(output.read().decode("utf-8", "replace"))
-        noted = [Path(place, name).exists() for name in (TOLD, CANCELLED)]
-    return Run(lines, served, alone, *noted, status is not None, status, round(seconds))
+        noted = [Path(place, name).exists() for name in (RECEIVED, CANCELLED)]
+    ended = status is not None
+    if status is not None and status < 0:
+        status = SIGNALLED - status
+    return Run(lines, answered, alone, *noted, ended, status, seconds)
 
 
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
@@ -245,70 +249,63 @@ def recorded(folder: Path, name: str, programs: Mapping[str, str] = PROGRAMS) ->
     """Run the programs under a server, and return its row of the record."""
     packages, command = COMMANDS[SERVERS[name]]
     wanted = [
-        (of, way)
-        for of in programs
+        (program, way)
+        for program in programs
         for way in WAYS
-        if WAYS[way].workers == 1 or ("{workers}" in command and of in (WELL, *IN_TWO))
+        if WAYS[way].workers == 1 or ("{workers}" in command and program in (FAULTLESS, *IN_TWO))
     ]
 
-    def run(each: tuple[str, str]) -> Run:
-        of, way = each
-        done = tried(folder, command, programs[of], WAYS[way])
-        if of != "hangs-at-startup":
+    def run_one(each: tuple[str, str]) -> Run:
+        program, way = each
+        done = run(folder, command, programs[program], WAYS[way])
+        if program != "hangs-at-startup":
             return done
-        early = tried(folder, command, programs[of], WAYS[way], BEFORE_TIMEOUT)
-        return done._replace(ended=early.ended, status=early.status)  # told before a timeout
+        early = run(folder, command, programs[program], WAYS[way], BEFORE_TIMEOUT)
+        return done._replace(ended=early.ended, status=early.status)  # signalled before a timeout
 
     with ThreadPoolExecutor() as pool:
-        runs = dict(zip(wanted, pool.map(run, wanted), strict=True))
+        runs = dict(zip(wanted, pool.map(run_one, wanted), strict=True))
     found: dict[str, dict[str, Any]] = {}
-    for (of, way), done in runs.items():
-        usual = runs[WELL, way].lines
+    for (program, way), done in runs.items():
+        usual = runs[FAULTLESS, way].lines
         own = done._replace(lines=[line for line in done.lines if line not in usual])
-        found.setdefault(of, {})[way] = {fact: getattr(own, fact) for fact in LOGGED}
+        found.setdefault(program, {})[way] = {fact: getattr(own, fact) for fact in LOGGED}
     return {
         "name": name,
         "command": command,
-        "versions": versions(folder, packages),
+        "versions": versions(str(folder / "python"), packages),
+        "options": OPTIONS.get(name, []),
         "runs": found,
     }
 
 
-def waited(folder: Path, name: str) -> dict[str, Any]:
-    """Tell what becomes of a response that is open at SIGTERM, without and with a limit."""
+def waits(folder: Path, name: str) -> dict[str, Any]:
+    """Return what becomes of a response that is open at SIGTERM, without and with a limit."""
     _, command = COMMANDS[SERVERS[name]]
     option = LIMITS.get(name, "")
     limits = {"": "", **({option: f"{option} {LIMIT}"} if option else {})}
     ways = [Way(signal.SIGTERM, option=given, after_signal=PATIENCE) for given in limits.values()]
     with ThreadPoolExecutor() as pool:
-        runs = list(pool.map(lambda way: tried(folder, command, STREAMS, way), ways))
+        runs = list(pool.map(lambda way: run(folder, command, STREAMS, way), ways))
     return {
-        given: {fact: getattr(run, fact) for fact in WAITED}
-        for given, run in zip(limits, runs, strict=True)
+        given: {fact: getattr(done, fact) for fact in WAITED}
+        for given, done in zip(limits, runs, strict=True)
     }
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Record all servers, one after the other."""
-    folder, file = arguments
+    """Record the servers that are named, or all, one after the other."""
+    folder, file, *names = arguments
+    programs = Path(folder, "bin").absolute()
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    rows, digests = [], made_with("loglines")
-    for name in SERVERS:
-        programs = Path(folder, "bin").absolute()
-        rows.append({**recorded(programs, name), "waits": waited(programs, name)})
-        print(f"{name}: {len(PROGRAMS)} programs")
-    found = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "system": platform.system(),
-        "made_with": digests,
-        "programs": PROGRAMS,
-        "streams": STREAMS,
-        "limit": LIMIT,
-        "subjects": rows,
-    }
-    Path(file).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for name in chosen(names, SERVERS):
+            yield recorded(programs, name) | {"waits": waits(programs, name)}
+            print(f"{name}: {len(PROGRAMS)} programs", flush=True)
+
+    keep(Path(file), [*SERVERS], rows(), programs=PROGRAMS, streams=STREAMS, limit=LIMIT)
     return 0
 
 

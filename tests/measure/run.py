@@ -1,74 +1,82 @@
-"""Checks the current servers, and records what was found: `make matrix`.
+"""Check the current servers and test clients, and record what was found: `make matrix`.
 
-    python tests/measure/run.py FOLDER FILE [SUBJECT...]
+    python tests/measure/run.py FOLDER MATRIX [SUBJECT...]
 
-FOLDER is an environment with what is checked; a subject that does not go with the others has
-one of its own in it, of its name.  FILE is where the record is kept: its name is a key of RECORDS.
-Where subjects are named, only they are checked, and the record of the others stays, with what it
-says of the state of the code that it was made with.
+FOLDER is an environment with what is checked; a subject that does not go with the others has one
+of its own in it, of its name. MATRIX is the folder of the records. If subjects are named, only
+they are checked, and the rows of the others stay with their dates.
 """
 
-import datetime as dt
-import json
-import platform
 import re
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import brokers
-
 import drivers
-from lifespec.conformance.cases import Case
-from lifespec.conformance.report import Verdict
+from kept import chosen, keep, versions
+
+from lifespec.conformance import cases
+from lifespec.conformance.report import Fact, Report, Verdict
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import Target
+from lifespec.conformance.server.check import Target, check
 from lifespec.conformance.text import Words
-from lifespec_docs.facts.recorded import made_with
 
-__all__ = ["RECORDS", "compared", "findings", "recorded"]
+__all__ = ["RECORDS", "answers", "findings", "recorded", "varying"]
 
+Finding = dict[str, Any]
 TEXT = "asgi 2.0"
 BIND = "--bind 127.0.0.1:{port} --workers {workers}"
-COMMANDS = {
-    "uvicorn": "uvicorn {app} --port {port} --workers {workers}",
-    "hypercorn, asyncio": f"hypercorn {{app}} {BIND}",
-    "hypercorn, trio": f"hypercorn {{app}} --worker-class trio {BIND}",
-    "granian": "granian --interface asgi {app} --port {port} --workers {workers}",
-    "daphne": "daphne {app} --port {port}",
-    "gunicorn, asgi": f"gunicorn {{app}} --no-control-socket --worker-class asgi {BIND}",
-    "gunicorn, uvicorn-worker": "gunicorn {app} --no-control-socket"
-    f" --worker-class uvicorn_worker.UvicornWorker {BIND}",
-}
 SERVERS = {  # name: the packages whose versions count, and the command
-    "uvicorn": (["uvicorn"], COMMANDS["uvicorn"]),
-    "hypercorn, asyncio": (["Hypercorn"], COMMANDS["hypercorn, asyncio"]),
-    "hypercorn, trio": (["Hypercorn", "trio"], COMMANDS["hypercorn, trio"]),
-    "granian": (["granian"], COMMANDS["granian"]),
-    "daphne": (["daphne"], COMMANDS["daphne"]),
-    "gunicorn, asgi": (["gunicorn"], COMMANDS["gunicorn, asgi"]),
+    "uvicorn": (["uvicorn"], "uvicorn {app} --port {port} --workers {workers}"),
+    "hypercorn, asyncio": (["Hypercorn"], f"hypercorn {{app}} {BIND}"),
+    "hypercorn, trio": (["Hypercorn", "trio"], f"hypercorn {{app}} --worker-class trio {BIND}"),
+    "granian": (
+        ["granian"],
+        "granian --interface asgi {app} --port {port} --workers {workers}",
+    ),
+    "daphne": (["daphne"], "daphne {app} --port {port}"),
+    "gunicorn, asgi": (
+        ["gunicorn"],
+        f"gunicorn {{app}} --no-control-socket --worker-class asgi {BIND}",
+    ),
     "gunicorn, uvicorn-worker": (
         ["gunicorn", "uvicorn-worker", "uvicorn"],
-        COMMANDS["gunicorn, uvicorn-worker"],
+        f"gunicorn {{app}} --no-control-socket --worker-class uvicorn_worker.UvicornWorker {BIND}",
     ),
 }
-LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
-ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
-AMGI = {  # name: the broker, and the module of the server
-    "amgi-paho-mqtt": ("mosquitto", "amgi_paho_mqtt"),
-    "amgi-redis": ("redis", "amgi_redis"),
+AMGI = {  # name: the broker, and the program that serves its messages
+    "amgi-paho-mqtt": (
+        "mosquitto",
+        "from amgi_paho_mqtt import run; run(app, topic, host='127.0.0.1', port=int(port))",
+    ),
+    "amgi-redis": (
+        "redis",
+        "from amgi_redis import run; run(app, topic, url=f'redis://127.0.0.1:{port}')",
+    ),
 }
-CONSUME = str(Path(__file__).with_name("consume.py"))
-ADAPTED = str(Path(__file__).with_name("adapted.py"))
+CONSUME = """\
+import importlib, sys
+target, topic, port = sys.argv[1:]
+module, _, name = target.partition(":")
+app = getattr(importlib.import_module(module), name)
+"""
+LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
+EXITS = {  # the cases that end a process, and the rule whose finding says with which status
+    "failed-with-message": "startup-failed-exits",
+    "two-workers-failed": "startup-failed-exits",
+    "shutdown-failed-with-message": "shutdown-failed-ends",
+    "two-workers-shutdown-failed": "shutdown-failed-ends",
+    "well-behaved": "shutdown-sent",
+}
 
 
 class Subject(NamedTuple):
-    """What is checked by the programs of a folder; what it is called; whose versions count."""
+    """What is checked by the programs of a folder; how it is started; whose versions count."""
 
     job: Callable[[Path], Target]
     command: str
@@ -81,16 +89,8 @@ def server(packages: Sequence[str], command: str) -> Subject:
     return Subject(lambda folder: Target((str(folder / program), *words), TEXT), command, packages)
 
 
-def adapted(name: str) -> Subject:
-    """Return a server with lifespec's server.py in place of its own lifespan."""
-    packages, command = SERVERS[name]
-    words = [ADAPTED, *command.split()]
-    shown = f"python tests/measure/adapted.py {command}"
-    return Subject(lambda folder: Target((f"{folder / 'python'}", *words), TEXT), shown, packages)
-
-
 def driver(name: str, *others: str) -> Subject:
-    """Return a driver that the suite knows; the versions of others count, too."""
+    """Return a test client or adapter; the versions of others count, too."""
     command = f"python tests/measure/client_host.py {name} {{app}} {{port}}"
     return Subject(
         lambda folder: drivers.target(name, f"{folder / 'python'}"), command, [name, *others]
@@ -99,28 +99,17 @@ def driver(name: str, *others: str) -> Subject:
 
 def consumer(name: str) -> Subject:
     """Return a server of messages."""
-    broker, module = AMGI[name]
-    words = [CONSUME, module, "{app}", "{topic}", "{port}"]
+    broker, serves = AMGI[name]
+    words = ["-c", CONSUME + serves, "{app}", "{topic}", "{port}"]
 
     def job(folder: Path) -> Target:
         return brokers.target([f"{folder / 'python'}", *words], broker)
 
-    shown = f"python tests/measure/consume.py {' '.join(words[1:])}"
-    return Subject(job, shown, [name, "amgi-common"])
+    return Subject(job, serves, [name, "amgi-common"])
 
 
 RECORDS: dict[str, dict[str, Subject]] = {
     "servers": {name: server(*row) for name, row in SERVERS.items()},
-    "adapted": {
-        name: adapted(name)
-        for name in (
-            "uvicorn",
-            "hypercorn, asyncio",
-            "hypercorn, trio",
-            "granian",
-            "gunicorn, asgi",
-        )
-    },
     "drivers": {name: driver(name) for name in DRIVERS},
     "amgi": {
         **{name: consumer(name) for name in AMGI},
@@ -130,78 +119,116 @@ RECORDS: dict[str, dict[str, Subject]] = {
 }
 
 
-def versions(folder: Path, packages: Sequence[str]) -> dict[str, str]:
-    """Ask the Python of a folder for the versions of packages."""
-    program = (
-        "import sys; from importlib.metadata import version; print(*map(version, sys.argv[1:]))"
-    )
-    command = [str(folder / "python"), "-c", program, *packages]
-    said = subprocess.check_output(command, text=True, timeout=60)
-    return dict(zip(packages, said.split(), strict=True))
+def findings(report: Report) -> list[Finding]:
+    """Return what was found, and in Chinese what a page shows of it."""
+    silent = {case.name: case.silent_on for case in cases.load()}
+    english, chinese = (Words(language, report.spec).say for language in ("en", "zh"))
+    found = []
+    for each in report.findings:
+        row = {
+            "case": each.case,
+            "rule": each.rule,
+            "verdict": str(each.verdict),
+            "unspecified": silent[each.case](each.rule, report.spec),
+            "actual": ADDRESS.sub("0x…", english(each.observed)),
+        }
+        if each.verdict != Verdict.PASS:
+            row["zh"] = ADDRESS.sub("0x…", chinese(each.observed))
+        found.append(row)
+    return found
 
 
-def findings(job: Target, chosen: Sequence[Case]) -> list[dict[str, Any]]:
-    """Check a subject; return what was found, as a record has it."""
-    cases = {case.name: case for case in chosen}
-    english, chinese = (Words(language, job.spec).say for language in ("en", "zh"))
-    return [
-        {"case": each.case, "rule": each.rule, "verdict": each.verdict}
-        | {"actual": ADDRESS.sub("0x…", english(each.observed))}
-        | {"zh": ADDRESS.sub("0x…", chinese(each.observed))}
-        | {"silent": cases[each.case].silent_on(each.rule, job.spec)}
-        for each in server_check.check(job, chosen).findings
-    ]
+def varying(found: Sequence[Finding], again: Sequence[Finding]) -> list[Finding]:
+    """Note in each finding which verdict a second run had instead, if it had another one."""
+    first, second = verdicts(found), verdicts(again)
+    rows = []
+    for each in found:
+        key = each["case"], each["rule"]
+        others = second.get(key, first[key]) - first[key]
+        rows.append(each | ({"varies": sorted(others)} if others else {}))
+    return rows
+
+
+def verdicts(found: Iterable[Finding]) -> dict[tuple[str, str], set[str]]:
+    """Return the verdicts by case and rule."""
+    rows: dict[tuple[str, str], set[str]] = {}
+    for each in found:
+        rows.setdefault((each["case"], each["rule"]), set()).add(each["verdict"])
+    return rows
+
+
+def answers(found: Sequence[Finding]) -> dict[str, Any]:
+    """Say for each rule, and for each unspecified case, which verdicts count; count the rules."""
+    by_rule: dict[str, list[Verdict]] = {}
+    cells: dict[str, dict[str, list[Verdict]]] = {"rules": {}, "cases": {}}
+    for each in found:
+        verdict = Verdict(each["verdict"])
+        by_rule.setdefault(each["rule"], []).append(verdict)
+        kind, name = ("cases", "case") if each["unspecified"] else ("rules", "rule")
+        cells[kind].setdefault(each[name], []).append(verdict)
+    counted = [Verdict.of(verdicts) for verdicts in by_rule.values()]
+    return {
+        "counts": {str(verdict): counted.count(verdict) for verdict in Verdict},
+        **{
+            kind: {name: shown(verdicts) for name, verdicts in rows.items()}
+            for kind, rows in cells.items()
+        },
+    }
+
+
+def shown(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the verdict that counts; a PASS does not hide an INFO."""
+    counts = Verdict.of(verdicts)
+    both = counts == Verdict.PASS and Verdict.INFO in verdicts
+    return [str(counts), *([str(Verdict.INFO)] if both else [])]
+
+
+def exits(report: Report) -> dict[str, Any]:
+    """Return with which status the process ended in each case of EXITS, as a shell has it."""
+    found: dict[str, Any] = {}
+    for each in report.findings:
+        if EXITS.get(each.case) == each.rule:
+            statuses = [*status(each.observed), "running"]
+            found[each.case] = None if each.verdict == Verdict.SKIP else statuses[0]
+    return found
+
+
+def status(observed: Fact) -> Iterator[int]:
+    """Yield the exit status that a fact has, if it has one."""
+    for name, part in observed.parts.items():
+        if name == "status":
+            yield part
+        if isinstance(part, Fact):
+            yield from status(part)
 
 
 def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
-    """Check a subject; return its row of the record."""
+    """Check a subject; return its row of the record.
+
+    Cases with another verdict than PASS run twice, because some end otherwise from run to run.
+    """
     own = environment / name
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
     began = time.monotonic()
-    found = findings(subject.job(folder), server_check.chosen(slow=True))
-    return {
+    target = subject.job(folder)
+    report = check(target, server_check.chosen(slow=True))
+    found = findings(report)
+    faults = {each["case"] for each in found if each["verdict"] not in ("pass", "skip")}
+    if faults:
+        again = check(target, server_check.chosen(sorted(faults)))
+        found = varying(found, findings(again))
+    row = {
         "name": name,
         "command": subject.command,
-        "versions": versions(folder, subject.packages),
+        "versions": versions(str(folder / "python"), subject.packages),
         "seconds": round(time.monotonic() - began),
-        "findings": found,
+        **answers(found),
     }
-
-
-def compared(before: Mapping[str, Any], date: str, now: dict[str, Any]) -> dict[str, Any]:
-    """Return a row that also says what was otherwise in the record before.
-
-    That is the last one that had another verdict or another version: to measure the same again
-    keeps what was said.  A case or a rule that only one of them has is not compared.
-    """
-    cells = {
-        (each["case"], each["rule"]): (each["case" if each["silent"] else "rule"], each["silent"])
-        for each in now["findings"]
-    }
-    both = cells.keys() & {(each["case"], each["rule"]) for each in before["findings"]}
-    then, after = (_verdicts(row["findings"], cells, both) for row in (before, now))
-    changed = [
-        {"row": row, "silent": silent, "verdict": was.value}
-        for (row, silent), was in then.items()
-        if was != after[row, silent]
-    ]
-    if changed or before["versions"] != now["versions"]:
-        return now | {"before": {"date": date, "versions": before["versions"], "changed": changed}}
-    return now | ({"before": before["before"]} if "before" in before else {})
-
-
-def _verdicts(
-    found: Sequence[Mapping[str, Any]],
-    cells: Mapping[tuple[str, str], tuple[str, bool]],
-    both: AbstractSet[tuple[str, str]],
-) -> dict[tuple[str, bool], Verdict]:
-    """Return the verdict that counts of each cell, of the cases and rules in `both`."""
-    verdicts: dict[tuple[str, bool], list[Verdict]] = {}
-    for each in found:
-        if (key := (each["case"], each["rule"])) in both:
-            verdicts.setdefault(cells[key], []).append(Verdict.named(each["verdict"]))
-    return {cell: Verdict.of(every) for cell, every in verdicts.items()}
+    if record == "servers" and row["counts"]["skip"] < sum(row["counts"].values()):
+        row["exits"] = exits(report)
+    print(f"{name}: {row['seconds']} s", flush=True)
+    return row | {"findings": found}
 
 
 def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
@@ -220,28 +247,16 @@ def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Check the subjects, one after the other."""
-    folder, file, *names = arguments
+    folder, matrix, *names = arguments
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)
         return 2
-    before = json.loads(Path(file).read_text("utf-8")) if Path(file).exists() else {"subjects": []}
-    rows = {row["name"]: row for row in before["subjects"]}
-    record = Path(file).stem
-    # where some are left out, the record says of all what is true of those
-    digests = before.get("made_with", {}) if names else made_with(record)
-    for name in names or RECORDS[record]:
-        now = recorded(record, name, Path(folder).absolute())
-        rows[name] = compared(rows[name], before["date"], now) if name in rows else now
-        print(f"{name}: {rows[name]['seconds']} s")
-    found = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "system": platform.system(),
-        "text": next(iter(RECORDS[record].values())).job(Path(folder)).spec,
-        "made_with": digests,
-        "subjects": [rows[name] for name in RECORDS[record] if name in rows],
-    }
-    Path(file).write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    wanted = chosen(names, [name for subjects in RECORDS.values() for name in subjects])
+    environment = Path(folder).absolute()
+    for record, subjects in RECORDS.items():
+        spec = next(iter(subjects.values())).job(environment).spec
+        rows = (recorded(record, name, environment) for name in subjects if name in wanted)
+        keep(Path(matrix, f"{record}.json"), [*subjects], rows, spec=spec)
     return 0
 
 

@@ -1,148 +1,129 @@
-"""What `make frameworks` observes: an application of Starlette, and one of our own."""
+"""What `make frameworks` measures: an application of our own, and what follows from a run."""
 
-import json
-import runpy
+import importlib
 import shutil
 import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-MAIN = str(Path(__file__).with_name("frameworks.py"))
 PLAIN = """
 from resources import connect, disconnect
 
 async def app(scope, receive, send):
     assert scope["type"] == "lifespan"
-    assert (await receive())["type"] == "lifespan.startup"
+    await receive()
     await connect("database")
     try:
         await connect("cache")
     except OSError as error:
         await send({"type": "lifespan.startup.failed", "message": str(error)})
         return
+    await connect("queue")
     scope["state"]["database"] = "open"
     await send({"type": "lifespan.startup.complete"})
-    assert (await receive())["type"] == "lifespan.shutdown"
-    await disconnect("cache")
-    await disconnect("database")
+    await receive()
+    for name in ("queue", "cache", "database"):
+        await disconnect(name)
     await send({"type": "lifespan.shutdown.complete"})
 """
-STARTED = [["event", "lifespan.startup"], ["connect", "database"], ["connect", "cache"]]
-SAID: dict[str, Any] = {
-    "happened": {"usual": [["returned"]], "twice": []},
-    "variants": {"mounted": {"program": "shop", "happened": []}},
-}
+OPENED = [["connect", "database"], ["connect", "cache"], ["connect", "queue"]]
+CLOSED = [["disconnect", "queue"], ["disconnect", "cache"], ["disconnect", "database"]]
+STARTED = [["event", "lifespan.startup"], *OPENED, ["sent", "lifespan.startup.complete"]]
+FAULT = "OSError: no cache"
 END = [["tasks left", 0], ["loop closes"]]
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Load the command; each test has its own."""
-    monkeypatch.syspath_prepend(str(Path(MAIN).parent))
-    return runpy.run_path(MAIN)
+def frameworks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import the program that measures."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("frameworks")
 
 
 @pytest.fixture
-def plain(command: dict[str, Any], tmp_path: Path) -> Path:
+def plain(frameworks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write an application that is written for ASGI alone."""
-    shutil.copy(command["PROGRAMS"] / "resources.py", tmp_path)
+    shutil.copy(frameworks.PROGRAMS / "resources.py", tmp_path)
+    monkeypatch.setattr(frameworks, "PROGRAMS", tmp_path)
     program = tmp_path / "plain.py"
     program.write_text(PLAIN)
     return program
 
 
-def test_a_plain_application_is_observed_in_the_order_of_time(
-    command: dict[str, Any], plain: Path
+def test_an_application_is_observed_in_the_order_of_time(
+    frameworks: ModuleType, plain: Path
 ) -> None:
-    """What it is sent, does and sends, and how its call ends."""
-    asked = ["usual", "startup raises", "startup is cancelled", "shutdown is cancelled"]
-    asked += ["other scope", "twice", "no state"]
-    found = command["observed"](sys.executable, plain, *asked)
+    questions = "usual", "startup raises", "shutdown is cancelled", "startup twice", "no state"
+    found = frameworks.observed(sys.executable, plain, *questions)
     hooks = [["tasks left", 0], ["tasks of hooks", 1], ["context kept", True], ["loop closes"]]
-    served = [["sent", "lifespan.startup.complete"], ["state", "database"]]
-    stopping = [["event", "lifespan.shutdown"], ["disconnect", "cache"]]
-    closed = [["disconnect", "database"], ["sent", "lifespan.shutdown.complete"], ["returned"]]
-    refused = [["request raised", "AssertionError", ""]]
-    assert found["usual"] == [*STARTED, *served, *refused, *stopping, *closed, *hooks]
-    failed = ["sent", "lifespan.startup.failed", "no cache"]
-    assert found["startup raises"] == [*STARTED, failed, ["returned"], *END]
+    served = [["state", "database"], ["request raised", "AssertionError", ""]]
+    stopped = [["sent", "lifespan.shutdown.complete"], ["returned"]]
+    event = ["event", "lifespan.shutdown"]
+    assert found["usual"] == [*STARTED, *served, event, *CLOSED, *stopped, *hooks]
+    failed = [["sent", "lifespan.startup.failed", "no cache"], ["returned"]]
+    assert found["startup raises"] == [*STARTED[:3], *failed, *END]
     cancelled = [["cancelled"], ["stopped waiting"], ["ends cancelled"]]
-    assert found["startup is cancelled"] == [*STARTED, *cancelled, *END]
-    assert found["shutdown is cancelled"] == [
-        *STARTED, served[0], *stopping, *cancelled, *hooks
-    ]  # fmt: skip
-    assert found["other scope"] == [["raised", "AssertionError", ""], *END]
-    assert found["twice"].count(["returned"]) == 2
+    assert found["shutdown is cancelled"] == [*STARTED, event, *CLOSED[:2], *cancelled, *hooks]
+    assert found["startup twice"] == [*STARTED, STARTED[0], *CLOSED, *stopped, *hooks]
     assert ["raised", "KeyError", "'state'"] in found["no state"]
 
 
-def test_an_application_that_ignores_its_end_is_told(command: dict[str, Any], plain: Path) -> None:
-    """What does not answer, does not end when it is cancelled, and leaves a task."""
-    plain.write_text("""
-import asyncio, contextlib
-
-tasks = []
-
-async def app(scope, receive, send):
-    tasks.append(asyncio.ensure_future(asyncio.sleep(60)))
-    while len(tasks) < 9:
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(5)
-        tasks.append(None)
-        await asyncio.sleep(0.5)
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(5)
-        return
-""")
-    found = command["observed"](sys.executable, plain, "serving is cancelled")
-    said = [["cancelled"], ["ignores cancellation"], ["tasks left", 2], ["loop closes"]]
-    assert found == {"serving is cancelled": [["event", "lifespan.startup"], *said]}
+def test_the_answers_follow_from_what_happened(frameworks: ModuleType, plain: Path) -> None:
+    happened = frameworks.observed(sys.executable, plain)
+    found = frameworks.answers(happened)
+    assert found["failures"] == {
+        "startup": ["failed, text"], "call": ["returns"], "closed": ["no"],
+        "shutdown": ["raises", "OSError"], "others": ["only", "queue"], "left": ["number", "0"],
+    }  # fmt: skip
+    assert (found["hooks"]["order"], found["hooks"]["sets"]) == (["reversed"], ["yes"])
+    assert found["unusual"]["twice"] == ["cleans up"]
+    assert "mounted" not in found
 
 
-def test_a_program_that_cannot_be_imported_is_named(command: dict[str, Any], plain: Path) -> None:
-    plain.write_text("raise OSError('no framework')")
-    with pytest.raises(RuntimeError, match=r"(?s)plain\.py: Traceback.*no framework"):
-        command["observed"](sys.executable, plain, "usual")
-
-
-def test_what_uvicorn_shows_is_told_without_times_and_frames(
-    command: dict[str, Any], plain: Path
+@pytest.mark.parametrize(
+    ("group", "column", "happened", "answer"),
+    [
+        ("failures", "closed", [CLOSED[2], CLOSED[1]], ["yes, all"]),
+        ("failures", "closed", [["loop closes"], CLOSED[2]], ["loop"]),
+        ("failures", "others", [CLOSED[0], CLOSED[2]], ["yes"]),
+        ("failures", "startup", [["sent", "lifespan.startup.failed", ""]],
+         ["failed, empty message"]),
+        ("hooks", "order", CLOSED[::-1], ["as opened"]),
+        ("unusual", "shutdown",
+         [["event", "lifespan.shutdown"], ["sent", "lifespan.startup.complete"], OPENED[0]],
+         ["starts"]),
+        ("cancelled", "sends",
+         [STARTED[-1], ["cancelled"], ["sent", "lifespan.shutdown.failed"]],
+         ["failed, no message"]),
+        ("uvicorn", "closed",
+         [["logs", "ERROR:    Application startup failed. Exiting."], CLOSED[2]], ["loop"]),
+    ],
+)  # fmt: skip
+def test_an_answer_follows_from_a_run(
+    frameworks: ModuleType, group: str, column: str, happened: Any, answer: Any
 ) -> None:
-    """What was printed, the request, the signal, and the exit status."""
-    shown = command["served"]
-    shown.__globals__["PROGRAMS"] = plain.parent
-    ways = shown.__globals__["UNDER"]
-    well, failed = (shown(sys.executable, "plain", failing) for failing in ways.values())
-    server, *began = well[: well.index(["request", 500])]
-    assert server[0] == "server"
-    assert began[2:5] == [*STARTED[1:], ["logs", "INFO:     Application startup complete."]]
-    ended = [["disconnect", "cache"], ["disconnect", "database"]]
-    assert [each for each in well if each[0] == "disconnect"] == ended
-    assert well.index(["SIGTERM"]) < well.index(ended[0])
-    assert failed[-2:] == [
-        ["logs", "ERROR:    Application startup failed. Exiting."],
-        ["exit status", 3],
-    ]
-    assert command["logged"]("2026-01-01 10:00:00,1 /a/b.py:1 0x1f\n  x\n") == [
-        ["logs", "… …b.py:1 …"]
-    ]
+    module = sys.modules[frameworks.answers.__module__]
+    _question, says = module.GROUPS[group][column]
+    assert says(module.Happened(happened)) == answer
 
 
-def test_the_record_is_written_after_each_subject(
-    command: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One that is named is observed anew, and the others keep their rows."""
-    path = tmp_path / "frameworks.json"
-    rows = [{"name": name, **SAID} for name in ("Django", "Quart")]
-    before = {"date": "2026-01-01", "made_with": {"a": "b"}, "subjects": rows}
-    path.write_text(command["keep"].__globals__["written"](before))
-    assert json.loads(path.read_text()) == before
-    new = {"name": "Quart, before_serving", "happened": {"usual": [["waits"]]}, "variants": {}}
-    command["main"].__globals__["row"] = lambda _python, _name: new
-    assert command["main"]([sys.executable, str(path), "Quart, before_serving"]) == 0
-    found = json.loads(path.read_text())
-    assert found["subjects"] == [new, rows[0]]
-    assert found["made_with"] == {"a": "b"}
-    assert capsys.readouterr().out == "Quart, before_serving: 0 s\n"
+def test_a_log_keeps_the_exception_of_a_group(frameworks: ModuleType) -> None:
+    """Its traceback is indented, as frames are, so the log of Litestar seemed to have none."""
+    with pytest.raises(ExceptionGroup) as caught:
+        raise ExceptionGroup("hooks", [OSError("no cache")])
+    text = "".join(traceback.format_exception(caught.value))
+    found = frameworks.logged(f"ERROR:    {text}")
+    assert found == [["logs", "ExceptionGroup: hooks (1 sub-exception)"], ["logs", FAULT]]
+
+
+def test_what_uvicorn_shows_ends_with_the_exit_status(frameworks: ModuleType, plain: Path) -> None:
+    well, failed = (
+        frameworks.served(sys.executable, "plain", text) for text in frameworks.UNDER.values()
+    )
+    assert [each for each in well if each[0] in ("connect", "disconnect")] == [*OPENED, *CLOSED]
+    assert well.index(["request", 500]) < well.index(["SIGTERM"]) < well.index(CLOSED[0])
+    assert failed[-1] == ["exit status", 3]

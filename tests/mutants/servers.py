@@ -88,7 +88,7 @@ class StateOfConnection(serve.Connections):  # type: ignore[misc]
         state = {"state": exchange.writer.state}
         one = copy.copy(self)
         one.lifespan = SimpleNamespace(with_state=lambda scope: scope | state)
-        return await serve.Connections.answer(one, exchange)
+        return await original.Connections.answer(one, exchange)
 
 
 # ---- calls and event loops ----------------------------------------------------------------------

@@ -10,7 +10,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lifespec_docs.examples.sandbox import plain
+
+from lifespec_pages.sandbox import plain
 
 __all__: list[str] = []
 

@@ -1,26 +1,25 @@
-"""Which rule each sentence of the texts became: holds sentences.toml against the texts themselves.
+"""Hold sentences.toml against the specifications: which rule each of their sentences became.
 
-    python tests/sentences/sentences.py FOLDER [FOLDER...]
+    python tests/sentences/sentences.py FOLDER
 
-The texts are not ours to copy, so the list knows a sentence by its section, its place there and
-the beginning of its sha256.  A folder holds them under the names that the list gives.
-
-Exit status 0: every sentence is as it is listed, and every one that lays a duty on somebody is
-listed; 1: not so, each fault a line with file and line; 2: no text is there.
+The specifications are not ours to copy, so the list has a sentence by its section, its place there
+and the beginning of its sha256. FOLDER has them under the names that the list gives.
+Exit status: 1 for a sentence that differs from the list or is missing in it, each a line with file
+and line; 2 if FOLDER has none of the specifications.
 """
 
 import hashlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["DUTIES", "LIST", "Sentence", "faults", "listed", "main", "place", "sentences"]
+__all__ = ["LIST", "faults", "sentences"]
 
-LIST = Path(__file__).with_name("sentences.toml")
-# The words by which a text lays a duty on somebody, or lets somebody off.
+LIST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+# The words by which a specification requires something of somebody, or permits it.
 DUTIES = re.compile(
     r"\b(must|shall|should|may|will|ensures?|optional|defaults?|sent|exactly|never|cannot"
     r"|required?|expected|free|encouraged|guarantees|permitted|allowed|assume|omit)\b"
@@ -32,68 +31,25 @@ BULLET = re.compile(r"[*•-]\s+|\d+\.\s+")
 END = re.compile(r"(?<=[。！？])|(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)[\"”')*]*\s+(?=[\"“(*`_$]*[A-Z])")
 
 
-class Sentence(NamedTuple):
-    """A sentence: its section, its place there from 1 on, its line in the file, its words."""
-
-    section: str
-    ordinal: int
-    line: int
-    words: str
-
-    @property
-    def hash(self) -> str:
-        """The beginning of the sha256 of its words."""
-        return hashlib.sha256(self.words.encode()).hexdigest()[:16]
-
-
-def place(rule_id: str) -> str:
-    """Return file and line of a rule."""
-    root = Path(__file__).parents[2]
-    (file,) = (root / "src").rglob("rules.toml")
-    lines = file.read_text("utf-8").split("\n")
-    line = lines.index(f"[{rule_id}]") + 1 if f"[{rule_id}]" in lines else 1
-    return f"{file.relative_to(root).as_posix()}:{line}"
-
-
-def listed() -> list[dict[str, Any]]:
-    """Return the texts of the list."""
-    texts: list[dict[str, Any]] = tomllib.loads(LIST.read_text(encoding="utf-8"))["text"]
-    return texts
-
-
-def sentences(content: str, sections: Sequence[dict[str, str]]) -> Iterator[Sentence]:
-    """Yield the sentences of a text; a section begins with a line that begins as the list says.
-
-    Where that line is nothing else, it is a heading.  What stands before the first is left out.
-    """
-    awaited, name, places = list(sections), "", dict.fromkeys(each["name"] for each in sections)
-    gathered: list[tuple[int, str]] = []
-    for number, line in enumerate([*content.splitlines(), ""], 1):
-        if awaited and line.strip().startswith(awaited[0]["begins"]):
-            yield from _placed(name, gathered, places)
-            gathered, section = [], awaited.pop(0)
-            name = section["name"]
-            if line.strip() == section["begins"]:
-                continue
-        gathered.append((number, line))
-    yield from _placed(name, gathered, places)
-
-
-def _placed(
-    section: str, lines: list[tuple[int, str]], places: dict[str, int | None]
-) -> Iterator[Sentence]:
-    if not section:
-        return
-    for number, paragraph in _paragraphs(lines):
-        for words in filter(None, map(str.strip, END.split(paragraph))):
-            places[section] = ordinal = (places[section] or 0) + 1
-            yield Sentence(section, ordinal, number, words)
+def sentences(content: str, sections: list[dict[str, str]]) -> Iterator[tuple[str, int, int, str]]:
+    """Yield section, place there, line and words of each sentence below the first section."""
+    lines, starts = content.splitlines(), [-1]
+    for begins in (section["begins"] for section in sections):
+        later = range(starts[-1] + 1, len(lines))
+        starts.append(next(at for at in later if lines[at].strip().startswith(begins)))
+    for section, start, end in zip(sections, starts[1:], [*starts[2:], len(lines)], strict=True):
+        first = start + (lines[start].strip() == section["begins"])  # a line that is only a title
+        numbered = [*enumerate(lines[first:end], first + 1), (0, "")]
+        found = ((at, each) for at, text in _paragraphs(numbered) for each in END.split(text))
+        stripped = ((at, words.strip()) for at, words in found if words.strip())
+        for ordinal, (at, words) in enumerate(stripped, 1):
+            yield section["name"], ordinal, at, words
 
 
 def _paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield line and words of each paragraph and item; leave out code and lines that rule."""
     begun, words, code, fenced = 0, "", False, False
-    for number, line in [*lines, (0, "")]:
+    for number, line in lines:
         text = line.strip()
         fence = text.startswith("```")
         fenced ^= fence
@@ -110,47 +66,24 @@ def _paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def faults(text: dict[str, Any], content: str) -> Iterator[str]:
-    """Yield what differs between a text and what is listed of it."""
-    rows = {(row["section"], row["ordinal"]): row for row in text["sentences"]}
+    """Yield what differs between a specification and what is listed of it."""
+    rows = {(row["section"], row["ordinal"]): row["hash"] for row in text["sentences"]}
     plain = {section["name"] for section in text["sections"] if "plain" in section}
-    begun = set()
-    for sentence in sentences(content, text["sections"]):
-        section, ordinal, line, words = sentence
-        begun.add(section)
-        place = f"{text['file']}:{line}: {section}, sentence {ordinal}"
-        row = rows.pop((section, ordinal), None)
-        duty = DUTIES.search(words)
-        if row and row["hash"] != sentence.hash:
-            yield f"{place}, is listed as {row['hash']}, and is {sentence.hash}: {words}"
-        elif duty and not row and section not in plain:
-            yield f"{place}, says “{duty[0]}”, has {sentence.hash} and is not listed: {words}"
-    for section in text["sections"]:
-        if section["name"] not in begun:
-            yield f"{text['file']}:1: no section begins with “{section['begins']}”"
+    for section, ordinal, line, words in sentences(content, text["sections"]):
+        found, listed = (
+            hashlib.sha256(words.encode()).hexdigest()[:16],
+            rows.pop((section, ordinal), ""),
+        )
+        if listed != found and (listed or (DUTIES.search(words) and section not in plain)):
+            state = f"is listed as {listed}" if listed else "is not listed"
+            yield f"{text['file']}:{line}: {section}, sentence {ordinal}, {found}, {state}: {words}"
     for section, ordinal in rows:
         yield f"{text['file']}:1: {section} has no sentence {ordinal}, which is listed"
 
 
-def main(folders: Sequence[str]) -> int:
-    """Hold the list against the texts in these folders; return the exit status."""
-    found: list[str] = []
-    absent: list[str] = []
-    held = 0
-    for text in listed():
-        paths = [path for folder in folders if (path := Path(folder, text["file"])).is_file()]
-        for path in paths[:1]:
-            found += faults(text, path.read_text(encoding="utf-8"))
-            held += len(text["sentences"])
-        absent += [] if paths else [text["file"]]
-    if not held:
-        sys.stderr.write(f"None of these texts is there: {', '.join(absent)}.\n")
-        return 2
-    sys.stdout.writelines(f"{fault}\n" for fault in found)
-    sys.stdout.write(f"{held} sentences of the list were held against their texts.\n")
-    if absent:
-        sys.stdout.write(f"Texts that were not there: {', '.join(absent)}.\n")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    paths = [(text, Path(sys.argv[1], text["file"])) for text in LIST["text"]]
+    there = [(text, path) for text, path in paths if path.is_file()]
+    found = [line for text, path in there for line in faults(text, path.read_text("utf-8"))]
+    print(*found, *(f"{path} is not there." for _, path in paths if not path.is_file()), sep="\n")
+    sys.exit(2 if not there else 1 if found else 0)

@@ -119,6 +119,13 @@ async def test_an_exception_of_the_body_stays_as_it_is() -> None:
     assert not hasattr(caught.value, "__notes__")
 
 
+async def test_broken_rules_are_a_note_on_an_exception_of_the_body() -> None:
+    with pytest.raises(KeyError) as caught:
+        async with Running(wrong_key):
+            raise KeyError("body")
+    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
+
+
 def connect() -> None:
     """Find no database."""
     raise ConnectionError("no database")

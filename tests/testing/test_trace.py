@@ -190,3 +190,7 @@ def test_collect() -> None:
     assert len(outer) == 2
     assert inner == outer[1:]
     assert trace._collections == []
+
+
+def test_a_recorder_is_named_after_the_application() -> None:
+    assert repr(trace.record(good)) == repr(good)

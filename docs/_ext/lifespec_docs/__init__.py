@@ -1,4 +1,4 @@
-"""Sphinx extension of this documentation: a folder for each of its subjects."""
+"""Sphinx extension of this documentation: what its pages draw, and what surrounds them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,10 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-FOLDERS = {  # and what each has for Sphinx
-    "i18n": ("glossary", "waiting"),
-    "facts": ("role", "tables"),
-    "rules": (
-        "spec_tables", "domain", "rule_tables", "rules_of_spec", "walkthrough",
-        "case_lists", "edge_cases", "edge_case_tables",
-    ),
-    "records": ("frameworks", "hosts", "middleware", "proposed"),
-    "diagrams": ("figures", "timeline"),
-    "theme": ("install", "lean", "metadata", "navigation", "options", "plain_text"),
-    "search": ("index",),
-}  # fmt: skip
+EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "api_types")
 
 
 def setup(app: Sphinx) -> None:
-    """Register the extensions of every folder, and what follows a build."""
-    for folder, names in FOLDERS.items():
-        for name in names:
-            app.setup_extension(f"{__name__}.{folder}.{name}")
-    app.setup_extension(f"{__name__}.tables")
-    app.setup_extension(f"{__name__}.blocks")
-    app.setup_extension(f"{__name__}.api_types")
+    """Register the extensions."""
+    for name in EXTENSIONS:
+        app.setup_extension(f"{__name__}.{name}")

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
-__all__ = ["folded_node", "setup", "summary_node"]
+__all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
+HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
 TRACEBACK = "Traceback (most recent call last):"
 
@@ -63,12 +64,16 @@ class Check(SphinxDirective):
         """Return the lines, folded behind a ✓."""
         if self.env.docname in WITHOUT_CHECKS:
             return []
-        title = translations(self.env).gettext(_("This statement is checked: show how"))
+        translate = translations(self.env).gettext
+        title = translate(_("This statement is checked: show how"))
         text = "\n".join(self.content)
         block = nodes.literal_block(text, text, language="python", classes=["check"])
         self.set_source_info(block)
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
-        folds = (nodes.raw("", html, format="html") for html in (begin, "</details>"))
+        href = "../" * self.env.docname.count("/") + HELPERS
+        names = translate(_("The names that a check can use"))
+        end = f'<p><a href="{href}">{names}</a></p></details>'
+        folds = (nodes.raw("", html, format="html") for html in (begin, end))
         return [next(folds), block, next(folds)]
 
 
@@ -108,20 +113,25 @@ def offer_program(
     source = Path(app.env.doc2path(pagename)) if doctree else None
     if source is None or source.suffix != ".md":
         return
-    found = page.blocks(source, source.name)
-    programs = [each for each in found if each.kind == "program" and "lifespan" not in each.classes]
-    if programs:
+    found = programs(source)
+    if found:
         target = Path(app.outdir, "_programs", f"{pagename}.py")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(joined(programs), encoding="utf-8")
+        target.write_text(joined(found), encoding="utf-8")
         up = "../" * app.builder.get_target_uri(pagename).count("/")
         context["program"] = f"{up}_programs/{pagename}.py"
 
 
-def joined(programs: Iterable[page.Block]) -> str:
+def programs(source: Path) -> list[page.Block]:
+    """Return the programs of a page that are parts of one; `Lifespan` serves the others."""
+    found = page.blocks(source, source.name)
+    return [each for each in found if each.kind == "program" and "lifespan" not in each.classes]
+
+
+def joined(found: Iterable[page.Block]) -> str:
     """Return programs as one that runs to its end: an exception that its page shows is printed."""
     parts, raises = [], False
-    for block in programs:
+    for block in found:
         lines = block.source.strip("\n").split("\n")
         if TRACEBACK in (block.output or ""):
             start = ast.parse(block.source).body[-1].lineno - 1

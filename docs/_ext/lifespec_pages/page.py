@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
@@ -106,13 +106,15 @@ def blocks(path: Path, page: str) -> list[Block]:
     if path.suffix == ".rst":
         return [*_rst_checks(text, page)]
     found = [*_fences(PARSER.parse(text), 0)]
+    if path.name == "README.md":  # others render it, which know no {output}
+        found = [_as_output(each) for each in found]
     shown = {path.parent / fence.argument for fence in found if fence.language == "{shown}"}
     return [*_runnable(found, text.split("\n"), page, sorted(shown))]
 
 
 @dataclass(frozen=True, slots=True)
 class _Fence:
-    """A fenced block; its content begins in line `line`, and `after` says what stands above."""
+    """A fenced block; its content begins in line `line`, and `above` is the one directly above."""
 
     line: int
     language: str
@@ -138,6 +140,12 @@ def _fences(tokens: Sequence[Token], first: int) -> Iterator[_Fence]:
         yield above
         if language.startswith("{") and language not in {"{check}", "{output}"}:
             yield from _fences(PARSER.parse(token.content), line - 1)
+
+
+def _as_output(fence: _Fence) -> _Fence:
+    """Return a plain text below a program as its output, and any other fence as it is."""
+    below = fence.language == "text" and fence.above is not None and _kind(fence.above)
+    return replace(fence, language="{output}") if below else fence
 
 
 def _runnable(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
 from lifespec_pages.page import Block, PageError, blocks
+from lifespec_pages.prelude import CheckFailed
 from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
 from lifespec_pages.sandbox import Namespace, lacking
 
@@ -67,7 +69,8 @@ class Page(pytest.File):
         for before in range(number):
             if before not in self.done and self.blocks[before].kind in {"program", "session"}:
                 self._try(before)
-        self._try(number)
+        if number not in self.done:
+            self._try(number)
         if failure := self.done[number]:
             raise failure
 
@@ -83,7 +86,7 @@ class Page(pytest.File):
         rewrite_asserts(tree, source.encode(), str(self.path), self.config)
 
     def raised_above(self, number: int) -> int | None:
-        """Return the line of the first block above that raised an exception."""
+        """Return the line in which a block above raised first, if one did."""
         failures = (self.done.get(before) for before in range(number))
         raised = (each for each in failures if each and not isinstance(each, OutputDiffers))
         return next((each.line for each in raised), None)
@@ -121,12 +124,12 @@ class BlockItem(pytest.Item):
         failure = excinfo.value
         if not isinstance(failure, BlockFailed):
             return super().repr_failure(excinfo, style)
-        said = [str(failure)]
+        said, cause = [str(failure)], failure.__cause__
+        if isinstance(cause, CheckFailed):
+            cause = cause.__cause__
         above = self.parent.raised_above(self.number)
-        if above is not None and not isinstance(failure, OutputDiffers):
-            said.append(f"This may follow from line {above}, where a block above raised.")
-        cause = failure.__cause__
-        cause = cause.__cause__ if cause and cause.__cause__ else cause
+        if above is not None and isinstance(cause, NameError):
+            said.append(f"That follows from line {above}, where a block above raised.")
         if cause and self.block.kind != "check":
             said.append("".join(_from_page(cause, self.block.page)))
         return "\n".join(said)
@@ -186,14 +189,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Write new outputs in the process that collects all reports."""
+    """Hear Ctrl-C, as programs want to, and let the process that has all reports update pages."""
+    # what a shell starts in the background ignores Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("update") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Updates())
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:
-    """Take the pages, which lie directly in the folder docs."""
-    here = file_path.parent == parent.config.rootpath / "docs"
+    """Take the pages."""
+    here = parent.config.rootpath / "docs" in file_path.parents
     if here and file_path.suffix in {".md", ".rst"}:
         page: Page = Page.from_parent(parent, path=file_path)
         return page

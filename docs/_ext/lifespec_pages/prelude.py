@@ -36,6 +36,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from itertools import takewhile
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +53,7 @@ __all__ = ["CheckFailed", "prove", "traced"]
 
 SERVERS = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
+MANY = 1_000_000  # log records, more than there are
 LONG = 1e6  # seconds, of an application that hangs
 DOCS = Path(__file__).resolve().parents[2]
 
@@ -135,7 +137,7 @@ class _Prelude:
         return lifespan.outcome
 
     async def log_of(self, app: Any, **options: Any) -> list[str]:
-        log, kept = logging.getLogger("lifespec.server"), _Kept()
+        log, kept = logging.getLogger("lifespec.server"), BufferingHandler(MANY)
         level = log.level
         log.setLevel(logging.INFO)
         log.addHandler(kept)
@@ -144,25 +146,13 @@ class _Prelude:
         finally:
             log.removeHandler(kept)
             log.setLevel(level)
-        return kept.lines
+        return [f"{each.levelname} {each.getMessage()}" for each in kept.buffer]
 
     async def events_of(self, app: Any, **options: Any) -> list[str]:
         recorder = trace.record(app)
         await self.outcome_of(recorder, **options)
         entries = (entry for spoken in recorder.conversations for entry in spoken.entries)
         return [entry.type for entry in entries if entry.kind in {"received", "sent"}]
-
-
-class _Kept(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep level and message."""
-        self.lines.append(f"{record.levelname} {record.getMessage()}")
 
 
 async def _stop(lifespan: Any) -> None:

@@ -82,16 +82,18 @@ class Difference:
         pairs = enumerate(zip_longest(self.shown, self.printed), self.line)
         return next(number for number, (shown, printed) in pairs if shown != printed)
 
+    def __str__(self) -> str:
+        compared = (line.rstrip() for line in ndiff(self.shown, self.printed))
+        return "\n".join(["the output (+) is not the one on the page (-)", *compared])
+
 
 class OutputDiffers(BlockFailed):
     """A block printed something else than its page shows, once or, in a session, several times."""
 
     def __init__(self, block: Block, differences: list[Difference]) -> None:
-        places = [f"{block.page}:{each.first()}:" for each in differences]
-        texts = ["\n".join(ndiff(each.shown, each.printed)) for each in differences]
-        told = "\n".join(f"{place}\n{text}" for place, text in zip(places, texts, strict=True))
-        sentence = "the output (+) is not the one on the page (-)"
-        super().__init__(block, differences[0].first(), f"{sentence}\n{told}")
+        first, *others = differences
+        more = (f"{block.page}:{each.first()}: {each}" for each in others)
+        super().__init__(block, first.first(), "\n".join([str(first), *more]))
         self.differences = differences
 
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 from lifespec import server
 from lifespec.testing import clock
@@ -73,14 +74,14 @@ class Namespace:
         """Put this page in the place of the main program, on a virtual clock."""
         with ExitStack() as stack:
             enter = stack.enter_context
-            enter(_replaced(sys, "displayhook", self._display))
-            enter(_replaced(asyncio, "new_event_loop", clock.VirtualLoop))
-            enter(_replaced(asyncio.events, "new_event_loop", clock.VirtualLoop))  # asyncio.run's
+            enter(patch.object(sys, "displayhook", self._display))
+            enter(patch.object(asyncio, "new_event_loop", clock.VirtualLoop))
+            enter(patch.object(asyncio.events, "new_event_loop", clock.VirtualLoop))  # of Runner
+            enter(patch.object(logging, "lastResort", self._unhandled))
+            enter(patch.dict(os.environ, plain(), clear=True))
             stack.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
             sys.modules["__main__"] = self.main
-            enter(_replaced(logging, "lastResort", self._unhandled))
             enter(self._logged())
-            enter(_environment(plain()))
             enter(_usual_warnings())
             enter(redirect_stdout(self.stdout))
             yield
@@ -114,32 +115,6 @@ class Namespace:
         if self._runner is not None:
             with self.staged():
                 self._runner.close()
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    _set_environment(variables)
-    try:
-        yield
-    finally:
-        _set_environment(before)
-
-
-def _set_environment(variables: Mapping[str, str]) -> None:
-    for name in os.environ.keys() - variables.keys():
-        del os.environ[name]
-    os.environ.update(variables)
 
 
 @contextmanager

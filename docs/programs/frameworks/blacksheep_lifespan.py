@@ -18,6 +18,12 @@ async def cache():
         yield
 
 
+@app.lifespan
+async def queue():
+    async with connection("queue"):
+        yield
+
+
 @get("/")
 async def home():
     return app.database

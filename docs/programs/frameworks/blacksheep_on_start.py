@@ -16,14 +16,24 @@ async def open_cache(application):
     await connect("cache")
 
 
+@app.on_start
+async def open_queue(application):
+    await connect("queue")
+
+
+@app.on_stop
+async def close_database(application):
+    await disconnect("database")
+
+
 @app.on_stop
 async def close_cache(application):
     await disconnect("cache")
 
 
 @app.on_stop
-async def close_database(application):
-    await disconnect("database")
+async def close_queue(application):
+    await disconnect("queue")
 
 
 @get("/")

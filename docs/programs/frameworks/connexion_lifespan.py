@@ -9,7 +9,11 @@ from starlette.responses import PlainTextResponse
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

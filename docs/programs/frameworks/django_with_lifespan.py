@@ -18,7 +18,11 @@ django.setup()
 
 @contextlib.asynccontextmanager
 async def lifespan():
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

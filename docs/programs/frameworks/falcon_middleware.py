@@ -23,10 +23,18 @@ class Cache:
         await disconnect("cache")
 
 
+class Queue:
+    async def process_startup(self, scope, event):
+        await connect("queue")
+
+    async def process_shutdown(self, scope, event):
+        await disconnect("queue")
+
+
 class Home:
     async def on_get(self, req, resp):
         resp.text = req.context.database
 
 
-app = falcon.asgi.App(middleware=[Database(), Cache()])
+app = falcon.asgi.App(middleware=[Database(), Cache(), Queue()])
 app.add_route("/", Home())

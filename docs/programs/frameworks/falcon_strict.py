@@ -13,6 +13,7 @@ class Resources:
             enter = stack.enter_async_context
             self.database = await enter(connection("database"))
             await enter(connection("cache"))
+            await enter(connection("queue"))
             self.opened = stack.pop_all()
 
     async def process_shutdown(self, scope, event):

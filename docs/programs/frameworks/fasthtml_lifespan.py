@@ -5,7 +5,11 @@ from resources import connection
 
 
 async def lifespan(app):
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

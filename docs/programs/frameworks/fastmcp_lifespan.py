@@ -8,7 +8,11 @@ from starlette.responses import PlainTextResponse
 
 @lifespan
 async def resources(server):
-    async with connection("database") as server.database, connection("cache"):
+    async with (
+        connection("database") as server.database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": server.database}
 
 

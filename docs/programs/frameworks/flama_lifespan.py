@@ -8,7 +8,11 @@ from resources import connection
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    async with connection("database") as app.database, connection("cache"):
+    async with (
+        connection("database") as app.database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield
 
 

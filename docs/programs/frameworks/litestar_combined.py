@@ -1,7 +1,7 @@
 """Litestar, with lifespan= and functions of on_startup= and on_shutdown=."""
 
 from litestar import Litestar
-from litestar_lifespan import cache, database, home
+from litestar_lifespan import cache, database, home, queue
 from resources import connect, disconnect
 
 
@@ -15,7 +15,7 @@ async def close_hook():
 
 app = Litestar(
     [home],
-    lifespan=[database, cache],
+    lifespan=[database, cache, queue],
     on_startup=[open_hook],
     on_shutdown=[close_hook],
 )

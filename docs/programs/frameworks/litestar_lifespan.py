@@ -19,9 +19,15 @@ async def cache(app: Litestar):
         yield
 
 
+@contextlib.asynccontextmanager
+async def queue(app: Litestar):
+    async with connection("queue"):
+        yield
+
+
 @get("/")
 async def home(state: State) -> str:
     return state.database
 
 
-app = Litestar([home], lifespan=[database, cache])
+app = Litestar([home], lifespan=[database, cache, queue])

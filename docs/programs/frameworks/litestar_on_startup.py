@@ -13,12 +13,20 @@ async def open_cache() -> None:
     await connect("cache")
 
 
-async def close_cache() -> None:
-    await disconnect("cache")
+async def open_queue() -> None:
+    await connect("queue")
 
 
 async def close_database() -> None:
     await disconnect("database")
+
+
+async def close_cache() -> None:
+    await disconnect("cache")
+
+
+async def close_queue() -> None:
+    await disconnect("queue")
 
 
 @get("/")
@@ -28,6 +36,6 @@ async def home(state: State) -> str:
 
 app = Litestar(
     [home],
-    on_startup=[open_database, open_cache],
-    on_shutdown=[close_cache, close_database],
+    on_startup=[open_database, open_cache, open_queue],
+    on_shutdown=[close_database, close_cache, close_queue],
 )

@@ -12,6 +12,7 @@ async def open_resources(app: Litestar) -> None:
     enter = app.state.opened.enter_async_context
     app.state.database = await enter(connection("database"))
     await enter(connection("cache"))
+    await enter(connection("queue"))
 
 
 async def close_resources(app: Litestar) -> None:

@@ -9,7 +9,11 @@ from starlette.responses import PlainTextResponse
 
 @contextlib.asynccontextmanager
 async def lifespan(server):
-    async with connection("database") as server.database, connection("cache"):
+    async with (
+        connection("database") as server.database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": server.database}
 
 

@@ -7,9 +7,11 @@ from resources import connect, disconnect
 async def startup(scope):
     scope["state"]["database"] = await connect("database")
     await connect("cache")
+    await connect("queue")
 
 
 async def shutdown(scope):
+    await disconnect("queue")
     await disconnect("cache")
     await disconnect("database")
 

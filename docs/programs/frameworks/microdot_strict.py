@@ -13,6 +13,7 @@ async def startup(scope):
         enter = stack.enter_async_context
         scope["state"]["database"] = await enter(connection("database"))
         await enter(connection("cache"))
+        await enter(connection("queue"))
         opened.push_async_exit(stack.pop_all())
 
 

@@ -20,13 +20,21 @@ async def open_cache():
     await connect("cache")
 
 
-async def close_cache():
-    await disconnect("cache")
+async def open_queue():
+    await connect("queue")
 
 
 async def close_database():
     await disconnect("database")
 
 
-app.startup_handlers += [open_database, open_cache]
-app.shutdown_handlers += [close_cache, close_database]
+async def close_cache():
+    await disconnect("cache")
+
+
+async def close_queue():
+    await disconnect("queue")
+
+
+app.startup_handlers += [open_database, open_cache, open_queue]
+app.shutdown_handlers += [close_database, close_cache, close_queue]

@@ -16,14 +16,24 @@ async def open_cache():
     await connect("cache")
 
 
+@app.on_startup
+async def open_queue():
+    await connect("queue")
+
+
+@app.on_shutdown
+async def close_database():
+    await disconnect("database")
+
+
 @app.on_shutdown
 async def close_cache():
     await disconnect("cache")
 
 
 @app.on_shutdown
-async def close_database():
-    await disconnect("database")
+async def close_queue():
+    await disconnect("queue")
 
 
 @app.route("/")

@@ -9,7 +9,11 @@ from resources import connection
 
 @contextlib.asynccontextmanager
 async def lifespan(app: FastAPI):
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

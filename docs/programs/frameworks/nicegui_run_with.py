@@ -18,14 +18,24 @@ async def open_cache():
     await connect("cache")
 
 
+@gui.on_startup
+async def open_queue():
+    await connect("queue")
+
+
+@gui.on_shutdown
+async def close_database():
+    await disconnect("database")
+
+
 @gui.on_shutdown
 async def close_cache():
     await disconnect("cache")
 
 
 @gui.on_shutdown
-async def close_database():
-    await disconnect("database")
+async def close_queue():
+    await disconnect("queue")
 
 
 @app.get("/")

@@ -16,14 +16,24 @@ async def open_cache():
     await connect("cache")
 
 
+@app.before_serving
+async def open_queue():
+    await connect("queue")
+
+
+@app.after_serving
+async def close_database():
+    await disconnect("database")
+
+
 @app.after_serving
 async def close_cache():
     await disconnect("cache")
 
 
 @app.after_serving
-async def close_database():
-    await disconnect("database")
+async def close_queue():
+    await disconnect("queue")
 
 
 @app.get("/")

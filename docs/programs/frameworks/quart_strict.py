@@ -8,7 +8,11 @@ app = Quart(__name__)
 
 @app.while_serving
 async def resources():
-    async with connection("database") as app.database, connection("cache"):
+    async with (
+        connection("database") as app.database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield
 
 

@@ -18,6 +18,12 @@ async def cache():
         yield
 
 
+@app.while_serving
+async def queue():
+    async with connection("queue"):
+        yield
+
+
 @app.get("/")
 async def home():
     return app.database

@@ -8,7 +8,11 @@ from resources import connection
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

@@ -11,6 +11,7 @@ async def lifespan(app):
     async with (
         connection("database") as app.state.database,
         connection("cache"),
+        connection("queue"),
     ):
         yield
 

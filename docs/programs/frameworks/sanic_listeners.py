@@ -17,6 +17,11 @@ async def open_cache(app, loop):
     await connect("cache")
 
 
+@app.before_server_start
+async def open_queue(app, loop):
+    await connect("queue")
+
+
 @app.after_server_stop
 async def close_database(app, loop):
     await disconnect("database")
@@ -25,6 +30,11 @@ async def close_database(app, loop):
 @app.after_server_stop
 async def close_cache(app, loop):
     await disconnect("cache")
+
+
+@app.after_server_stop
+async def close_queue(app, loop):
+    await disconnect("queue")
 
 
 @app.get("/")

@@ -15,6 +15,7 @@ async def open_resources(app):
         enter = stack.enter_async_context
         app.ctx.database = await enter(connection("database"))
         await enter(connection("cache"))
+        await enter(connection("queue"))
         app.ctx.opened = stack.pop_all()
 
 

@@ -7,9 +7,11 @@ from resources import connect, disconnect
 async def open_resources():
     await connect("database")
     await connect("cache")
+    await connect("queue")
 
 
 async def close_resources():
+    await disconnect("queue")
     await disconnect("cache")
     await disconnect("database")
 

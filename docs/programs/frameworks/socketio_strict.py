@@ -15,6 +15,7 @@ async def open_resources():
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(connection("database"))
             await stack.enter_async_context(connection("cache"))
+            await stack.enter_async_context(connection("queue"))
             opened.push_async_exit(stack.pop_all())
     except Exception:
         logger.exception("The resources could not be opened")

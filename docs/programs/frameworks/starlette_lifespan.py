@@ -10,7 +10,11 @@ from starlette.routing import Route
 
 @contextlib.asynccontextmanager
 async def lifespan(app):
-    async with connection("database") as database, connection("cache"):
+    async with (
+        connection("database") as database,
+        connection("cache"),
+        connection("queue"),
+    ):
         yield {"database": database}
 
 

@@ -144,8 +144,8 @@ class Report:
     and without a failure, and `ends` whether its process can end then; None if that is not known.
     `supported` is False if it does not support lifespan, `framework` names the package that lacks
     it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
-    to no rule.  `partial` is True if only some cases were chosen, or rules are ignored; `left_out`
-    names slow cases.  `times` is how many seconds each case took, while others ran beside it.
+    to no rule.  `partial` is True if only some cases were chosen, or rules are ignored.  `times`
+    is how many seconds each case took, while others ran beside it.
     """
 
     subject: str
@@ -160,7 +160,6 @@ class Report:
     ends: bool | None = None
     framework: str = ""
     rows: tuple[Row, ...] = ()
-    left_out: tuple[str, ...] = ()
     partial: bool = False
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
     began: datetime | None = field(default=None, compare=False)
@@ -244,7 +243,6 @@ def as_json(report: Report, say: Say) -> str:
         "starts": report.starts,
         "stops": report.stops,
         "ends": report.ends,
-        "left_out": report.left_out,
         "rows": [{"label": row.label, **_worded(row.fact, say)} for row in report.rows],
         "counts": {verdict: counts[verdict] for verdict in Verdict},
         "rules": [{"id": name, "verdict": each} for name, each in report.verdicts().items()],

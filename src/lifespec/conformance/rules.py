@@ -34,7 +34,6 @@ __all__ = [
     "address",
     "heading",
     "level_lines",
-    "messages",
     "names",
     "read",
     "rules",
@@ -195,14 +194,6 @@ def specs_of(value: str) -> tuple[str, ...]:
     if value.startswith("all but "):
         return tuple(spec for spec in SPECS if spec not in found)
     return tuple(found)
-
-
-def messages() -> Iterator[tuple[str, int, str]]:
-    """Yield the entries of rules.zh.po: the text, the line of its rule, and its kind."""
-    yield from ((f"{{{level}}}", 1, "level") for level in LEVELS)
-    for rule_id, rule in rules().items():
-        yield from ((sentence, rule.line, f"rule {rule_id}") for sentence in rule.boxes.values())
-        yield from ((hint, rule.line, "text") for _role, _heading, hint in rule.hints)
 
 
 # ---- what is said of a rule ---------------------------------------------------------------------

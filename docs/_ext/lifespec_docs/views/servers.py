@@ -38,7 +38,7 @@ def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     stages = {each: book[each].stage if each in book else "" for each in names}
     groups = {
         stage: (title, here)
-        for stage, title in STAGES.items()
+        for stage, title in {"": "", **STAGES}.items()
         if (here := [each for each in names if stages[each] == stage])
     }
     return {

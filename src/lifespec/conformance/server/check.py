@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Finding, Outcome, Report, Row, fact, finding, skipped
-from lifespec.conformance.server.judge import AT_ONCE, clock, judge, misled
+from lifespec.conformance.server.judge import AT_ONCE, Judge, clock, judge
 from lifespec.conformance.server.play import LIFESPAN, REQUESTS, START, TIMEOUT, Player
 from lifespec.conformance.server.process import Process
 from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec, unknown
@@ -109,22 +109,21 @@ def check_server(
     server may do nothing after it has called the application.  `tell` is called with the name of
     each case and its findings.  Raises Unchecked if the server cannot be checked.
     """
-    spec, ignored, title = (
-        known_spec(spec),
-        [*map(known_rule, ignore)],
-        SPECS[known_spec(spec)].title,
-    )
-    if spec.startswith("amgi"):
-        raise Unchecked(fact("no-messages", title=title))
-    if spec.startswith("pagi"):
-        raise Unchecked(fact("no-pagi-server", title=title))
-    try:
-        shlex.split(workers)
-        words = shlex.split(command) if isinstance(command, str) else command
-    except ValueError as error:
-        raise Unchecked(fact("bad-workers", value=workers, error=str(error))) from None
+    spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
+    if (family := spec.partition(" ")[0]) != "asgi":
+        raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
+    words = _split(command) if isinstance(command, str) else command
+    _split(workers)
     report = check(Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), tell)
     return replace(report.without(ignored), strict=strict)
+
+
+def _split(text: str) -> list[str]:
+    """Split a text as a shell does."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Unchecked(fact("bad-arguments", text=text, error=str(error))) from None
 
 
 def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) -> Report:
@@ -133,21 +132,22 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
     The first of all cases shows whether the server can be checked, and is played even if it is not
     among `only`.
     """
-    began, clock_ = datetime.now(UTC), time.monotonic()
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    runner = _Runner(target, only, tell)
-    found = runner.run()
+    began, clock_ = datetime.now(UTC), time.monotonic()
+    played = _Check(target, only, tell)
+    found = played.run()
+    left_out = () if played.obstacle else _left_out(target, only)
     return Report(
         target.subject,
         target.spec,
         tuple(each for case in only for each in found[case.name]),
         role="server",
-        obstacle=runner.obstacle,
-        rows=tuple(Row("left out", each) for each in _left_out(target, only)),
+        obstacle=played.obstacle,
+        rows=tuple(Row("left out", each) for each in left_out),
         partial=any(case not in only for case in chosen()),
-        times=runner.times,
+        times=played.times,
         began=began,
         seconds=time.monotonic() - clock_,
     )
@@ -165,14 +165,13 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
         yield fact("worker-cases", count=workers)
 
 
-class _Runner:
-    """Plays the cases of one check side by side."""
+class _Check:
+    """One check: the first case alone, and the others side by side."""
 
     def __init__(self, target: Target, only: Sequence[Case], tell: Tell) -> None:
         self.target, self.spec, self.only, self.tell = target, target.spec, only, tell
         self.cancelled = threading.Event()
         self.places = threading.Semaphore(BUSY)
-        self.first_played = threading.Event()
         self.obstacle: Fact | None = None
         self.times: dict[str, float] = {}
 
@@ -180,33 +179,27 @@ class _Runner:
         """Play the cases, and return the findings of each."""
         first = chosen()[0]
         others = sorted((case for case in self.only if case != first), key=_may_wait, reverse=True)
+        self.places.acquire()
+        found = {first.name: self.timed(self.play_first, first)}
+        if self.obstacle:
+            return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
         with ThreadPoolExecutor(MOST) as pool:
             try:
                 playing = {}
-                for case in (first, *others):
+                for case in others:
                     self.places.acquire()  # released once the case only waits
-                    play = self.play_first if case == first else self.play
-                    playing[case.name] = pool.submit(self.timed, play, case)
-                return {name: each.result() for name, each in playing.items()}
+                    playing[case.name] = pool.submit(self.timed, self.play, case)
+                return found | {name: each.result() for name, each in playing.items()}
             finally:
-                self.cancel()
+                self.cancelled.set()
                 pool.shutdown(cancel_futures=True)
-
-    def cancel(self) -> None:
-        """End all waiting."""
-        self.cancelled.set()
-        self.first_played.set()
 
     def timed(self, play: Callable[[Case, ExitStack], list[Finding]], case: Case) -> list[Finding]:
         """Play a case in its place, and note how long it takes."""
         began = time.monotonic()
-        try:
-            with ExitStack() as place:
-                place.callback(self.places.release)
-                found = play(case, place)
-        except BaseException:
-            self.cancel()
-            raise
+        with ExitStack() as place:
+            place.callback(self.places.release)
+            found = play(case, place)
         self.times[case.name] = time.monotonic() - began
         if case in self.only:
             self.tell(case.name, found)
@@ -235,57 +228,53 @@ class _Runner:
     def play_first(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
         seen = self.observe(case, place)
-        if not any(line["kind"] == "called" for line in seen.lines):
+        noted = {(line["kind"], line.get("type")) for line in seen.lines}
+        if not any(kind == "called" for kind, _type in noted):
             raise Unchecked(_not_called(seen, self.target))
-        if not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines):
+        answered = any(answer.body for answer in seen.answers)
+        if LIFESPAN not in noted:
             self.obstacle = fact("no-lifespan")
-        elif not any(answer.body for answer in seen.answers) and any(
-            (line["kind"], line.get("type")) == ("sent", "lifespan.startup.complete")
-            for line in seen.lines
-        ):
+        elif ("sent", "lifespan.startup.complete") in noted and not answered:
             self.obstacle = fact("idle")
-        self.first_played.set()
-        return self.judged(case, seen, self.obstacle)
+        return self.judged(case, seen)
 
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
-        if not any(cases.expected(case, self.spec)):
-            return []
-        if case.name in self.target.not_applicable:
+        why = None
+        if self.cancelled.is_set():
+            why = fact("stopped")
+        elif case.name in self.target.not_applicable:
             why = fact("text", text=self.target.not_applicable[case.name])
-            return [*skipped(case, self.spec, why)]
-        if case.workers > 1 and not self.target.takes_workers:
-            return [*skipped(case, self.spec, fact("no-workers"))]
+        elif case.workers > 1 and not self.target.takes_workers:
+            why = fact("no-workers")
+        if why or not any(cases.expected(case, self.spec)):
+            return [*skipped(case, self.spec, why or fact("no-case"))]
         try:
-            seen = None if self.cancelled.is_set() else self.observe(case, place)
+            return self.judged(case, self.observe(case, place))
         except Unchecked as unchecked:
             self.obstacle = fact("case-not-played", case=case.name, why=unchecked.fact)
             return [*skipped(case, self.spec, unchecked.fact)]
-        place.close()
-        self.first_played.wait()
-        if seen is None or (self.obstacle and self.obstacle.kind in ("no-lifespan", "idle")):
-            return [*skipped(case, self.spec, self.obstacle or fact("stopped"))]
-        return self.judged(case, seen)
 
-    def judged(self, case: Case, seen: Observation, obstacle: Fact | None = None) -> list[Finding]:
+    def judged(self, case: Case, seen: Observation) -> list[Finding]:
         """Return the findings of a case that was played."""
         entries = [*_entries(seen)]
         return [
-            finding(case, self.spec, each, self.outcome(each, seen, obstacle), entries)
+            finding(case, self.spec, each, self.outcome(each, seen), entries)
             for each in cases.expected(case, self.spec)
         ]
 
-    def outcome(self, wanted: Expectation, seen: Observation, obstacle: Fact | None) -> Outcome:
+    def outcome(self, wanted: Expectation, seen: Observation) -> Outcome:
         """Judge an expectation, unless something else explains what was observed."""
-        why = None
+        why, kind = None, self.obstacle.kind if self.obstacle else ""
         if wanted.rule in self.target.not_applicable:
             why = fact("text", text=self.target.not_applicable[wanted.rule])
-        elif obstacle and obstacle.kind == "no-lifespan":
+        elif kind == "no-lifespan":
             types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
-            why = None if other else obstacle
+            why = None if other else self.obstacle
         elif wanted.phrase not in AT_ONCE:
-            why = obstacle or (fact("misled") if misled(seen) else None)
+            misled = fact("misled") if Judge(seen).misled() else None
+            why = self.obstacle if kind == "idle" else misled
         return Outcome("skip", why) if why else judge(wanted.phrase, wanted.argument, seen)
 
 

@@ -66,8 +66,6 @@ class Process:
     in another way.
     """
 
-    has_port = True  # whether clients connect to the server itself
-
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         self.command, self.script = command, script
         self.port = _free_port()
@@ -175,8 +173,8 @@ class Process:
         return self.client.request(path, limit)
 
     def knock(self, limit: float) -> Knock | None:
-        """Let a client connect to the port of the server, if it has one."""
-        return self.client.knock(limit) if self.has_port else None
+        """Let a client connect to the port of the server; None if it has none of its own."""
+        return self.client.knock(limit)
 
     def go(self) -> None:
         """Let the probe continue after its pause."""

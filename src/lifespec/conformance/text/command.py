@@ -18,9 +18,10 @@ SENTENCES: Mapping[str, str] = {
     "unknown-case": _("there is no case {name}; `{lists}` lists all"),
     "unknown-case-near": _("there is no case {name}. Did you mean {near}? `{lists}` lists all"),
     "unknown-spec": _("there is no specification {name}: name one of {known}"),
+    "unknown-file": _("there is no file {name} to copy: name one of {known}"),
     "bad-timeout": _("a timeout is a number of seconds, such as 30, and not {value}"),
-    "bad-workers": _("--workers {value} is not a valid list of arguments: {error}"),
-    "no-messages": _(
+    "bad-arguments": _("{text} is not a valid list of arguments: {error}"),
+    "no-amgi-server": _(
         "servers of {title} take messages from a broker, and the command plays servers that listen"
         " on a port"
     ),

@@ -39,7 +39,7 @@ SENTENCES: Mapping[str, str] = {
     "client-remained": _("it was still there {seconds} s later"),
     "ended": _("it ended"),
     "raised-to-caller": _("it raised to the caller"),
-    "ended-by-signal": _("the process ended by signal {number}"),
+    "ended-by-signal": _("the process ended with status {status} ({name})"),
     "ended-with-status": _("the process ended with status {status}"),
     "ended-after": _("{way} after {seconds} s"),
     "end": _("{end}."),
@@ -167,9 +167,8 @@ def headline(report: Report) -> str:
 
 
 def rules(report: Report) -> Iterator[Fact]:
-    """Yield how many rules were kept, and why others were not judged; or why none was."""
+    """Yield how many rules were kept, and why others were not judged."""
     if report.unchecked:
-        yield report.unchecked
         return
     verdicts, found = report.counts(), report.by_rule()
     counts = tuple(

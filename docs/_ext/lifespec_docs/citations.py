@@ -1,0 +1,87 @@
+"""The sources of a rule, in Markdown: which specifications state it, and in which section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lifespec.conformance.rules import MAIN, Rule, Source, address, names
+from lifespec.validate import SPECS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    Translate = Callable[[str], str]
+
+__all__ = ["link", "sections_of", "source_lines", "unspecified"]
+
+
+def link(text: str, url: str) -> str:
+    """Return a link, or the text alone if there is no address."""
+    return f"[{text}]({url})" if url else text
+
+
+def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
+    """Yield a line for each level with its sections, and one for the specifications without it."""
+    pair, levels = translate("%s: %s"), dict.fromkeys(source.level for source in rule.sources)
+    for level in levels:
+        line = _by_section([each for each in rule.sources if each.level == level], translate)
+        if len(levels) > 1:
+            yield pair % (translate(level), line)
+        elif {*rule.specs} - {*rule.unspecified} == {*SPECS}:
+            yield translate("In all specifications: %s") % line
+        else:
+            yield translate("Source: %s") % line
+    if absent := [spec for spec in SPECS if spec not in rule.specs]:
+        yield translate("Not in %s") % names(absent, translate)
+
+
+def unspecified(rule: Rule, translate: Translate) -> str:
+    """Name the specifications that do not state a rule."""
+    if {*rule.unspecified} == {*SPECS}:
+        return translate("Not specified by any specification")
+    return translate("Not specified by %s") % names(rule.unspecified, translate)
+
+
+def sections_of(rule: Rule, spec: str, translate: Translate) -> str:
+    """Name the sections of one specification that state a rule; those of another after its name."""
+    found: dict[str, dict[str, None]] = {}
+    for source in (each for each in rule.sources if spec in each.specs):
+        url = address(spec, source.text, source.section)
+        found.setdefault(source.text, {})[link(f"“{source.section}”", url)] = None
+    comma = translate(", ")
+    family = spec.partition(" ")[0].upper()
+    owner = {
+        "core": translate("the main specification of %s") % family + comma,
+        "asgi": names([MAIN], translate) + comma,
+    }
+    parts = (owner.get(text, "") + comma.join(links) for text, links in found.items())
+    return translate("; ").join(parts)
+
+
+def _by_section(sources: Sequence[Source], translate: Translate) -> str:
+    """Name specifications, and the sections of each.
+
+    A section is a link; if its name stands for several texts, each of their versions is one.
+    """
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        links = {spec: address(spec, source.text, source.section) for spec in source.specs}
+        url = ""
+        if len({*links.values()}) == 1:
+            links, url = {}, next(iter(links.values()))
+        owner = _owner(source, links, translate)
+        found.setdefault(owner, []).append(f"“{link(source.section, url)}”")
+    pair, comma = translate("%s, %s"), translate(", ")
+    return translate("; ").join(pair % (owner, comma.join(each)) for owner, each in found.items())
+
+
+def _owner(source: Source, links: Mapping[str, str], translate: Translate) -> str:
+    """Name the text in which a source stands."""
+    if source.text == "core":
+        families = {spec.partition(" ")[0].upper(): links.get(spec, "") for spec in source.specs}
+        every = translate(" and ").join(link(family, url) for family, url in families.items())
+        return translate("the main specification of %s") % every
+    texts = names(source.specs, translate, lambda spec, text: link(text, links.get(spec, "")))
+    if source.text:
+        return translate("%s, which follow %s") % (texts, names([MAIN], translate))
+    return texts

@@ -1,0 +1,43 @@
+"""Pictures that are drawn for a page, their words in its language: `{picture} NAME`."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from lifespec_docs.drawings.figures import protocol, workers
+from lifespec_docs.drawings.states import states
+from lifespec_docs.drawings.timeline import timeline
+from lifespec_docs.words import translations
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+__all__ = ["PICTURES", "PictureDirective", "setup"]
+
+# Each function returns a picture and its caption, or "".
+PICTURES = {"states": states, "protocol": protocol, "workers": workers, "timeline": timeline}
+
+
+class PictureDirective(SphinxDirective):
+    """One picture."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture and its caption."""
+        (name,) = self.arguments
+        if name not in PICTURES:
+            raise self.error(f"There is no picture {name!r}: choose from {', '.join(PICTURES)}.")
+        svg, caption = PICTURES[name](translations(self.env).gettext)
+        below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+        html = f'<figure class="states">{svg}{below}</figure>'
+        return [nodes.raw("", html, format="html", classes=["no-search"])]
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive."""
+    app.add_directive("picture", PictureDirective)

@@ -1,0 +1,121 @@
+"""The facts that pages draw from code and data, as substitutions of MyST.
+
+    Without a timeout of its own, the server waits {{ default Lifespan.grace }} seconds.
+
+default Lifespan.grace            the default of an argument
+message lifespan.startup.failed   the value that stands for a missing `message` of an event
+constant testing.plugin.TIMEOUT   a number that a module defines in capital letters
+count cases                       how many there are
+version uvicorn                   the version that was measured
+date servers                      the day on which a record of docs/matrix was measured
+seen state state-untouched fail   the measured servers with this verdict on a rule in a case
+python oldest                     the oldest version of Python that is supported
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lifespec import Lifespan, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["ROOT", "facts", "record"]
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
+CONSTANTS = {
+    "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
+    "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
+    "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
+}
+
+
+def facts(comma: str) -> dict[str, str]:
+    """Return the Markdown of each fact by its name."""
+    return dict(
+        [
+            *_defaults(),
+            *_messages(),
+            *((f"constant {name}", _constant(name)) for name in CONSTANTS),
+            *_counts(),
+            *_versions(),
+            *((f"date {name}", record(name)["date"]) for name in RECORDS),
+            *_seen(comma),
+            ("python oldest", _oldest_python()),
+        ]
+    )
+
+
+def record(name: str) -> dict[str, Any]:
+    """Return a record of docs/matrix."""
+    return json.loads((ROOT / f"docs/matrix/{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def _defaults() -> Iterator[tuple[str, str]]:
+    for name, parameter in inspect.signature(Lifespan).parameters.items():
+        if parameter.default is not parameter.empty:
+            yield f"default Lifespan.{name}", _markdown(parameter.default)
+
+
+def _messages() -> Iterator[tuple[str, str]]:
+    for name, event in validate.EVENTS.items():
+        for default in event.defaults.values():
+            yield f"message {name}", f"`{json.dumps(default)}`"
+
+
+def _constant(name: str) -> str:
+    """Return a number of a module without importing it: some need what a build lacks."""
+    module = ast.parse((ROOT / CONSTANTS[name]).read_text(encoding="utf-8"))
+    variable = name.rpartition(".")[2]
+    for node in module.body:
+        match node:
+            case ast.Assign([ast.Name(found)], ast.Constant(int() | float() | str() as value)) if (
+                found == variable
+            ):
+                return f"{float(value):g}"
+    raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
+
+
+def _counts() -> Iterator[tuple[str, str]]:
+    cases = ROOT / "src/lifespec/conformance/data/cases.toml"
+    yield "count cases", str(len(tomllib.loads(cases.read_text(encoding="utf-8"))))
+    yield "count specifications", str(len(validate.SPECS))
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    for name in reversed(RECORDS):
+        for subject in record(name)["subjects"]:
+            for package, version in subject["versions"].items():
+                yield f"version {package.lower()}", version
+
+
+def _seen(comma: str) -> Iterator[tuple[str, str]]:
+    """Yield the servers that got a verdict in a case, such as "hypercorn (trio)"."""
+    found: dict[str, dict[str, None]] = {}
+    for subject in record("servers")["subjects"]:
+        name = re.sub(r", (.*)", r" (\1)", subject["name"])
+        for finding in subject["findings"]:
+            key = f"seen {finding['case']} {finding['rule']} {finding['verdict']}"
+            found.setdefault(key, {})[name] = None
+    return ((key, comma.join(names)) for key, names in found.items())
+
+
+def _oldest_python() -> str:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["requires-python"]).removeprefix(">=")
+
+
+def _markdown(value: object) -> str:
+    """Return a number as prose writes it, and any other value as code."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}"
+    return f"`{value!r}`"

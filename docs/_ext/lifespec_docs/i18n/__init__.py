@@ -1,1 +1,0 @@
-"""The Chinese edition: catalogs, and what is compared."""

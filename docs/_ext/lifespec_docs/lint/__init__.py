@@ -1,1 +1,0 @@
-"""What is compared between the two languages, text by text and page by page."""

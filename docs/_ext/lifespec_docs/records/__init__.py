@@ -1,1 +1,0 @@
-"""What was measured: tables and charts from the records in docs/matrix."""

@@ -1,0 +1,111 @@
+"""Write the search index of each built site: `python search.py site/en site/zh-cn`.
+
+The index is a script, because a page that is opened from a file may load nothing else. It has the
+text of each section, rule, case, API object and term; `search.js` ranks them.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+FILE = "search-index.js"
+LEFT_OUT = {"headerlink", "no-search", "output", "rule-head", "rule-source", "shown"}
+NAMED = {"rule", "case", "sig"}  # classes of what is called by its ID
+BLOCKS = {"dd", "dt", "figcaption", "h1", "h2", "h3", "h4", "li", "p", "summary", "tr"}
+WORD = re.compile(r"[A-Za-z_][\w.]*\w")
+VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
+
+
+class Entry:
+    """A place that a result leads to; it is open while elements are, as many as `depth`."""
+
+    def __init__(self, anchor: str, title: str, depth: int) -> None:
+        self.anchor, self.title, self.depth = anchor, title, depth
+        self.text: list[str] = []
+        self.code: list[str] = []
+
+    def packed(self) -> list[str]:
+        """Return anchor, title, lines of text and words of code."""
+        lines = [" ".join(line.split()).strip(" ·") for line in "".join(self.text).split("\n")]
+        title, *lines = [self.title, *lines] if self.title else [*filter(None, lines), ""]
+        text = "\n".join(filter(None, lines))
+        code = dict.fromkeys(WORD.findall(" ".join(self.code)))
+        return [self.anchor, title, text, " ".join(word for word in code if word not in text)]
+
+
+class Page(HTMLParser):
+    """Reads what can be searched for on a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.keywords = ""
+        self.entries: list[Entry] = []
+        self.open: list[Entry] = []
+        self.path: list[str] = []
+        self.skipped = 0  # the depth of an element that is left out
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, and the entry that it begins."""
+        about = {name: value or "" for name, value in attrs}
+        classes = set(about.get("class", "").split())
+        if tag == "meta" and about.get("name") == "keywords":
+            self.keywords = about["content"]
+        if tag in VOID:
+            return
+        self.path.append(tag)
+        if tag in {"script", "style", "svg"} or classes & LEFT_OUT:
+            self.skipped = self.skipped or len(self.path)
+        begins = tag in {"section", "dt"} or classes & NAMED
+        if begins and "id" in about and "article" in self.path:
+            depth = len(self.path) - (tag == "dt")
+            self._close(depth - 1)
+            self.open.append(Entry(about["id"], about["id"] * bool(classes & NAMED), depth))
+            self.entries.append(self.open[-1])
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close an element, and the entries that it holds."""
+        if tag in VOID or tag not in self.path:
+            return
+        while self.path.pop() != tag:
+            pass
+        if len(self.path) < self.skipped:
+            self.skipped = 0
+        if self.open and tag in BLOCKS:
+            self.open[-1].text.append(" " if "tr" in self.path else "\n")
+        elif self.open and tag in {"td", "th"}:
+            self.open[-1].text.append(" · ")
+        self._close(len(self.path))
+
+    def _close(self, depth: int) -> None:
+        while self.open and self.open[-1].depth > depth:
+            self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Take a text."""
+        if self.open and not self.skipped:
+            (self.open[-1].code if "pre" in self.path else self.open[-1].text).append(data)
+
+
+def index(site: Path) -> str:
+    """Return the index of one language."""
+    pages = {}
+    for path in sorted(site.rglob("*.html")):
+        page = Page(path.read_text(encoding="utf-8"))
+        if page.entries:
+            name = path.relative_to(site).with_suffix("").as_posix()
+            pages[name] = [page.keywords, *(entry.packed() for entry in page.entries)]
+    return f"setSearchIndex({json.dumps(pages, ensure_ascii=False, separators=(',', ':'))});\n"
+
+
+def main(sites: Sequence[str]) -> None:
+    """Write the index of each site."""
+    for site in map(Path, sites):
+        (site / FILE).write_text(index(site), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,117 @@
+"""What surrounds the text of a page: its other language, its source, and the theme's labels."""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.locale import get_translation
+from sphinx.util import logging
+
+from lifespec_docs.words import translations
+
+__all__ = ["LANGUAGES", "alternates", "localized", "setup"]
+
+# Sphinx's name of a language: the folder of its pages, its tag, its own name
+LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
+LABELS = (  # which the theme writes without asking a catalog
+    "Toggle site navigation sidebar",
+    "Toggle table of contents sidebar",
+    "Toggle Light / Dark / Auto color theme",
+)
+MENDED = {  # what the theme's markup lacks for those who do not see it
+    'role="heading"': 'role="heading" aria-level="2"',
+    '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
+    '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
+}
+LINK, ID = re.compile(r'\shref="#([^"]+)"'), re.compile(r'\sid="([^"]+)"')
+
+logger = logging.getLogger(__name__)
+
+
+def localized(html: str) -> str:
+    """Mend the theme's markup, and translate the labels that it has in English only."""
+    translate = get_translation("sphinx")
+    for lacking, mended in MENDED.items():
+        text = re.sub(r"\{(.+)\}", lambda found: translate(found[1]), mended)
+        html = html.replace(lacking, text)
+    for label in LABELS:
+        html = html.replace(f'"{label}"', f'"{translate(label)}"')
+    return html
+
+
+def alternates(page: str, base: str) -> list[dict[str, str]]:
+    """Return the same page in each language: its tag, its name, links from here and from afar."""
+    up = "../" * (page.count("/") + 1)
+    return [
+        {
+            "language": language,
+            "tag": tag,
+            "name": name,
+            "near": f"{up}{folder}/{page}",
+            "far": f"{base or up}{folder}/{page}",
+        }
+        for language, (folder, tag, name) in LANGUAGES.items()
+    ]
+
+
+def set_addresses(_app: Sphinx, config: Config) -> None:
+    """Tell Sphinx and its extensions where the pages of this language will stand."""
+    folder, _, _ = LANGUAGES[config.language]
+    base = config.site_base_url = f"{config.site_base_url.rstrip('/')}/".lstrip("/")
+    address = f"{base}{folder}/" if base else ""
+    config.html_baseurl = config.ogp_site_url = address
+
+
+def add_context(
+    app: Sphinx,
+    pagename: str,
+    _template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Give the templates what they show."""
+    config, target = app.config, app.builder.get_target_uri(pagename)
+    pages = alternates(target, config.site_base_url)
+    context["alternates"] = pages
+    context["others"] = [page for page in pages if page["language"] != config.language]
+    context["root_page"] = config.site_base_url or "../" * (target.count("/") + 1) + "index.html"
+    context["word"] = translations(app.env).gettext
+    context["license"], context["issues"] = config.site_license, config.site_issues
+    context["repository"] = config.site_repository
+    if config.site_repository and doctree:
+        file = f"docs/{app.env.doc2path(pagename, base=False)}"
+        if config.language != "en":
+            file = f"locales/{config.language}/LC_MESSAGES/{pagename}.po"
+        context["edit"] = f"{config.site_repository}/edit/main/{file}"
+
+
+def refuse_dead_links(
+    _app: Sphinx,
+    pagename: str,
+    _template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Warn of a link to an ID that its page does not have: raw HTML escapes Sphinx's check."""
+    body = context.get("body", "") if doctree else ""
+    for name in sorted({*LINK.findall(body)} - {*ID.findall(body)}):
+        logger.warning("The link #%s leads nowhere on this page.", name, location=pagename)
+
+
+def add_filter(app: Sphinx) -> None:
+    """Offer `localized` to the templates, and leave the search to `search.py`."""
+    if app.builder.format == "html":
+        app.builder.search = False  # type: ignore[attr-defined]
+        app.builder.templates.environment.filters["localized"] = localized
+
+
+def setup(app: Sphinx) -> None:
+    """Register the addresses of the site, and follow the pages."""
+    for name in ("base_url", "repository", "issues", "license"):
+        app.add_config_value(f"site_{name}", "", rebuild="html", types=[str])
+    app.connect("config-inited", set_addresses)
+    app.connect("builder-inited", add_filter)
+    app.connect("html-page-context", add_context)
+    app.connect("html-page-context", refuse_dead_links, priority=900)

@@ -1,1 +1,0 @@
-"""The site: navigation between the languages, notes that unfold, colours of code."""

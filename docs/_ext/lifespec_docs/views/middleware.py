@@ -1,0 +1,59 @@
+"""What middleware lets through: those that change something, the others, and the findings."""
+
+from typing import Any
+
+from lifespec_docs.views.findings import SIGNS, sentences
+from lifespec_docs.views.records import key, read
+
+__all__ = ["TABLES", "findings", "middleware", "passing"]
+
+Row = dict[str, Any]
+UNTOUCHED = (["unchanged"], ["the same"], ["none"])
+COLUMNS = ("scope", "state", "events", "failures", "exceptions", "own")
+
+
+def rows() -> list[Row]:
+    """Return the rows of the record, with the version of the package and a part of an anchor."""
+    return [
+        {**row, "version": next(iter(row["versions"].values())), "key": key(row["name"])}
+        for row in read("middleware")["subjects"]
+    ]
+
+
+def passes(row: Row) -> bool:
+    """Tell whether all gets through, and the suite found nothing."""
+    return not row["findings"] and all(row["answers"][each] in UNTOUCHED for each in COLUMNS)
+
+
+def middleware() -> Row:
+    """Arrange those that change or add anything."""
+    return {
+        "columns": COLUMNS,
+        "rows": [row for row in rows() if not passes(row)],
+        "signs": SIGNS,
+    }
+
+
+def passing() -> Row:
+    """List the others."""
+    return {"rows": [row for row in rows() if passes(row)]}
+
+
+def findings() -> Row:
+    """Arrange what the suite found, by middleware."""
+    found = [
+        {**row, "findings": [each for each in row["findings"] if each["verdict"] != "info"]}
+        for row in rows()
+        if row["findings"]
+    ]
+    chinese = {
+        each["actual"]: each["zh"] for row in found for each in row["findings"] if "zh" in each
+    }
+    return {"rows": found, "says": sentences(), "signs": SIGNS, "chinese": chinese}
+
+
+TABLES = {
+    "middleware": middleware,
+    "middleware-findings": findings,
+    "middleware-passing": passing,
+}

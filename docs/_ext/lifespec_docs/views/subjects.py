@@ -1,0 +1,135 @@
+"""What frameworks and hosts do with a lifespan: tables of all, and the page of each."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from lifespec_docs.views.records import read
+from lifespec_docs.words import mark as _
+
+__all__ = ["TABLES", "answers", "choice", "profile"]
+
+Row = dict[str, Any]
+KEYS = {"frameworks": "framework", "hosts": "host"}  # what a row of a record is about
+SHARED = "shop"  # the program of servers, which the page of hosts shows
+VARIANTS = {  # what follows the name of a row, unless it is a name or an option itself
+    *(_("one hook"), _("one function"), _("one middleware"), _("one listener")),
+    *(_("exit stack"), _("strict"), _("called twice"), _("two workers"), _("three managers")),
+    *(_("timeouts of 3 s"), _("no worker process"), _("one lifespan"), _("Session and a function")),
+}
+KINDS = {
+    "adapter": _("Adapters"),
+    "client": _("Test clients"),
+    "server": _("Servers"),
+    "platform": _("Platforms for models"),
+}
+NONE = ["none"]  # what was not asked, or cannot be said
+WIDTH = 96  # of a line about what happened
+NOTES = ("connect", "disconnect")  # what a program prints between the lines of a log
+
+
+def slug(name: str) -> str:
+    """Return a name as the page of a subject has it."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def head(record: str, row: Row) -> Row:
+    """Return how a row is named, in a table of all and on its page, and where that is."""
+    name, _comma, variant = row["name"].partition(", ")
+    known, of = variant in VARIANTS, row[KEYS[record]]
+    return {
+        "name": name if known else row["name"],
+        "variant": variant if known else "",
+        "short": variant if variant and name == of else row["name"],
+        "page": f"{record}/{slug(of)}.md",
+    }
+
+
+def answers(record: str, group: str, *kinds: str) -> Row:
+    """Arrange a group of answers: a row for each subject that was asked, perhaps of some kinds."""
+    found = [
+        row
+        for row in read(record)["subjects"]
+        if group in row["answers"] and (not kinds or row["kind"] in kinds)
+    ]
+    return {
+        "of": record,
+        "group": group,
+        "columns": [*found[0]["answers"][group]],
+        "rows": [
+            {**head(record, row), "answers": [*row["answers"][group].values()]} for row in found
+        ],
+    }
+
+
+def profile(record: str, name: str) -> Row:
+    """Arrange all that is known of a framework or host."""
+    found = [row for row in read(record)["subjects"] if row[KEYS[record]] == name]
+    if not found:
+        raise LookupError(f"{record}.json has no {KEYS[record]} {name!r}")
+    names = {group: columns for row in found for group, columns in row["answers"].items()}
+    return {
+        "of": record,
+        "subjects": [
+            {"command": "", **row, **head(record, row), "runs": _runs(row)} for row in found
+        ],
+        "groups": {group: _rows(found, group, columns) for group, columns in names.items()},
+        "programs": [*dict.fromkeys(each for row in found for each in _programs(row))],
+    }
+
+
+def _rows(found: Sequence[Row], group: str, columns: Iterable[str]) -> dict[str, list[list[str]]]:
+    """Return by column the answer for each subject, without what none of them was asked."""
+    rows = {
+        column: [row["answers"].get(group, {}).get(column, NONE) for row in found]
+        for column in columns
+    }
+    return {column: given for column, given in rows.items() if given != [NONE] * len(found)}
+
+
+def _programs(row: Row) -> Iterator[str]:
+    """Yield the names of the programs of a row, but the one of all servers."""
+    for each in (row["program"], *row.get("variants", {}).values()):
+        if each != SHARED:
+            yield each
+
+
+def _runs(row: Row) -> str:
+    """Return as text what happened in each run."""
+    return "\n".join(line for each in row["happened"].items() for line in _run(*each))
+
+
+def _run(question: str, happened: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Yield the lines about a run: one of a server has a line for each of its log."""
+    parts = [" ".join(str(part).replace("\n", " … ") for part in each) for each in happened]
+    if not happened or happened[0][0] != "server":
+        yield question
+        yield from textwrap.wrap(
+            " · ".join(parts), WIDTH, initial_indent="    ", subsequent_indent="    ",
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
+        return
+    yield f"{question}, {happened[0][1]}"
+    for kind, *about in happened[1:]:
+        said = " ".join(map(str, about))
+        text = said if kind == "logs" else f"{kind} {said}".strip()
+        yield f"    {text}" if kind in (*NOTES, "logs") else f"    [{text}]"
+
+
+def choice(record: str) -> Row:
+    """Return what the form above tables offers: kinds of hosts, and each framework or host."""
+    rows = read(record)["subjects"]
+    names = dict.fromkeys(row[KEYS[record]] for row in rows)
+    kinds = {
+        kind: (title, [slug(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
+        for kind, title in KINDS.items()
+    }
+    return {
+        "of": record,
+        "kinds": {kind: (title, pages) for kind, (title, pages) in kinds.items() if pages},
+        "names": {slug(name): name for name in names},
+    }
+
+
+TABLES = {"answers": answers, "choice": choice, "profile": profile}

@@ -1,0 +1,83 @@
+"""A name in a literal of a page occurs in a source, a program of the page, or a package."""
+
+import builtins
+import keyword
+import re
+import subprocess
+import sys
+import sysconfig
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ["src", "tests", "docs/_ext", "docs/*.py", "docs/programs", "docs/matrix"]
+SOURCES += [".ci", ".github", "Makefile", "*.toml"]
+PACKAGES = ["amgi-common", "anyio", "asgi-lifespan", "hypercorn", "pytest", "starlette"]
+PACKAGES += ["pytest-asyncio", "trio", "uvicorn"]
+MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threading", "unittest"]
+EXCEPTIONS = {
+    "CMD": "an instruction of Dockerfiles",
+    "EventSource": "a class of browsers",
+    "asyncpg": "a database driver in an address of SQLAlchemy",
+    "on-failure": "a value of systemd's Restart",
+    "postgresql": "a database in an address of SQLAlchemy",
+    "terminationGracePeriodSeconds": "a setting of Kubernetes",
+    "test_startup_failure": "a test of hypercorn",
+}
+PYTHON = Path(sysconfig.get_paths()["stdlib"])
+THIS = Path(__file__).name
+PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md"]
+FENCE = re.compile(r"^ *(`{3,}).*?^ *\1", re.MULTILINE | re.DOTALL)
+ROLE = re.compile(r"\{[\w:]+\}`[^`]*`")
+NAME = re.compile(r"[A-Za-z_][\w-]*")
+LITERAL = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text, and those that are joined by hyphens as a whole too."""
+    return {*re.findall(r"\w+", text), *(each.strip("-") for each in re.findall(r"[\w-]+", text))}
+
+
+@cache
+def known() -> set[str]:
+    """Return the words of our sources, of the packages that pages use, and of Python."""
+    listed = subprocess.run(
+        ["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = [ROOT / name for name in listed.stdout.splitlines() if not name.endswith(THIS)]
+    for name in PACKAGES:
+        files += (Path(str(each.locate())) for each in metadata.files(name) or ())
+    for name in MODULES:
+        files += [*PYTHON.glob(f"{name}/**/*.py"), PYTHON / f"{name}.py"]
+    found = {*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names, *EXCEPTIONS}
+    for file in files:
+        if file.is_file() and file.suffix not in {".mo", ".png", ".pyc"}:
+            found |= words(f"{file} {file.read_text('utf-8', 'replace')}")
+    return found
+
+
+def unknown(page: str) -> set[str]:
+    """Return the names in the literals of a page that occur nowhere else."""
+    own = words(" ".join(match[0] for match in FENCE.finditer(page)))
+    literals = LITERAL.findall(ROLE.sub("", FENCE.sub("", page)))
+    names = {name.strip("-") for _, text in literals for name in NAME.findall(text)}
+    return names - own - known()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_each_name_of_a_page_exists(page: Path) -> None:
+    found = unknown(page.read_text("utf-8"))
+    assert not found, f"{page.relative_to(ROOT)}: correct {found}, or give a reason in EXCEPTIONS"
+
+
+def test_a_name_that_is_misspelled_is_found() -> None:
+    page = "Set `start_timeot`, not `--startup_timeout`.\n```python\nmy_pool = 1\n```\n`my_pool`"
+    assert unknown(page) == {"start_timeot"}
+
+
+def test_each_exception_is_needed() -> None:
+    text = " ".join(page.read_text("utf-8") for page in PAGES)
+    assert [name for name in EXCEPTIONS if name not in words(text)] == []

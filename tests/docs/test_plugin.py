@@ -1,0 +1,246 @@
+"""The pytest plugin that runs the blocks of the pages, on pages of its own."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lifespec_pages import plugin, runner, sandbox
+
+pytest_plugins = ["pytester"]
+assert plugin  # is loaded here: a run inside of a test shares our modules
+
+EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
+CONFTEST = f"import sys\nsys.path.insert(0, {str(EXT)!r})\nfrom lifespec_pages.plugin import *\n"
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(name="run")
+def run_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return a function that runs pytest on a page."""
+    monkeypatch.delenv("LIFESPEC_ALLOW_NO_SKIP", raising=False)
+    docs = pytester.path / "docs"
+    docs.mkdir()
+    (docs / "conftest.py").write_text(CONFTEST)
+
+    def run(text: str, *options: str, name: str = "page.md", only: str = "") -> pytest.RunResult:
+        (docs / name).write_text(text)
+        plugins = ("-p", "no:lifespec", "-p", "no:anyio", "-p", "no:asyncio")
+        return pytester.runpytest_inprocess(f"docs/{name}{only}", "-Werror", *plugins, *options)
+
+    return run
+
+
+def said(result: pytest.RunResult) -> str:
+    return "\n".join(result.outlines)
+
+
+def python(source: str, output: str = "") -> str:
+    shown = f"```{{output}}\n{output}\n```\n" if output else ""
+    return f"```python\n{source}\n```\n{shown}\n"
+
+
+def check(source: str, libraries: str = "") -> str:
+    return f"```{{check}} {libraries}\n{source}\n```\n\n"
+
+
+def test_the_blocks_of_a_page_share_names_output_and_a_virtual_clock(run: Run) -> None:
+    page = python("import asyncio\na = 1\nprint(a)", "1")
+    page += python("asyncio.run(asyncio.sleep(3600))\nprint(a + 1)", "2")
+    page += "```pycon\n>>> a + 2\n3\n>>> await asyncio.sleep(9)\n```\n"
+    page += check("assert a == 1\nawait sleep(9)\nassert seconds() == 9")
+    run(page).assert_outcomes(passed=4)
+
+
+def test_each_wrong_output_is_told_at_its_line_and_the_page_goes_on(run: Run) -> None:
+    page = (
+        python("a = 1\nprint(a)\nprint(2)", "1\nthree")
+        + python("print(a)")
+        + python("print(a)", "1")
+    )
+    result = run(page + "```pycon\n>>> a\n5\n>>> 6\n6\n>>> 7\n```\n")
+    result.assert_outcomes(passed=1, failed=3)
+    text = said(result)
+    assert (
+        "docs/page.md:8: the output (+) is not the one on the page (-)\n  1\n- three\n+ 2\n" in text
+    )
+    assert "docs/page.md:14: the output (+) is not the one on the page (-)\n+ 1\n" in text
+    assert "docs/page.md:24: the output (+) is not the one on the page (-)\n- 5\n+ 1\n" in text
+    assert "docs/page.md:28: the output (+) is not the one on the page (-)\n+ 7\n" in text
+
+
+def test_an_exception_is_told_with_its_line_and_so_is_what_depends_on_it(run: Run) -> None:
+    page = python("def fail():\n    raise OSError('no disk')\n\n\nb = fail()") + python("print(b)")
+    result = run(page + python("print('alone')", "alone"))
+    result.assert_outcomes(passed=1, failed=2)
+    text = said(result)
+    assert "docs/page.md:3: the block raised OSError: no disk" in text
+    assert 'File "docs/page.md", line 6, in <module>\n    b = fail()' in text
+    assert "docs/page.md:10: the block raised NameError: name 'b' is not defined" in text
+    assert "That follows from line 3, where a block above raised." in text
+
+
+def test_a_traceback_is_an_output_without_its_frames(run: Run) -> None:
+    shown = "before\nTraceback (most recent call last):\n  ...\nStartupFailed: no"
+    source = "from lifespec import StartupFailed\nprint('before')\nraise StartupFailed('no')"
+    run(python(source, shown)).assert_outcomes(passed=1)
+    run(python(source, shown + "t")).assert_outcomes(failed=1)
+
+
+def test_pytest_explains_a_failed_check_with_its_line(run: Run) -> None:
+    result = run(check("a = 1\nassert await outcome_of(application()) == 'crashed'", "trio"))
+    result.assert_outcomes(failed=1)
+    wanted = (
+        "docs/page.md:3: what stands above this check is not true, on trio: assert 'complete' == "
+    )
+    assert wanted in said(result)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("with expect(OSError):\n    pass", "on asyncio: OSError is not raised"),
+        ("with expect(OSError, 'b'):\n    raise OSError('a')", "on asyncio: 'b' is not in 'a'"),
+        ("if library == 'curio':\n    assert library", "this never ran: assert library"),
+        ("assert (", "the block does not parse: '(' was never closed"),
+        ("1 / 0", "on asyncio: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_check_that_proves_nothing_fails(run: Run, source: str, sentence: str) -> None:
+    result = run(check(source))
+    result.assert_outcomes(failed=1)
+    assert sentence in said(result)
+
+
+def test_a_check_runs_on_known_libraries_alone(run: Run) -> None:
+    assert "a check runs on asyncio or trio, not on 'curio'" in said(run(check("1", "curio")))
+    page = check("import sys\nassert library not in sys.modules.get('seen', [])", "asyncio")
+    run(page).assert_outcomes(passed=1)
+
+
+def test_one_block_runs_alone_after_the_programs_above_it(run: Run) -> None:
+    page = python("a = 1\nprint(a)", "2") + check("assert not a") + python("print(a)", "1")
+    run(page, only="::14").assert_outcomes(passed=1)
+
+
+def test_a_block_that_neither_runs_nor_says_so_is_refused(run: Run) -> None:
+    for block in "```\na\n```", "```perl\na\n```", "    a = 1", "```{code-block} python\na\n```":
+        result = run(f"# A\n\n{block}\n")
+        result.assert_outcomes(errors=1)
+        assert "docs/page.md:" in said(result)
+        assert "this block does not run: write ```python" in said(result)
+    assert "no program stands directly above" in said(run("Text.\n\n```{output}\na\n```\n"))
+    result = run("A\n=\n\n.. code-block:: python\n\n   a = 1\n", name="page.rst")
+    assert "docs/page.rst:4: a page in reStructuredText has no blocks but checks" in said(result)
+
+
+def test_what_is_shown_only_is_no_block(run: Run) -> None:
+    page = (
+        "{.not-run}\n```python\n1 / 0\n```\n\n{.not-run}\n````text\n```python\n1 / 0\n```\n````\n"
+    )
+    page += "```sh\nexit 1\n```\n```toml\na = 1\n```\n"
+    assert run(page).ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_blocks_are_found_in_lists_and_directives(run: Run) -> None:
+    page = (
+        "1. One\n\n   ```python\n   a = 1\n   ```\n\n:::{folded} Two\n"
+        + python("print(a)", "1")
+        + ":::\n"
+    )
+    page += "```{framework} x\nText.\n```\nTerm\n: It is.\n\n  ```{check}\n  assert a == 1\n  ```\n"
+    run(page).assert_outcomes(passed=3)
+
+
+def test_checks_of_restructured_text_run(run: Run) -> None:
+    page = "A\n=\n\n.. py:module:: a\n\n   .. check:: trio\n\n"
+    page += "      assert library == 'trio'\n\n      assert 0\n"
+    result = run(page, name="page.rst")
+    result.assert_outcomes(failed=1)
+    assert "docs/page.rst:10: what stands above" in said(result)
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two processes"])
+def test_new_outputs_are_written_and_checks_are_not(
+    run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    page = (
+        python("print(1)\nprint()\nprint(2)", "old\nold\nold")
+        + "- a\n\n  ```python\n  print(3)\n  ```\n\n"
+    )
+    page += (
+        "```pycon\n>>> 4\n5\n>>> 6\n```\n\n" + python("raise OSError('a')", "b") + check("assert 0")
+    )
+    result = run(page, "--update", *options)
+    result.assert_outcomes(passed=3, failed=2)
+    assert "page.md: 4 new outputs were written" in said(result)
+    text = (pytester.path / "docs" / "page.md").read_text()
+    assert text == (
+        python("print(1)\nprint()\nprint(2)", "1\n\n2")
+        + "- a\n\n  ```python\n  print(3)\n  ```\n  ```{output}\n  3\n  ```\n\n"
+        + "```pycon\n>>> 4\n4\n>>> 6\n6\n```\n\n"
+        + python("raise OSError('a')", "b")
+        + check("assert 0")
+    )
+    run(text).assert_outcomes(passed=3, failed=2)
+
+
+def test_a_process_finds_the_files_that_are_named_or_shown(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    (pytester.path / "docs" / "other.py").write_text("b = 2\n")
+    page = "{.file-shop .not-run}\n```python\na = 1\n```\n\n```{shown} other.py\n```\n\n"
+    page += "{.real .beside}\n" + python("import shop, other\nprint(shop.a + other.b)", "3")
+    page += "{.real}\n```sh\nls *.py\npython -c 'import shop; print(shop.a)'\nexit 0\n```\n"
+    page += "```{output}\nexample.py\nshop.py\n1\n```\n\n"
+    page += "{.real .pytest}\n" + python(
+        "def test_a():\n    assert 1 == 2", "assert 1 == 2\n1 failed"
+    )
+    run(page).assert_outcomes(passed=3)
+    result = run("{.real}\n" + python("print(1)\n\nraise SystemExit('no')", "1"))
+    assert "docs/page.md:3: the block ended with status 1 and wrote 'no'" in said(result)
+
+
+def test_a_block_whose_program_is_missing_is_skipped_unless_nothing_may_be(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "{.real .needs-no-such-program}\n" + python("print(1)", "1")
+    result = run(page, "-rs")
+    result.assert_outcomes(skipped=1)
+    assert "no-such-program is not installed" in said(result)
+    monkeypatch.setenv("LIFESPEC_ALLOW_NO_SKIP", "1")
+    run(page).assert_outcomes(failed=1)
+
+
+def test_a_block_sees_nothing_of_pytest(run: Run) -> None:
+    source = """\
+import logging, os, sys, warnings
+logging.getLogger("a").info("hidden")
+logging.getLogger("a").warning("seen")
+warnings.warn("no error", ResourceWarning)
+print([name for name in os.environ if name.startswith("PYTEST")], logging.root.handlers)
+print(__name__, sys.modules["__main__"].__dict__ is globals())"""
+    page = python(source, "seen\n[] []\n__main__ True")
+    page += "{.real}\n" + python("import os\nprint('PYTEST_CURRENT_TEST' in os.environ)", "False")
+    result = run(page)
+    result.assert_outcomes(passed=2)
+
+
+def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "HERE", 0.2)
+    monkeypatch.setattr(runner, "APART", 0.5)
+    monkeypatch.setattr(sandbox, "patience", lambda: 1.0)
+    forever = "while True:\n    try:\n        while True: pass\n    except Exception: pass"
+    result = run(python(forever) + "{.real}\n" + python("import time\ntime.sleep(60)"))
+    result.assert_outcomes(failed=2)
+    assert "the block ran for more than 0.2 seconds" in said(result)
+    assert "docs/page.md:10: the block ran for more than 0.5 seconds" in said(result)
+
+
+def test_the_plugin_loads_nothing_of_sphinx() -> None:
+    program = "import sys, lifespec_pages.plugin; print({'sphinx', 'docutils'} & {*sys.modules})"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=EXT, timeout=60, check=True)
+    assert done.stdout == "set()\n"

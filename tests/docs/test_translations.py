@@ -1,0 +1,126 @@
+"""A translation has the markup, numbers and denials of its English, and is set as Chinese."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = [
+    *sorted((ROOT / "locales/zh_CN/LC_MESSAGES").glob("*.po")),
+    *sorted((ROOT / "src/lifespec/conformance/data").glob("*.zh.po")),
+]
+
+MARKUP = re.compile(
+    r"""(?P<substitution>\{\{[^}]*\}\})
+    | (?:\{(?P<myst>[\w:-]+)\}|:(?P<rst>[\w:]+):)`(?P<content>[^`]*)`
+    | (?P<literal>``.+?``|`[^`]+`(?!_))
+    | `[^`]*<(?P<rst_link>[^<>`]+)>`_+
+    | \]\((?P<link>[^()\s]*)\)
+    | <(?P<address>https?://[^>]*)>
+    | (?P<blank>%(?:\(\w+\))?[sd]|\{[a-z_ ]*\})
+    | (?P<emphasis>\*\*|\*(?=\S)|(?<=\S)\*)
+    """,
+    re.VERBOSE,
+)
+TITLED = re.compile(r"(?P<title>[^<]*)<(?P<target>[^<>]+)>")
+PROSE = {"abbr", "ref", "doc", "term"}  # roles whose content is read as words
+CODE, WORDS = "\ufffc", "\ufffd"  # stand in prose for code, and for a title from elsewhere
+
+NUMBER = re.compile(r"\d+(?:\.\d+)*")
+SPELLED = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "twenty",
+]  # fmt: skip
+FIGURES = {word: str(number) for number, word in enumerate(SPELLED)}
+FIGURES |= {"first": "1", "once": "1", "second": "2", "twice": "2", "both": "2", "third": "3"}
+
+LEVEL = re.compile(r"\{(?:must|should|may)\b.*?\}")  # stands in the sentence of a rule
+# What looks like a denial and is none stands outside of the group.
+DENIALS = (
+    re.compile(
+        r"\b(not|no|never|nothing|nobody|none|neither|nor|cannot|without|unless|absent|lacks?"
+        r"|missing|unknown|unspecified|wrong|out of order|differ\w*)\b",
+        re.IGNORECASE,
+    ),
+    re.compile("不(?:过|论|管|仅|止|断)|无(?:论|须|需|关|限)|([不没无未勿非]|缺少)"),
+)
+
+HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+LATIN = f"A-Za-z0-9%{CODE}"
+MARKS = "，。；：？！、（）“”‘’《》…—"
+WRONG = {  # how Chinese is not set
+    "a half-width mark": rf"(?<![\w{CODE}])[,;:?!]|(?<=[{HAN}])[,;:?!.]|[,;:?!](?![\w{CODE}])|[()]"
+    rf"|\.(?= ?[{HAN}]|$)",
+    "a half-width quotation mark": "[\"']",
+    "no space between Chinese and Latin text": rf"[{HAN}][{LATIN}]|[{LATIN}][{HAN}]",
+    "a space beside a full-width mark": rf"[ ][{MARKS}]|[{MARKS}][ ]",
+    "a space within Chinese": rf"[{HAN}][ ]+[{HAN}]",
+    "a full-width letter or digit": "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u3000]",
+}
+LATIN_ONLY = re.compile(f"“[^”{HAN}]*”")
+BLOCK = re.compile(r"\s|#+ |[-+*>] |\d+[.)] |```|:::")  # begins what is no paragraph
+
+
+def read(text: str) -> tuple[Counter[str], str]:
+    """Return the markup of a message, counted, and its prose."""
+    found: Counter[str] = Counter()
+
+    def replace(match: re.Match[str]) -> str:
+        role = match["myst"] or match["rst"]
+        if role is None:
+            found[match["link"] or match["rst_link"] or match[0]] += 1
+            if match["emphasis"] or match["link"] is not None:
+                return ""
+            return WORDS if match["substitution"] or match["blank"] else CODE
+        titled = TITLED.fullmatch(match["content"])
+        found[f"{role} {titled['target'] if titled else match['content']}"] += 1
+        if titled:
+            return titled["title"].strip()
+        return (match["content"] if role in {"term", "abbr"} else WORDS) if role in PROSE else CODE
+
+    return found, MARKUP.sub(replace, text).replace("](", "").replace("[", "").strip()
+
+
+def faults(english: str, chinese: str) -> Iterator[str]:
+    """Yield what a translation has and its English has not, or the other way round."""
+    if LEVEL.fullmatch(english):
+        return
+    (ours, prose), (theirs, other) = read(english), read(chinese)
+    yield from (f"lacks {each}" for each in (ours - theirs).elements())
+    yield from (f"has {each}" for each in (theirs - ours).elements())
+    numbers, figures = (Counter(NUMBER.findall(each)) for each in (prose, other))
+    words = Counter(
+        FIGURES[each] for each in re.findall("[a-z]+", prose.lower()) if each in FIGURES
+    )
+    yield from (f"lacks the number {each}" for each in (numbers - figures).elements())
+    yield from (f"has the number {each}" for each in (figures - numbers - words).elements())
+    if LEVEL.search(english):
+        denied = [
+            sum(map(bool, p.findall(t))) for p, t in zip(DENIALS, (prose, other), strict=True)
+        ]
+        if denied[0] != denied[1]:
+            yield f"denies {denied[1]} times, the English {denied[0]}"
+    if BLOCK.match(chinese) and not BLOCK.match(english):
+        yield "is no paragraph: Sphinx would drop it"
+    if re.search(f"[{HAN}]", other):
+        shown = LATIN_ONLY.sub(f"“{CODE}”", other)
+        for what, pattern in WRONG.items():
+            yield from (f"has {what}: {each}" for each in re.findall(pattern, shown))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
+def test_a_translation_says_what_the_english_does(file: Path) -> None:
+    """What waits for a translation is not looked at: CI names it, and a release refuses it."""
+    found = [
+        f"{file.name}: {fault}: {entry.string}"
+        for entry in read_po(io.StringIO(file.read_text("utf-8")))
+        if entry.id and entry.string and not entry.fuzzy
+        for fault in faults(entry.id, entry.string)
+    ]
+    assert found == []

@@ -1,0 +1,61 @@
+"""What happened in a run, in the order of time, and the answers that follow from it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["NO", "NONE", "YES", "Answer", "Groups", "Happened", "answered", "yes_or_no"]
+
+Answer = list[str]  # a kind, and the names and texts that belong to it
+YES, NO, NONE = ["yes"], ["no"], ["none"]
+
+
+def yes_or_no(observed: object) -> Answer:
+    """Return the answer for a truth value; None was not observed."""
+    return NONE if observed is None else YES if observed else NO
+
+
+class Happened:
+    """Happenings: lists that begin with their kind."""
+
+    def __init__(self, happenings: Iterable[Sequence[Any]]) -> None:
+        self.all = [[*each] for each in happenings]
+
+    def where(self, *start: str) -> list[int]:
+        """Return the places of the happenings that begin so."""
+        return [n for n, each in enumerate(self.all) if each[: len(start)] == [*start]]
+
+    def has(self, *start: str) -> bool:
+        """Tell whether a happening begins so."""
+        return bool(self.where(*start))
+
+    def first(self, *start: str) -> list[Any]:
+        """Return the first happening that begins so; [] if there is none."""
+        return next((self.all[place] for place in self.where(*start)), [])
+
+    def names(self, kind: str) -> list[str]:
+        """Return what follows a kind, each time."""
+        return [each[1] for each in self.all if each[0] == kind]
+
+    def before(self, *start: str) -> "Happened":
+        """Return what happened before the first happening that begins so; all without one."""
+        return Happened(self.all[: next(iter(self.where(*start)), len(self.all))])
+
+    def since(self, *start: str) -> "Happened":
+        """Return what happened since then, with it; nothing without one."""
+        return Happened(self.all[next(iter(self.where(*start)), len(self.all)) :])
+
+
+# by group and column: the question, and what follows from its run
+Groups = Mapping[str, Mapping[str, tuple[str, Callable[[Happened], Answer]]]]
+
+
+def answered(groups: Groups, runs: Mapping[str, Happened]) -> dict[str, dict[str, Answer]]:
+    """Return the answers of the groups whose first question has a run, by group and column."""
+    return {
+        group: {
+            column: say(runs[question]) if question in runs else NONE
+            for column, (question, say) in columns.items()
+        }
+        for group, columns in groups.items()
+        if next(question for question, _ in columns.values()) in runs
+    }

@@ -1,0 +1,236 @@
+"""Say what was observed of a host: the answers of `hosts.json`, by group and column."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from happened import NO, NONE, YES, Answer, Groups, Happened, answered, yes_or_no
+
+__all__ = ["GROUPS", "answers"]
+
+STARTUP, SHUTDOWN = ("event", "lifespan.startup"), ("event", "lifespan.shutdown")
+COMPLETE = ("sends", "lifespan.startup.complete")
+FAULTS = "no pool", "pool lost"  # the texts of the failures
+NOTE = "the note of another request"
+OTHER = "another time"
+
+
+def raised(run: Happened) -> str:
+    """Return the class of the exception that surfaced, "" if there was none."""
+    found = run.first("request raises") or run.first("raises")
+    return str(found[1]) if found else ""
+
+
+def statuses(run: Happened) -> str:
+    """Return the exit statuses: in several runs there may be several."""
+    found = [each[1] for each in run.all if each[0] == "exit"]
+    found += [each[3] for each in run.all if each[0] == OTHER and each[2] == "exit"]
+    return " / ".join(sorted({*map(str, found)}))
+
+
+def ended_alone(run: Happened) -> bool:
+    """Tell whether a server ended without a signal."""
+    listens = not run.has("opened") and not run.has("closes") and not raised(run)
+    return listens and run.has("exit") and not run.has("SIGTERM") and not run.has("SIGINT")
+
+
+def waited(run: Happened) -> int:
+    """Return the longest time in which nothing happened, in seconds."""
+    return max(map(int, run.names("seconds")), default=0)
+
+
+def count(number: int) -> Answer:
+    """Say how often something happened."""
+    return ["times", str(number)] if number > 1 else ["once"] if number else ["never"]
+
+
+def startups(run: Happened) -> Answer:
+    """Count the startups."""
+    return count(len(run.where(*STARTUP)))
+
+
+def startups_at_once(run: Happened) -> Answer:
+    """Count them for two requests at once, and tell whether the second came into the same call."""
+    if run.has("one request at a time"):
+        return ["one request at a time"]
+    events, calls = run.where(*STARTUP), run.where("lifespan")
+    if len(events) > 1 and events[1] < [*calls, len(run.all)][1]:
+        return ["times in one call", str(len(events))]
+    return startups(run)
+
+
+def serves_early(run: Happened) -> Answer:
+    """Say whether a request arrived before startup was complete."""
+    requests, complete = run.where("request"), run.where(*COMPLETE)
+    return yes_or_no(requests and (not complete or requests[0] < complete[0]))
+
+
+def shutdowns(run: Happened) -> Answer:
+    """Count the shutdowns."""
+    found = run.where(*SHUTDOWN)
+    if found and found[0] < run.where("request")[-1]:
+        return ["after each request"]
+    return count(len(found))
+
+
+def message_shown(run: Happened) -> Answer:
+    """Say whether the text of a failure is in an exception or in a line of the host."""
+    if not run.has(*SHUTDOWN) and run.has(*COMPLETE):
+        return NONE  # there was no shutdown that could fail
+    texts = [str(each[-1]) for each in run.all if each[0] in ("prints", "raises", "request raises")]
+    return yes_or_no(any(fault in text for text in texts for fault in FAULTS))
+
+
+def outcome(run: Happened) -> Answer:
+    """Say what becomes of a host whose application does not start, or does not go on."""
+    if raised(run):
+        return ["raises", raised(run)]
+    if run.has("and so on"):
+        return ["starts again and again"]
+    if run.has("request"):
+        return ["serves"] if run.has("exit") else ["serves, then does not end"]
+    if not run.has("exit"):
+        return ["does not go on"]
+    return ["ends", statuses(run)] if ended_alone(run) else ["serves nothing"]
+
+
+def ending(run: Happened) -> Answer:
+    """Say what becomes of a host whose application does not stop."""
+    if not run.has(*SHUTDOWN):
+        return NONE
+    if raised(run):
+        return ["raises", raised(run)]
+    if not run.has("exit"):
+        return ["does not end"]
+    return ["ends", statuses(run)] if run.has("SIGTERM") else ["ends, no status"]
+
+
+def startup_limit(run: Happened) -> Answer:
+    """Say how long a host waits for an answer to startup, and what it does then."""
+    if run.has("request"):
+        return ["serves"]
+    return limit(run) if raised(run) or ended_alone(run) else no_limit(run)
+
+
+def shutdown_limit(run: Happened) -> Answer:
+    """Say the same of shutdown."""
+    if not run.has(*SHUTDOWN):
+        return NONE
+    return limit(run) if run.has("exit") else no_limit(run)
+
+
+def limit(run: Happened) -> Answer:
+    """Say after which time a host went on, and how."""
+    seconds, error = waited(run), raised(run)
+    if error:
+        return ["after, raises", str(seconds), error] if seconds else ["raises", error]
+    if not seconds:
+        return ["ends, no status"]
+    return (
+        ["after", str(seconds)]
+        if run.has("opened")
+        else ["after, status", str(seconds), statuses(run)]
+    )
+
+
+def no_limit(run: Happened) -> Answer:
+    """Say how long it was waited for, in tens of seconds."""
+    return ["no limit", str(waited(run) // 10 * 10)]
+
+
+def request_state(run: Happened) -> Answer:
+    """Say whether a request sees what startup wrote."""
+    if not run.has("request"):
+        return ["raises", raised(run)]
+    seen = run.first("request")[1]
+    return {"no state": ["no state"], "no pool": NO}.get(seen, YES)
+
+
+def copied(run: Happened) -> Answer:
+    """Say whether each request has a dict of its own, if it sees what startup wrote."""
+    requests = [each for each in run.all if each[0] == "request"]
+    if requests[0][1] != "the pool":
+        return NONE
+    return yes_or_no("the same dict" not in requests[0] and NOTE not in requests[-1])
+
+
+def copied_again(run: Happened) -> Answer:
+    """Say the same of two requests of one connection, after one of another."""
+    return copied(run) if run.where("request")[2:] else NONE
+
+
+def at_shutdown(run: Happened) -> Answer:
+    """Say what the state has at shutdown, if startup could write into it."""
+    found = run.first("state at shutdown")
+    if not found:
+        return NONE
+    if found[1] != "the pool":
+        return NO
+    return ["yes, and a request's"] if NOTE in found else YES
+
+
+def second_signal(run: Happened) -> Answer:
+    """Say what a second signal does to a shutdown that hangs."""
+    if not run.has(*SHUTDOWN):
+        return NONE
+    return ["ends", statuses(run)] if run.has("exit") else ["does not end"]
+
+
+def shutdown_sent(run: Happened) -> Answer:
+    """Say whether shutdown was sent: each time, or only some of the times."""
+    found = {*run.names(OTHER), "shutdown" if run.has(*SHUTDOWN) else "no shutdown"}
+    return ["not each time"] if len(found) > 1 else yes_or_no("shutdown" in found)
+
+
+def exit_statuses(run: Happened) -> Answer:
+    """Return the exit statuses alone."""
+    return ["status of exit", statuses(run)]
+
+
+CTRL_C = "ended by Ctrl-C"
+GROUPS: Groups = {
+    "starts": {
+        "startup": ("usual", startups),
+        "slow": ("startup is slow", startups_at_once),
+        "quick": ("two at once", startups_at_once),
+        "early": ("startup is slow", serves_early),
+        "shutdown": ("usual", shutdowns),
+    },
+    "failures": {
+        "failed": ("startup fails", outcome),
+        "message": ("startup fails", message_shown),
+        "serves": ("startup fails", lambda run: yes_or_no(run.has("request"))),
+        "startup": ("startup raises", outcome),
+        "scope": ("raises on the scope", outcome),
+        "returns": ("returns on the scope", outcome),
+        "crash": ("crashes later", outcome),
+    },
+    "ends": {
+        "failed": ("shutdown fails", ending),
+        "message": ("shutdown fails", message_shown),
+        "shutdown": ("shutdown raises", ending),
+        "startup limit": ("startup hangs", startup_limit),
+        "shutdown limit": ("shutdown hangs", shutdown_limit),
+    },
+    "state": {
+        "lifespan": ("usual", lambda run: yes_or_no(run.first("lifespan")[1:])),
+        "request": ("usual", request_state),
+        "copied": ("usual", copied),
+        "connection": ("one connection", copied_again),
+        "shutdown": ("usual", at_shutdown),
+    },
+    "signals": {
+        "SIGINT": (CTRL_C, shutdown_sent),
+        "SIGINT status": (CTRL_C, exit_statuses),
+        "SIGTERM": ("usual", shutdown_sent),
+        "SIGTERM status": ("usual", exit_statuses),
+        "SIGTERM twice": ("shutdown hangs, SIGTERM twice", second_signal),
+        "SIGINT twice": ("shutdown hangs, Ctrl-C twice", second_signal),
+    },
+}
+WITHOUT_LIFESPAN: Groups = {"never": {"state": ("usual", request_state)}}
+
+
+def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
+    """Return the answers by group and column; a host that sends no lifespan has another."""
+    runs = {question: Happened(each) for question, each in happened.items()}
+    return answered(GROUPS if runs["usual"].has("lifespan") else WITHOUT_LIFESPAN, runs)
