@@ -71,9 +71,9 @@ class Seen:
     says so of what no application can know: also "sent" and "received".  `waited` is what the
     suite waited for when the time was over, `doing` what the application did then, and `stack`
     where.  `error` is what the call raised, `caught` what a framework had caught when it sent
-    `failed`.  `seconds` is how long an answer took.  `marks` are
-    moments of the monotonic clock, and what began then: "serving", "request", "stopping".
-    `compared` is what came of the comparisons of middleware.
+    `failed`.  `seconds` is how long an answer took.  `marks` are moments of the monotonic clock,
+    and what began then: "serving", "request", "stopping".  `behind` is what was left behind,
+    `unrun` the lifespans that never ran.  `compared` is what came of the comparisons of middleware.
     """
 
     startup: str = ""
@@ -91,7 +91,6 @@ class Seen:
     sent: list[str] = field(default_factory=list)
     message: str = ""
     refused: list[Fact] = field(default_factory=list)
-    raised_refusal: bool = False
     broken: list[Broken] = field(default_factory=list)
     error: left.Error | None = None
     caught: left.Error | None = None
@@ -190,6 +189,8 @@ class Call:
             if not await _DEEDS[action.verb](self, action):
                 break
         self.arm(self.limit)
+        if self.state in ("refused", "failing"):  # what it raises then says why
+            await self.until(lambda: WORDS["end"](self), min(self.limit, GRACE))
         self.seen.rebound = self.scope.get("state") is not self.live
         keys = (key for key in self.live or () if not isinstance(key, str))
         self.seen.wrong_key = next(map(shown, keys), "")
@@ -422,7 +423,6 @@ class Call:
         seen.ended, self.state, self.raised = how, "gone", error
         if error is not None:
             seen.error = left.described(error, self.loop.own)
-            seen.raised_refusal = any(isinstance(each, SendRefused) for each in left.chain(error))
             if isinstance(error, NoApplication):
                 seen.obstacle = fact("no-application", value=str(error))
             frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]

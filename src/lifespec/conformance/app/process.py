@@ -336,7 +336,8 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 
     def tell(seen: Seen, *, complete: bool = False) -> None:
         if os.getpid() == pid:  # the application may have forked it
-            pipe.send((complete, seen))
+            with contextlib.suppress(OSError):  # or closed what it did not open
+                pipe.send((complete, seen))
 
     with Path(stack).open("w", encoding="utf-8") as file:
 
