@@ -570,6 +570,7 @@ def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: s
         (3, None, 5.0, "The process ended with status 3."),
         (0, 1.0, 5.25, "The process ended with status 0 after 3.2 s."),
         (-15, 1.0, 1.9, "The process ended with status 143 (SIGTERM) after 0 s."),
+        (-42, None, 5.0, "The process ended with status 170 (42)."),
     ],
 )
 def test_how_the_process_ended(

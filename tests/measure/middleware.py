@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from happened import NONE, Answer, Happened
-from kept import chosen, keep, versions
+from kept import keep, select, versions
 
 __all__ = ["SUBJECTS", "answers", "main", "row"]
 
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure the subjects that are named, or all; return 1 if one could not be measured."""
     python, file, *names = arguments
     failed: list[str] = []
-    found = rows(str(Path(python).absolute()), chosen(names, SUBJECTS), failed)
+    found = rows(str(Path(python).absolute()), select(names, SUBJECTS), failed)
     keep(Path(file), [*SUBJECTS], found)
     sys.stderr.writelines(f"{each}\n" for each in failed)
     return bool(failed)

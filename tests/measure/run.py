@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import brokers
 import drivers
-from kept import chosen, keep, versions
+from kept import keep, select, versions
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Report, Verdict
@@ -251,7 +251,7 @@ def main(arguments: Sequence[str]) -> int:
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)
         return 2
-    wanted = chosen(names, [name for subjects in RECORDS.values() for name in subjects])
+    wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     environment = Path(folder).absolute()
     for record, subjects in RECORDS.items():
         spec = next(iter(subjects.values())).job(environment).spec

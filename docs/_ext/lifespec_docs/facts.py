@@ -74,9 +74,8 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 def _constant(name: str) -> str:
     """Return a number of a module without importing it: some need what a build lacks."""
-    module = ast.parse((ROOT / CONSTANTS[name]).read_text(encoding="utf-8"))
-    variable = name.rpartition(".")[2]
-    for node in module.body:
+    variable, source = name.rpartition(".")[2], (ROOT / CONSTANTS[name]).read_text("utf-8")
+    for node in ast.parse(source).body:
         match node:
             case ast.Assign([ast.Name(found)], ast.Constant(int() | float() | str() as value)) if (
                 found == variable

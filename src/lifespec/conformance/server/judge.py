@@ -199,7 +199,7 @@ class Judge:
             return fact("raised-to-caller") if self.seen.raised else fact("ended")
         if self.seen.status is not None and self.seen.status < 0:
             number = -self.seen.status
-            name = signal.Signals(number).name
+            name = next((each.name for each in signal.Signals if each == number), f"{number}")
             return fact("ended-by-signal", status=SIGNALLED + number, name=name)
         return fact("ended-with-status", status=self.seen.status)
 
