@@ -36,7 +36,8 @@ def headline(report: Report) -> str:
 
 def is_told(finding: Finding) -> bool:
     """Tell whether a finding says what the first lines of the report say."""
-    return finding.case == "start-and-stop" and finding.kind in ("course", "course-start")
+    first = finding.case in ("start-and-stop", "request-while-running")
+    return first and finding.kind in ("course", "course-start")
 
 
 SENTENCES: Mapping[str, str] = {
