@@ -17,13 +17,13 @@ help:  ## list the commands
 	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: build/doctrees/begun  ## build site/ in both languages: open site/index.html
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target build/doctrees/en.built build/doctrees/zh-cn.built
+	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees/en.built build/doctrees/zh-cn.built
 	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 
 # pages that have not changed are read again after a change of the programs that draw them
 build/doctrees/begun: .venv/complete $(shell find docs/_ext -name '*.py')
 	@rm -rf $(@D) site; mkdir -p $(@D); touch $@
-build/doctrees/%.built: $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
+build/doctrees/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
 	@$(RUN) -m sphinx -q -n -W --keep-going -D language=$(subst -cn,_CN,$*) -d build/doctrees/$* docs site/$*
 	@$(RUN) docs/_ext/lifespec_docs/search.py site/$*
 	@touch $@
