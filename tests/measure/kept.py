@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-__all__ = ["chosen", "keep", "now", "versions", "written"]
+__all__ = ["keep", "now", "select", "versions", "written"]
 
 WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
 
@@ -27,7 +27,7 @@ def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
     return dict(zip(packages, output.split(), strict=True))
 
 
-def chosen(names: Sequence[str], known: Iterable[str]) -> list[str]:
+def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """Return the names, or all that are known; end with a sentence if one is not."""
     rows = {each.lower(): each for each in known}
     for name in names:

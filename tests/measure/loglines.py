@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import chosen, keep, versions
+from kept import keep, select, versions
 from run import SERVERS as COMMANDS
 
 __all__ = ["PROGRAMS", "SERVERS", "recorded"]
@@ -301,7 +301,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def rows() -> Iterator[dict[str, Any]]:
-        for name in chosen(names, SERVERS):
+        for name in select(names, SERVERS):
             yield recorded(programs, name) | {"waits": waits(programs, name)}
             print(f"{name}: {len(PROGRAMS)} programs", flush=True)
 

@@ -63,7 +63,7 @@ def test_each_item_of_a_long_part_has_a_line(kept: Any) -> None:
 
 
 def test_a_name_that_no_row_has_is_refused_with_what_was_meant(kept: Any) -> None:
-    assert kept.chosen([], ["Starlette", "Quart"]) == ["Starlette", "Quart"]
-    assert kept.chosen(["Quart"], ["Starlette", "Quart"]) == ["Quart"]
+    assert kept.select([], ["Starlette", "Quart"]) == ["Starlette", "Quart"]
+    assert kept.select(["Quart"], ["Starlette", "Quart"]) == ["Quart"]
     with pytest.raises(SystemExit, match="no row 'starlete': did you mean Starlette"):
-        kept.chosen(["starlete"], ["Starlette", "Quart"])
+        kept.select(["starlete"], ["Starlette", "Quart"])
