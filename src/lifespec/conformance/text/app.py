@@ -74,6 +74,7 @@ SENTENCES: Mapping[str, str] = {
     "doing-at": _("{what} in {place}"),
     "doing-blocked": _("it blocks the event loop"),
     "doing-running": _("it waits"),
+    "doing-starved": _("this machine gave its process too little time: try again"),
     "doing-late": _("its answer came later"),
     "doing-idle": _("instead of answering it waits for another event"),
     "doing-not-received": _("it has not received the event"),
