@@ -13,7 +13,7 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
+.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release measure translate review matrix mutation mutants lock clean loglines middleware frameworks hosts
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -39,7 +39,7 @@ test: .venv/complete  ## run all tests and every program of the pages, as many a
 outputs: .venv/complete  ## write what the programs of the pages print now into the pages, to be reviewed
 	@$(RUN) -m pytest -q -n auto --dist worksteal docs --update
 
-check: style types package coverage optimized slow pythons records  ## style, types, packages, coverage, python -O, slow tests, other Pythons
+check: style types package coverage optimized slow pythons  ## style, types, packages, coverage, python -O, slow tests, other Pythons
 	@echo "check: style, types, package, coverage, optimized, slow, pythons: all passed"
 
 style: .venv/complete
@@ -68,7 +68,7 @@ optimized: .venv/complete
 	@echo "check: the tests of src under python -O"
 	@PYTHONOPTIMIZE=1 $(RUN) -m pytest -q -n auto -p no:cacheprovider $(SRC_TESTS)
 
-slow: docs build/matrix/complete build/suites/complete build/recipes/complete
+slow: docs build/matrix/complete build/recipes/complete
 	@echo "check: real servers and brokers, type checkers, the site in a browser"
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m slow
 
@@ -89,45 +89,28 @@ translate waiting: .venv/complete  ## renew the Chinese catalogs from the Englis
 	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
-release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi"
-	@DRY="$(DRY)" OLD="$(OLD)" sh .ci/release $(TAG)
+release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
+	@DRY="$(DRY)" sh .ci/release $(TAG)
 
-records: .venv/complete  ## name the records in docs/matrix that are older than what they speak of
-	@$(RUN) docs/records.py
-
-measure: .venv/complete  ## renew the records that `make records` names, one command after another or side by side; ALL=1: all
-	@$(RUN) docs/records.py --commands $(if $(ALL),--all) >build/measure
-	@failed=0; while read -r jobs commands; do \
-		$(MAKE) --no-print-directory --keep-going --jobs=$$jobs $$commands </dev/null || failed=1; done <build/measure; exit $$failed
+measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour, or less side by side: make -j3 measure
 
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 
-matrix: known-run build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
-	@for record in $$(cat build/only-run); do \
-		PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix/$$record.json $(if $(ONLY),"$(ONLY)") || exit; done
+matrix: build/matrix/complete  ## check the current servers, record what they do; ten minutes; ONLY="granian"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/run.py build/matrix docs/matrix $(if $(ONLY),"$(ONLY)")
 
-# before anything is installed
-known-%: .venv/complete
-	@mkdir -p build; PYTHONPATH=src:docs/_ext $(RUN) tests/measure/only.py $* "$(ONLY)" >build/only-$*
-
-frameworks: known-frameworks build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
+frameworks: build/frameworks/complete  ## record what frameworks do in a lifespan; three minutes; ONLY="Quart, before_serving"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/frameworks.py build/frameworks/bin/python docs/matrix/frameworks.json $(if $(ONLY),"$(ONLY)")
 
-middleware: known-middleware build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
+middleware: build/middleware/complete  ## record what middlewares do to a lifespan; a minute; ONLY="sentry-sdk"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/middleware.py build/middleware/bin/python docs/matrix/middleware.json $(if $(ONLY),"$(ONLY)")
 
-hosts: known-hosts build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
+hosts: build/hosts/complete build/matrix/complete  ## record what adapters, test clients and further servers do with a lifespan; eight minutes; ONLY="Mangum, auto"
 	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/hosts.py build/hosts/bin docs/matrix/hosts.json $(if $(ONLY),"$(ONLY)")
 
-history: .venv/complete build/history/uv/complete  ## record how the releases of earlier years differ; ten minutes; SUBJECT="uvicorn"
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/history.py build/history docs/matrix/history.json $(if $(SUBJECT),"$(SUBJECT)")
-
-loglines: .venv/complete build/matrix/complete  ## record what servers log about a lifespan; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json
-
-peers: .venv/complete build/suites/complete  ## run uvicorn's and hypercorn's own tests with server.py in place of their code; ten minutes
-	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/peers.py build/suites docs/matrix/peers.json
+loglines: build/matrix/complete  ## record what servers log about a lifespan; ten minutes; ONLY="granian"
+	@PYTHONPATH=src:docs/_ext $(RUN) tests/measure/loglines.py build/matrix docs/matrix/loglines.json $(if $(ONLY),"$(ONLY)")
 
 mutation: .venv/complete build/mutmut/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@PYTHONPATH=build/mutmut $(RUN) -m mutmut run; PYTHONPATH=build/mutmut $(RUN) -m mutmut results
@@ -157,26 +140,10 @@ build/matrix/complete: .ci/matrix.txt .ci/matrix-pytest-amgi.txt .venv/complete
 		--requirement .ci/matrix-pytest-amgi.txt
 	@touch build/matrix/complete
 
-# uvicorn's and hypercorn's tests are in their source packages alone
-build/suites/complete: .ci/suites.txt .venv/complete
-	@echo "build/suites: installing $$(grep -c == .ci/suites.txt) packages, once"
-	@rm -rf build/suites; mkdir -p build; $(RUN) -m venv build/suites
-	@build/suites/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/suites.txt
-	@awk '/^[^ ]/ { wanted = /^(hypercorn|uvicorn)==/ } wanted' .ci/suites.txt > build/suites/sources.txt
-	@build/suites/bin/python -m pip --quiet --quiet --disable-pip-version-check download --no-deps --no-build-isolation --no-binary :all: \
-		--require-hashes --requirement build/suites/sources.txt --dest build/suites/sources
-	@for package in build/suites/sources/*.tar.gz; do tar --extract --gzip --file $$package --directory build/suites/sources; done
-	@touch build/suites/complete
-
 build/twine/complete: .ci/release.txt .venv/complete
 	@rm -rf build/twine; mkdir -p build; $(RUN) -m venv build/twine
 	@build/twine/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
 	@touch build/twine/complete
-
-build/history/uv/complete: .ci/release.txt .venv/complete
-	@rm -rf build/history; mkdir -p build/history; $(RUN) -m venv build/history/uv
-	@build/history/uv/bin/python -m pip --quiet --quiet --disable-pip-version-check install --no-deps --require-hashes --requirement .ci/release.txt
-	@touch build/history/uv/complete
 
 build/mutmut/complete: .ci/mutation.txt .venv/complete
 	@rm -rf build/mutmut

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 LOCK = ROOT / ".ci" / "requirements.lock"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 NAMES = (
-    *("peers", "matrix", "matrix-pytest-amgi", "suites", "mutation", "release"),
+    *("peers", "matrix", "matrix-pytest-amgi", "mutation", "release"),
     *("frameworks", "middleware", "hosts", "recipes"),
 )
 OTHERS = {name: ROOT / ".ci" / f"{name}.txt" for name in NAMES}

@@ -21,6 +21,7 @@ MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threadin
 EXCEPTIONS = {
     "CMD": "an instruction of Dockerfiles",
     "EventSource": "a class of browsers",
+    "compose": "a command of Docker",
     "asyncpg": "a database driver in an address of SQLAlchemy",
     "on-failure": "a value of systemd's Restart",
     "postgresql": "a database in an address of SQLAlchemy",

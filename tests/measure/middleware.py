@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from happened import NONE, Answer, Happened
-from kept import keep, versions
+from kept import keep, select, versions
 
 from lifespec.conformance.observed import translated
 from lifespec.conformance.words import translator
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure the subjects that are named, or all; return 1 if one could not be measured."""
     python, file, *names = arguments
     failed: list[str] = []
-    found = rows(str(Path(python).absolute()), names or SUBJECTS, failed)
+    found = rows(str(Path(python).absolute()), select(names, SUBJECTS), failed)
     keep(Path(file), [*SUBJECTS], found)
     sys.stderr.writelines(f"{each}\n" for each in failed)
     return bool(failed)

@@ -1,10 +1,10 @@
 """Check the current servers and test clients, and record what was found: `make matrix`.
 
-    python tests/measure/run.py FOLDER FILE [SUBJECT...]
+    python tests/measure/run.py FOLDER MATRIX [SUBJECT...]
 
 FOLDER is an environment with what is checked; a subject that does not go with the others has one
-of its own in it, of its name. FILE is the record: its name is a key of RECORDS. If subjects are
-named, only they are checked, and the rows of the others stay with their dates.
+of its own in it, of its name. MATRIX is the folder of the records. If subjects are named, only
+they are checked, and the rows of the others stay with their dates.
 """
 
 import re
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from kept import keep, select, versions
 
 from lifespec.conformance.cases import Case
 from lifespec.conformance.observed import translated
@@ -233,6 +233,7 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     }
     if record == "servers" and row["counts"]["skip"] < sum(row["counts"].values()):
         row["exits"] = exits(found)
+    print(f"{name}: {row['seconds']} s", flush=True)
     return row | {"findings": found}
 
 
@@ -252,21 +253,16 @@ def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Check the subjects, one after the other."""
-    folder, file, *names = arguments
+    folder, matrix, *names = arguments
     if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
         print(*missing, sep="\n", file=sys.stderr)
         return 2
-    subjects = RECORDS[Path(file).stem]
+    wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     environment = Path(folder).absolute()
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for name in names or subjects:
-            row = recorded(Path(file).stem, name, environment)
-            print(f"{name}: {row['seconds']} s", flush=True)
-            yield row
-
-    spec = next(iter(subjects.values())).job(environment).spec
-    keep(Path(file), [*subjects], rows(), spec=spec)
+    for record, subjects in RECORDS.items():
+        spec = next(iter(subjects.values())).job(environment).spec
+        rows = (recorded(record, name, environment) for name in subjects if name in wanted)
+        keep(Path(matrix, f"{record}.json"), [*subjects], rows, spec=spec)
     return 0
 
 

@@ -1,52 +1,56 @@
-"""A record keeps what was otherwise in the record before."""
+"""What a measuring program writes beside what it observed: answers, statuses, what varies."""
 
-import runpy
+import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-COMPARED = runpy.run_path(str(Path(__file__).with_name("run.py")))["compared"]
-OLD = "2026-01-01"
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("run")
 
 
-def row(version: str, *, silent: bool = False, **verdicts: str) -> dict[str, Any]:
-    """Return a subject's row of a record: its verdicts by case, all on one rule."""
-    findings = [
-        {"case": case[0], "rule": "startup-sent", "verdict": verdict, "silent": silent}
-        for case, verdict in verdicts.items()
+def finding(case: str, verdict: str, actual: str = "", **more: Any) -> dict[str, Any]:
+    row = {"case": case, "rule": "startup-failed-exits", "verdict": verdict, "actual": actual}
+    return {**row, "unspecified": False, **more}
+
+
+def test_the_worst_verdict_of_a_rule_counts_and_a_pass_does_not_hide_an_info(run: Any) -> None:
+    passed = [finding("a", "pass"), finding("b", "info")]
+    other = [finding("a", "skip", rule="startup-sent"), finding("b", "warn", rule="startup-sent")]
+    odd = [finding("c", "info", unspecified=True)]
+    answers = run.answers([*passed, *other, *odd])
+    assert answers["rules"] == {"startup-failed-exits": ["pass", "info"], "startup-sent": ["warn"]}
+    assert answers["cases"] == {"c": ["info"]}
+    assert answers["counts"] == {"fail": 0, "warn": 1, "pass": 1, "info": 0, "skip": 0}
+
+
+def test_a_signal_is_recorded_as_the_status_of_a_shell(run: Any) -> None:
+    text = run.plain("The process ended by signal 15 after 0.2 s: <App at 0x7f12>.")
+    assert text == "The process ended with status 143 (SIGTERM) after 0.2 s: <App at 0x…>."
+    found = [
+        finding("failed-with-message", "pass", text),
+        finding("two-workers-failed", "warn", "The process was still there 10 s later."),
+        finding("well-behaved", "skip", rule="shutdown-sent"),
+        finding("slow-start", "pass", text),
     ]
-    return {"name": "quick", "versions": {"quick": version}, "findings": findings}
+    assert run.exits(found) == {
+        "failed-with-message": 143, "two-workers-failed": "running", "well-behaved": None,
+    }  # fmt: skip
 
 
-def before(version: str, *changed: dict[str, Any]) -> dict[str, Any]:
-    """Return what the row says of the record before."""
-    return {"date": OLD, "versions": {"quick": version}, "changed": [*changed]}
+def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying(run: Any) -> None:
+    first = [finding("a", "info"), finding("b", "warn"), finding("c", "pass")]
+    again = [finding("a", "pass"), finding("b", "warn")]
+    assert [each.get("varies") for each in run.varying(first, again)] == [["pass"], None, None]
 
 
-def test_a_verdict_that_differs_is_kept() -> None:
-    found = COMPARED(row("1", a="fail", b="pass"), OLD, row("1", a="warn", b="pass"))
-    was = {"row": "startup-sent", "silent": False, "verdict": "fail"}
-    assert found == row("1", a="warn", b="pass") | {"before": before("1", was)}
-
-
-def test_the_row_of_a_case_that_is_not_specified_is_the_case() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("1", a="info", silent=True))
-    was = {"row": "a", "silent": True, "verdict": "pass"}
-    assert found["before"] == before("1", was)
-
-
-def test_another_version_is_kept_though_no_verdict_differs() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("2", a="pass"))
-    assert found["before"] == before("1")
-
-
-def test_the_same_again_keeps_what_was_said() -> None:
-    first = row("2", a="pass") | {"before": {"date": "2025-12-31", "versions": {}, "changed": []}}
-    assert COMPARED(first, OLD, row("2", a="pass")) == first
-
-
-@pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
-def test_a_case_that_only_one_record_has_is_not_compared(old: str, new: str) -> None:
-    found = COMPARED(row("1", **{old: "fail"}), OLD, row("1", **{new: "pass"}))
-    assert "before" not in found
+def test_a_package_that_is_not_locked_is_named_with_its_line_and_the_cure(run: Any) -> None:
+    subjects = {"uvicorn": run.server(["uvicorn"], "uvicorn {app}")}
+    assert [*run.lacking(subjects, "uvicorn==0.54.0 \\\n")] == []
+    (sentence,) = run.lacking(subjects, "granian==2.8.7 \\\n")
+    assert sentence.startswith("tests/measure/run.py:")
+    assert "add it to the group matrix of pyproject.toml, then run `make lock`" in sentence

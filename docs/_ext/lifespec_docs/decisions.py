@@ -199,7 +199,7 @@ def _ends(facts: dict[str, list[Any]], translate: Translate) -> Iterator[nodes.N
 
 def _logged(entries: Iterable[tuple[str, str]], translate: Translate) -> Iterator[nodes.Node]:
     for level, traceback in entries:
-        text = f" {translate(_('with traceback'))}" if traceback else ""
+        text = " " + translate(_("with traceback")) if traceback else ""
         parts = nodes.literal("", level), nodes.inline("", text, classes=["small"])
         yield nodes.paragraph("", "", *parts)
 
