@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -11,7 +10,7 @@ from sphinx.testing.util import SphinxTestApp
 
 from lifespec.conformance.rules import Rule, Source, address, rules
 from lifespec.validate import SPECS
-from lifespec_docs import citations, decisions
+from lifespec_docs import decisions
 from lifespec_docs.views import specs
 from lifespec_docs.views.rules import TABLES
 
@@ -166,14 +165,8 @@ def test_each_section_that_a_rule_cites_has_an_address_at_a_fixed_commit() -> No
     assert [each for each in cited if not re.search(r"/blob/[0-9a-f]{40}/", address(*each))] == []
 
 
-def rule(*sources: Source, **more: Any) -> Rule:
-    return Rule("x", "server", "no", "", "", sources, {}, **more)
-
-
-def test_the_specifications_that_do_not_state_a_rule_are_named() -> None:
-    some, none = rule(unspecified=("asgi 1.0", "pagi 0.3")), rule(unspecified=tuple(SPECS))
-    assert citations.unspecified(some, str) == "Not specified by lifespan 1.0 (ASGI), PAGI 0.3"
-    assert citations.unspecified(none, str) == "Not specified by any specification"
+def rule(*sources: Source) -> Rule:
+    return Rule("x", "server", "no", "", "", sources, {})
 
 
 def source(spec: str, section: str = "Scope", text: str = "") -> Source:

@@ -1,6 +1,7 @@
 """What surrounds the text of a page: its other language, its source, and the theme's labels."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -25,6 +26,9 @@ MENDED = {  # what the theme's markup lacks for those who do not see it
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
     '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
 }
+UNUSED = {  # scripts of Sphinx's own search and its keys; one calls eval, which no page may
+    "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
+}  # fmt: skip
 LINK, ID = re.compile(r'\shref="#([^"]+)"'), re.compile(r'\sid="([^"]+)"')
 
 logger = logging.getLogger(__name__)
@@ -74,6 +78,8 @@ def add_context(
     """Give the templates what they show."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
+    scripts = context["script_files"]
+    context["script_files"] = [each for each in scripts if Path(each.filename).name not in UNUSED]
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != config.language]
     context["root_page"] = config.site_base_url or "../" * (target.count("/") + 1) + "index.html"
