@@ -88,6 +88,10 @@ class Finding:
     kind = property(lambda self: self.observed.kind)
     parts = property(lambda self: self.observed.parts)
 
+    def __str__(self) -> str:
+        words = import_module("lifespec.conformance.text").Words()  # which imports this
+        return f"{self.verdict.upper()} {self.rule} ({self.case}): {words.say(self.observed)}"
+
     def fails(self, *, strict: bool = False) -> bool:
         """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
         missed = self.verdict == Verdict.WARN and not self.framework

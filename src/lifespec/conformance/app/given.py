@@ -22,7 +22,7 @@ from lifespec.conformance.report import Fact, fact
 from lifespec.testing import left, places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from types import FrameType
 
 __all__ = ["Given", "find", "running", "unrun"]
@@ -152,12 +152,11 @@ def running(own: str = "") -> Iterator[set[CodeType]]:
     """Note the code that runs meanwhile, and the author's lines that start threads."""
     ran, start = set[CodeType](), threading.Thread.start.__code__
 
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            ran.add(frame.f_code)
-            if frame.f_code is start:
-                left.note_thread(frame, own)
-
+    # one expression: a tracer sees nothing of what a profiler calls
+    note: Callable[[FrameType, str, object], object] = lambda frame, event, _: (  # noqa: E731
+        event == "call"
+        and (ran.add(frame.f_code), frame.f_code is start and left.note_thread(frame, own))
+    )
     before = sys.getprofile()
     sys.setprofile(note)
     threading.setprofile(note)
