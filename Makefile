@@ -57,7 +57,7 @@ review: .venv/complete  ## print the sentences that stayed as they were while wh
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
-	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
