@@ -140,7 +140,7 @@ def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The result of a check: all findings about a subject under one specification.
 
@@ -172,6 +172,9 @@ class Report:
     def __str__(self) -> str:
         text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
         return text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""

@@ -14,6 +14,7 @@ import inspect
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -150,12 +151,12 @@ def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]
 @contextmanager
 def running(own: str = "") -> Iterator[set[CodeType]]:
     """Note the code that runs meanwhile, and the author's lines that start threads."""
-    ran, start = set[CodeType](), threading.Thread.start.__code__
-
+    ran: Any = set()
+    start, start_noted = threading.Thread.start.__code__, partial(left.note_thread, own=own)
     # one expression: a tracer sees nothing of what a profiler calls
     note: Callable[[FrameType, str, object], object] = lambda frame, event, _: (  # noqa: E731
         event == "call"
-        and (ran.add(frame.f_code), frame.f_code is start and left.note_thread(frame, own))
+        and (ran.add(frame.f_code) or (frame.f_code is start and start_noted(frame)))
     )
     before = sys.getprofile()
     sys.setprofile(note)

@@ -36,13 +36,15 @@ def headline(report: Report) -> str:
 
 def is_told(finding: Finding) -> bool:
     """Tell whether a finding says what the first lines of the report say."""
-    return finding.case == "start-and-stop" and finding.kind in ("course", "course-start")
+    first = finding.case in ("start-and-stop", "request-while-running")
+    return first and finding.kind in ("course", "course-start")
 
 
 SENTENCES: Mapping[str, str] = {
     # how it starts and stops
+    "yes": _("yes"),
     "yes-in": _("yes, in {seconds} s"),
-    "yes-on-trio": _("yes, in {seconds} s, on trio, which it needs"),
+    "yes-on-trio": _("yes, on trio, which it needs"),
     "no": _("no: {failure}"),
     "no-message": _("it sent no message"),
     "no-error": _("an exception"),
@@ -72,6 +74,7 @@ SENTENCES: Mapping[str, str] = {
     "doing-at": _("{what} in {place}"),
     "doing-blocked": _("it blocks the event loop"),
     "doing-running": _("it waits"),
+    "doing-starved": _("this machine gave its process too little time: try again"),
     "doing-late": _("its answer came later"),
     "doing-idle": _("instead of answering it waits for another event"),
     "doing-not-received": _("it has not received the event"),
