@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
+
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -28,18 +30,32 @@ def test_the_worst_verdict_of_a_rule_counts_and_a_pass_does_not_hide_an_info(run
     assert answers["counts"] == {"fail": 0, "warn": 1, "pass": 1, "info": 0, "skip": 0}
 
 
-def test_a_signal_is_recorded_as_the_status_of_a_shell(run: Any) -> None:
-    text = run.plain("The process ended by signal 15 after 0.2 s: <App at 0x7f12>.")
-    assert text == "The process ended with status 143 (SIGTERM) after 0.2 s: <App at 0x…>."
-    found = [
-        finding("failed-with-message", "pass", text),
-        finding("two-workers-failed", "warn", "The process was still there 10 s later."),
-        finding("well-behaved", "skip", rule="shutdown-sent"),
-        finding("slow-start", "pass", text),
-    ]
-    assert run.exits(found) == {
-        "failed-with-message": 143, "two-workers-failed": "running", "well-behaved": None,
-    }  # fmt: skip
+@pytest.mark.parametrize(
+    ("observed", "status"),
+    [
+        (fact("end", end=fact("ended-after", way=fact("ended-with-status", status=3))), 3),
+        (fact("end", end=fact("ended-by-signal", status=143, name="SIGTERM")), 143),
+        (fact("end", end=fact("ended-with-status", status=0)), 0),
+        (fact("end", end=fact("remained", seconds=10.0)), "running"),
+    ],
+)
+def test_the_exit_status_is_in_the_fact(run: Any, observed: Fact, status: int | str) -> None:
+    case, rule = "failed-with-message", "startup-failed-exits"
+    passed = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, case, observed),))
+    skipped = Report("x", "asgi 2.0", (Finding(Verdict.SKIP, rule, case, observed),))
+    other = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, "slow-start", observed),))
+    assert [run.exits(each) for each in (passed, skipped, other)] == [
+        {case: status}, {case: None}, {},
+    ]  # fmt: skip
+
+
+def test_a_finding_has_its_sentence_in_both_languages(run: Any) -> None:
+    observed = fact("state", state="<a at 0x7f00>")
+    findings = (Finding(Verdict.FAIL, "scope-state", "state", observed),)
+    (found,) = run.findings(Report("x", "asgi 2.0", findings))
+    assert found["actual"] == "The state was <a at 0x…>."
+    assert found["zh"] == "状态是 <a at 0x…>。"
+    assert found["unspecified"] is False
 
 
 def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying(run: Any) -> None:

@@ -97,8 +97,9 @@ def test_it_does_what_was_recorded(run: Any, record: str, name: str, cases: list
     row, subject = recorded(record, name), run.RECORDS[record][name]
     assert row["versions"] == {package: version(package) for package in subject.packages}
     assert row["command"] == subject.command
-    job = subject.job(Path(sys.executable).parent)
-    now, before = compared(run.findings(job, server_check.chosen(cases))), compared(row["findings"])
+    target = subject.job(Path(sys.executable).parent)
+    report = server_check.check(target, server_check.chosen(cases))
+    now, before = compared(run.findings(report)), compared(row["findings"])
     assert now == {key: before[key] for key in now}
     verdicts = {verdict for verdict, _ in now.values()}
     assert verdicts >= {"pass", "info"}

@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
-    "app.run.LIMIT": "src/lifespec/conformance/app/run.py",
+    "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
     "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
 }
 
