@@ -45,9 +45,9 @@ def all_rules() -> Context:
 def differences(spec: str, *others: str) -> Context:
     """Return the rules that are not as in lifespan 2.0 (ASGI), and those that do not apply."""
     differing = [rule for rule in rules().values() if _stated(rule, spec) != _stated(rule, MAIN)]
-    for rule in rules().values():
-        if any(_stated(rule, other) != _stated(rule, spec) for other in others):
-            raise ValueError(f"{spec} and {others} differ in the rule {rule.rule_id!r}.")
+    for rule, other in ((rule, other) for rule in rules().values() for other in others):
+        if _stated(rule, other) != _stated(rule, spec):
+            raise ValueError(f"{spec} and {other} differ in the rule {rule.rule_id!r}.")
     return {
         "stated": [(rule, _level(rule, spec)) for rule in differing if spec in rule.specs],
         "absent": [rule.rule_id for rule in differing if spec not in rule.specs],
