@@ -1,11 +1,11 @@
 """A project of its own, with the wheel in an environment of its own: what a user does with it."""
 
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
@@ -134,11 +134,10 @@ def test_the_fixture(project: Path) -> None:
     assert found.returncode == 1
 
 
-def test_the_command_reads_the_project(project: Path) -> None:
-    """[tool.lifespec] names the application."""
-    found = run("env/bin/lifespec", "check", "app", "--strict", folder=project)
+def test_the_command(project: Path) -> None:
+    found = run("env/bin/lifespec", "check", "app", "shop.main:app", "--strict", folder=project)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.startswith("shop.main:app, checked against lifespan 2.0 (ASGI)\n")
+    assert found.stdout.startswith("shop.main:app keeps lifespan 2.0 (ASGI)\n")
 
 
 @pytest.mark.parametrize(("target", "outcome"), [("app", 0), ("leaves", 1)])
@@ -146,7 +145,7 @@ def test_every_step_of_the_action(target: str, outcome: int, project: Path) -> N
     """In order, as the runner of GitHub calls them: the one that installs, the one that checks."""
     action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
     given = {name: row.get("default", "") for name, row in action["inputs"].items()}
-    given |= {"target": f"shop.main:{target}", "python": "env/bin/python", "sarif": "found.sarif"}
+    given |= {"target": f"shop.main:{target}", "python": "env/bin/python", "junit": "found.xml"}
     values = {f"inputs.{name}": value for name, value in given.items()}
     values["github.action_path"] = str(ACTION)
 
@@ -164,6 +163,9 @@ def test_every_step_of_the_action(target: str, outcome: int, project: Path) -> N
         )
         ended.append(found.returncode)
     assert ended == [0, outcome], found.stdout + found.stderr
-    (report,) = json.loads((project / "found.sarif").read_text("utf-8"))["runs"]
-    rules = {result["ruleId"] for result in report["results"] if result["level"] == "error"}
-    assert ("shutdown-answered" in rules) == bool(outcome)
+    failed = {
+        case.attrib["classname"]
+        for case in ET.parse(project / "found.xml").iter("testcase")
+        if case.find("failure") is not None
+    }
+    assert ("lifespec.shutdown-answered" in failed) == bool(outcome)

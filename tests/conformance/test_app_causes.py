@@ -30,7 +30,7 @@ def said(report: Report) -> str:
 
 
 CASES: list[tuple[Any, int, tuple[str, ...]]] = [
-    (causes.faultless, 0, ("faultless keeps lifespan 2.0 (ASGI) starts yes", "12 kept")),
+    (causes.faultless, 0, ("faultless keeps lifespan 2.0 (ASGI) starts yes stops yes", "12 kept")),
     (
         causes.blocks_at_startup,
         2,

@@ -26,6 +26,13 @@ def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
     return [Words().say(row.fact) for row in rows(seen, serving) if row.label == label]
 
 
+def test_only_what_takes_long_has_its_seconds() -> None:
+    assert said(Seen(**STARTED), "starts") == ["yes"]
+    long = {"startup": 1.26, "shutdown": 3.0}
+    assert said(Seen(seconds=long, **STARTED), "starts") == ["yes, in 1.3 s"]
+    assert said(Seen(seconds=long, **STARTED), "stops") == ["yes, in 3.0 s"]
+
+
 def test_three_lifespans_that_never_ran_are_named_and_the_others_counted() -> None:
     unrun = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
     found = said(Seen(unrun=unrun, **STARTED), "never ran")

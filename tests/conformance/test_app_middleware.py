@@ -21,7 +21,7 @@ __all__: list[str] = []
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
 FAULTS = ("fail", "warn", "info")
-LIMIT = 1.0  # seconds that some of these let pass
+LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
 
 
 def check(middleware: Middleware, spec: str = "asgi 2.0") -> Report:

@@ -121,3 +121,32 @@ def test_what_a_forked_copy_says_after_the_end_changes_nothing() -> None:
     assert case.deadline == deadline
     there.close()
     case.end()
+
+
+def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
+    here, there = process.multiprocessing.Pipe()
+    there.close()
+    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    with pytest.raises(EOFError):
+        next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
+    assert left.processes(os.getpid()) == []
+
+
+def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    seen = Seen("complete", "complete", asked=True)
+    case._interrupted(seen, None)
+    case.end()
+    assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
+
+
+def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
+    job = process.Job("application", "causes:faultless", "asgi 2.0")
+    host = process.Host(job)
+    host.process.kill()
+    host.process.wait()
+    found = host._obstacle()
+    host.__exit__()
+    assert found is not None
+    assert (found.kind, found.parts) == ("import-ended", {"how": "SIGKILL"})

@@ -67,6 +67,10 @@ def test_of_several_verdicts_info_and_skip_never_hide_a_pass() -> None:
     assert given.counts() == {Verdict.PASS: 1}
 
 
+def test_a_finding_is_a_sentence() -> None:
+    assert str(PASSED) == "PASS events-known (one): It sent nothing."
+
+
 def test_a_report_without_rules_says_that_it_is_partial() -> None:
     given = report(PASSED, found(Verdict.FAIL, "state-keys-text"))
     assert given.without(["state-keys-text"]).ok

@@ -32,6 +32,7 @@ LISTEN = """
 """
 
 
+NAME = "a2wsgi, to WSGI and back"  # of a record
 # What is in a sentence, and in no list of names.
 ENGLISH = re.compile(
     r"\b(the|a|an|of|is|are|was|and|or|to|in|with|not|no|for|by|after)\b", re.IGNORECASE
@@ -129,9 +130,7 @@ def test_the_other_language_is_at_the_same_place(
 
 
 @looked_at
-@pytest.mark.parametrize(
-    "place", ["protocol.html#startup-sent", "edge-cases.html#decision-cancelled-twice"]
-)
+@pytest.mark.parametrize("place", ["protocol.html#startup-sent", "edge-cases.html#cancelled-twice"])
 def test_a_link_to_a_rule_or_a_case_is_not_below_the_header_of_a_phone(
     browser: Browser, address: str, place: str
 ) -> None:
@@ -226,6 +225,6 @@ def test_a_chinese_page_is_chinese(pages: dict[str, BeautifulSoup]) -> None:
         found += [
             f"{name}: {text}"
             for text in [*labels, *(each.get_text(" ", strip=True) for each in texts)]
-            if ENGLISH.search(text) and not re.search("[\u3400-\u9fff]", text)
+            if ENGLISH.search(text.replace(NAME, "")) and not re.search("[\u3400-\u9fff]", text)
         ]
     assert found == []

@@ -18,11 +18,11 @@ FILES = [
 MARKUP = re.compile(
     r"""(?P<substitution>\{\{[^}]*\}\})
     | (?:\{(?P<myst>[\w:-]+)\}|:(?P<rst>[\w:]+):)`(?P<content>[^`]*)`
-    | (?P<literal>``.+?``|`[^`]+`(?!_))
+    | (?P<literal>``.+?``|`[^`]+`(?!_)|\w+\["\w+"\]|""|\w+\.\w+\([^)]*\))
     | `[^`]*<(?P<rst_link>[^<>`]+)>`_+
     | \]\((?P<link>[^()\s]*)\)
     | <(?P<address>https?://[^>]*)>
-    | (?P<blank>%(?:\(\w+\))?[sd]|\{[a-z_ ]*\})
+    | (?P<blank>%(?:\(\w+\))?[sdr]|\{[a-z_ ]*\})
     | (?P<emphasis>\*\*|\*(?=\S)|(?<=\S)\*)
     """,
     re.VERBOSE,

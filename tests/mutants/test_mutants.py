@@ -43,7 +43,8 @@ def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
         theirs = {rule_id for rule_id, rule in rules().items() if role in (rule.role, "middleware")}
         wanted = (EXPECTED[role] & theirs) - ALLOWING
         without = [
-            f"{FILE}:{rules()[rule_id].line}: no {role} breaks {rule_id!r}" for rule_id in wanted - {*mutants}
+            f"{FILE}:{rules()[rule_id].line}: no {role} breaks {rule_id!r}"
+            for rule_id in wanted - {*mutants}
         ]
         assert not without, "\n".join(without)
         assert {*mutants} == wanted, role

@@ -46,7 +46,7 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "field_copied": (0, ("`depot`", "given to FastAPI, and nothing ran it")),
     "field_text": (
         2,
-        ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", 'Quart sends only "\'DATABASE_URL_OF'),
+        ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", "Quart sends only \"'DATABASE_URL_OF"),
     ),
     "field_logged": (
         0,

@@ -54,6 +54,17 @@ async def test_a_task_is_named_by_the_line_that_made_it() -> None:
     sleeper.cancel()
 
 
+async def test_a_task_that_no_line_of_the_author_made_has_no_place() -> None:
+    loop = asyncio.get_running_loop()
+    left.make_noted(loop)
+    loop.call_soon(loop.create_task, asyncio.sleep(60))
+    await asyncio.sleep(0)
+    loop.set_task_factory(None)
+    (task,) = asyncio.all_tasks() - {asyncio.current_task()}
+    assert left.task_name(task) == "`sleep`"
+    task.cancel()
+
+
 def test_a_task_without_a_place_has_its_name_alone() -> None:
     class Own:
         def __repr__(self) -> str:

@@ -285,3 +285,23 @@ async def test_shop(lifespan):
             "*LifespanWarning: The application logged ERROR rows: no cache*",
         ]
     )
+
+
+def test_a_conformance_report_is_shown_where_its_assertion_fails(run: Run) -> None:
+    source = """
+from lifespec.conformance import check_app
+
+def test_conformance():
+    report = check_app(shop.broken, timeout=5)
+    assert report.ok, report
+"""
+    result = run(source)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *AssertionError: <Report: life.<locals>.app is served without its startup>",
+            "*- lifespec -*",
+            "life.<locals>.app is served without its startup",
+            "starts   no: it raised ConnectionError: no database, in `broken`, shop.py:*",
+        ]
+    )

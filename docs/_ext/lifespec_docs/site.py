@@ -38,7 +38,7 @@ def localized(html: str) -> str:
     """Mend the theme's markup, and translate the labels that it has in English only."""
     translate = get_translation("sphinx")
     for lacking, mended in MENDED.items():
-        text = re.sub(r"\{(.+)\}", lambda found: translate(found[1]), mended)
+        text = re.sub(r"\{(.+)\}", lambda found: str(translate(found[1])), mended)
         html = html.replace(lacking, text)
     for label in LABELS:
         html = html.replace(f'"{label}"', f'"{translate(label)}"')

@@ -88,6 +88,10 @@ class Finding:
     kind = property(lambda self: self.observed.kind)
     parts = property(lambda self: self.observed.parts)
 
+    def __str__(self) -> str:
+        words = import_module("lifespec.conformance.text").Words()  # which imports this
+        return f"{self.verdict.upper()} {self.rule} ({self.case}): {words.say(self.observed)}"
+
     def fails(self, *, strict: bool = False) -> bool:
         """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
         missed = self.verdict == Verdict.WARN and not self.framework
@@ -136,7 +140,7 @@ def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The result of a check: all findings about a subject under one specification.
 
@@ -168,6 +172,9 @@ class Report:
     def __str__(self) -> str:
         text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
         return text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""

@@ -25,6 +25,7 @@ MARKER = (
     " applications that the test starts with the fixture lifespan."
 )
 WANTED = "give seconds from 0 on, or none to wait without end"
+REPORT = ("lifespec.conformance.report", "Report")
 
 _ITEM = pytest.StashKey[pytest.Item]()
 
@@ -100,6 +101,18 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
             names = " and ".join(EVENTS)
             pytest.fail(f"the marker lifespan takes {names}, not {mark}", pytrace=False)
         found = {**mark.kwargs, **found}
+    return found
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add the conformance reports of the failing function: pytest cuts them in its own message."""
+    found = yield
+    for value in call.excinfo.traceback[-1].locals.values() if call.excinfo else ():
+        if (type(value).__module__, type(value).__name__) == REPORT:
+            found.sections.append(("lifespec", str(value)))
     return found
 
 

@@ -32,6 +32,7 @@ __all__ = [
 
 DECLINED = ("raised", "returned")
 LATE = ("silent", "hung")
+LONG = 1.0  # seconds that are told
 MOST = 3  # lines of a stack, lifespans that never ran
 
 
@@ -98,14 +99,15 @@ def _answer(seen: Seen, phase: str, limit: float) -> Fact:
     if how + late not in _ANSWERS[phase]:
         return _overdue(seen, limit)
     kind, name = _ANSWERS[phase][how + late]
-    if how == "complete" and phase == "startup" and seen.on_trio:
-        kind = "yes-on-trio"
+    if how == "complete":
+        long, trio = seen.seconds.get(phase, 0) >= LONG, phase == "startup" and seen.on_trio
+        kind, name = "yes-on-trio" if trio else "yes-in" if long else "yes", "seconds" * long
     return fact(kind, **({name: _PARTS[name](seen, phase)} if name else {}))
 
 
 _ANSWERS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "startup": {
-        "complete": ("yes-in", "seconds"),
+        "complete": ("yes", ""),
         "failed": ("no", "failure"),
         "raised": ("raised-on-scope", "error"),
         "raised late": ("raised-late", "error"),
@@ -115,7 +117,7 @@ _ANSWERS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "exited": ("exited-at-startup", "exit"),
     },
     "shutdown": {
-        "complete": ("yes-in", "seconds"),
+        "complete": ("yes", ""),
         "failed": ("no", "failure"),
         "failed early": ("failed-early", "failure"),
         "raised": ("raised-at-shutdown", "error"),

@@ -14,6 +14,7 @@ import inspect
 import sys
 import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +23,7 @@ from lifespec.conformance.report import Fact, fact
 from lifespec.testing import left, places
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from types import FrameType
 
 __all__ = ["Given", "find", "running", "unrun"]
@@ -150,14 +151,13 @@ def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]
 @contextmanager
 def running(own: str = "") -> Iterator[set[CodeType]]:
     """Note the code that runs meanwhile, and the author's lines that start threads."""
-    ran, start = set[CodeType](), threading.Thread.start.__code__
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            ran.add(frame.f_code)
-            if frame.f_code is start:
-                left.note_thread(frame, own)
-
+    ran: Any = set()
+    start, start_noted = threading.Thread.start.__code__, partial(left.note_thread, own=own)
+    # one expression: a tracer sees nothing of what a profiler calls
+    note: Callable[[FrameType, str, object], object] = lambda frame, event, _: (  # noqa: E731
+        event == "call"
+        and (ran.add(frame.f_code) or (frame.f_code is start and start_noted(frame)))
+    )
     before = sys.getprofile()
     sys.setprofile(note)
     threading.setprofile(note)

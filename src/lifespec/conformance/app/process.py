@@ -122,10 +122,9 @@ class Host:
 
     def _obstacle(self) -> Fact | None:
         """Wait for the import; return why the target cannot be had, or None."""
-        if self.connection.poll(self.job.limit + SPARE):
-            with contextlib.suppress(EOFError, ConnectionError):
-                found: Fact | None = self.connection.recv()
-                return found
+        with contextlib.suppress(EOFError, ConnectionError):
+            found: Fact | None = self.connection.recv()
+            return found
         stack = self.stack.read()
         if not stack:
             self.process.wait(ENDING)

@@ -241,9 +241,7 @@ class _Check:
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
         why = None
-        if self.cancelled.is_set():
-            why = fact("stopped")
-        elif case.name in self.target.not_applicable:
+        if case.name in self.target.not_applicable:
             why = fact("text", text=self.target.not_applicable[case.name])
         elif case.workers > 1 and not self.target.takes_workers:
             why = fact("no-workers")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["WIDTH", "Words", "render"]
 
 WIDTH = 80
+LONG = 1.0  # seconds of a message sequence whose times are shown
 COLOURS = {
     Verdict.FAIL: "1;31",
     Verdict.WARN: "33",
@@ -125,7 +126,10 @@ class _Page:
         if finding.entries:
             right = "middleware" if self.report.role == "middleware" else "application"
             yield ""
-            yield from words.drawn(finding.entries, right, sequence).split("\n")
+            entries = finding.entries
+            if self.report.role != "server" and entries[-1].time < LONG:
+                entries = tuple(replace(each, time=0.0) for each in entries)
+            yield from words.drawn(entries, right, sequence).split("\n")
 
     def table(self) -> Iterator[str]:
         """Yield a line for each rule: its verdict, its name and the cases that decided."""

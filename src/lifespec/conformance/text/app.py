@@ -41,8 +41,9 @@ def is_told(finding: Finding) -> bool:
 
 SENTENCES: Mapping[str, str] = {
     # how it starts and stops
+    "yes": _("yes"),
     "yes-in": _("yes, in {seconds} s"),
-    "yes-on-trio": _("yes, in {seconds} s, on trio, which it needs"),
+    "yes-on-trio": _("yes, on trio, which it needs"),
     "no": _("no: {failure}"),
     "no-message": _("it sent no message"),
     "no-error": _("an exception"),
