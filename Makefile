@@ -13,25 +13,29 @@ RUN = .venv/bin/python
 COPY_ME = $(wildcard $(addprefix src/lifespec/,server.py application.py validate.py messages.py))
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 
-.PHONY: help docs test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
+.PHONY: help docs live test outputs check style types package coverage optimized slow pythons exhaustive bench waiting release records measure translate review matrix mutation mutants lock clean loglines middleware peers frameworks hosts history
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
-docs: .venv/complete build/doctrees/begun  ## build site/ in both languages: open site/index.html
+docs: .venv/complete build/doctrees/begun$(LIVE)  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target site/en site/zh-cn
 	@$(RUN) docs/_ext/lifespec_docs/search.py site/en site/zh-cn
+	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
 	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 
 .PHONY: site/en site/zh-cn
 site/en: LANGUAGE = en
 site/zh-cn: LANGUAGE = zh_CN
 site/en site/zh-cn:
-	@$(RUN) -m sphinx -q -n -W --keep-going -D language=$(LANGUAGE) -d build/doctrees/$(@F) docs $@
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(LANGUAGE) -d build/doctrees/$(@F) docs $@
 
-# all pages are read anew after a change of what draws them
-build/doctrees/begun: .ci/requirements.lock docs/conf.py $(shell find docs/_ext docs/_static docs/_templates -type f ! -name '*.pyc')
+# all pages are read anew after a change of what draws them, and from a site with buttons to one without
+build/doctrees/begun build/doctrees/begun-live: .ci/requirements.lock docs/conf.py $(shell find docs/_ext docs/_static docs/_templates -type f ! -name '*.pyc')
 	@rm -rf $(@D) site; mkdir -p $(@D); touch $@
+
+live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
+	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
 	@$(RUN) -m pytest -q -n auto --dist worksteal -m "not slow"
@@ -86,7 +90,7 @@ bench: .venv/complete build/peers/complete  ## measure the speed, against others
 	done; PYTHONPATH=src:docs/_ext build/peers/bin/python tests/measure/bench.py --into docs/matrix/bench.json $$others
 
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages, or name what waits for a translation
-	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@$(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
 release: .venv/complete build/twine/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1, OLD="pagi"
@@ -140,6 +144,16 @@ lock:  ## resolve .ci/requirements.lock anew, on the oldest Python
 
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
+
+# Python for browsers; the sum of the package is the one that npm has of it
+PYODIDE = pyodide-314.0.7.tgz
+PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
+build/live/complete: Makefile
+	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
+	@rm -rf build/live; mkdir -p build/live
+	@cd build/live && npm pack --silent "$(subst -,@,$(PYODIDE:.tgz=))" >/dev/null && \
+		echo "$(PYODIDE_SHA512)  $(PYODIDE)" | sha512sum --check --quiet && tar --extract --gzip --file $(PYODIDE)
+	@touch build/live/complete
 
 ENVIRONMENTS = $(patsubst %,build/%/complete,peers frameworks middleware hosts recipes)
 $(ENVIRONMENTS): build/%/complete: .ci/%.txt .venv/complete

@@ -43,7 +43,7 @@ extensions = [
     "sphinxext.opengraph",
     "lifespec_docs",
 ]
-exclude_patterns = ["_*", "matrix", "programs", "conftest.py"]
+exclude_patterns = ["_*", "matrix", "programs", "conftest.py", "playground.md"]
 highlight_language = "text"
 default_role = "literal"  # of docstrings: a name in single backquotes is code
 nitpicky = True
