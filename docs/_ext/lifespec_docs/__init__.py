@@ -16,5 +16,3 @@ def setup(app: Sphinx) -> None:
     """Register the extensions."""
     for name in EXTENSIONS:
         app.setup_extension(f"{__name__}.{name}")
-    if "live" in app.tags:
-        app.setup_extension(f"{__name__}.live")

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
+    from lifespec_pages.block import Block
+
 __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files

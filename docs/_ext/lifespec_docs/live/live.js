@@ -136,7 +136,7 @@ class Program {
   }
 
   took({same, error, above}) {
-    const text = `${this.text}${error ? `${error}\n` : ""}`;
+    const text = this.text + String(error);
     if (this.edited || same !== true) replaceWorker();
     if (same === true && !this.edited) {
       this.output?.classList.add("live-same");

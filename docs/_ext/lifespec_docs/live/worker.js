@@ -18,12 +18,9 @@ const KEPT = new Set(`
   Map Set WeakMap WeakSet WeakRef FinalizationRegistry Proxy Reflect eval isFinite isNaN
   decodeURI decodeURIComponent encodeURI encodeURIComponent WebAssembly console performance crypto
   setTimeout clearTimeout TextDecoder TextEncoder`.trim().split(/\s+/));
-const DOORS = []; // what a worker has before Python adds its own: an object and a name
-for (let owner = self; owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
-  for (const name of Reflect.ownKeys(owner)) {
-    if (!KEPT.has(name)) DOORS.push([owner, name]);
-  }
-}
+const owners = []; // the global object, and what it inherits from
+for (let each = self; each !== Object.prototype; each = Object.getPrototypeOf(each)) owners.push(each);
+const doors = owners.flatMap(Reflect.ownKeys).filter((name) => !KEPT.has(name));
 
 let python = null; // a promise of the function that runs programs
 let progress = () => {};
@@ -47,7 +44,8 @@ addEventListener("message", async ({data: {token, manifest, programs}}) => {
   }
 });
 
-async function started({runtime, sources, lock}) {
+async function started({version, info}) {
+  const runtime = here(`pyodide-${version}/`);
   let loaded = 0;
   // Python fetches its parts by itself: what has come is counted on the way
   self.fetch = async (...request) => {
@@ -62,17 +60,17 @@ async function started({runtime, sources, lock}) {
     });
     return new Response(response.body.pipeThrough(counted), {headers: response.headers});
   };
-  const archive = self.fetch(here(sources)).then((response) => response.arrayBuffer());
-  const {loadPyodide} = await import(here(`${runtime}pyodide.mjs`));
+  const archive = self.fetch(here("sources.zip"), {cache: "no-cache"}).then((response) => response.arrayBuffer());
+  const {loadPyodide} = await import(`${runtime}pyodide.mjs`);
   const made = await loadPyodide({
-    indexURL: here(runtime),
-    lockFileContents: stringify({info: lock, packages: {}}),
+    indexURL: runtime,
+    lockFileContents: stringify({info, packages: {}}),
     env: {HOME: "/", COLUMNS: "80", PYTHONUTF8: "1"},
     stdin: () => null,
   });
   made.unpackArchive(await archive, "zip", {extractDir: "/site"});
   made.runPython("import sys; sys.path.insert(0, '/site')");
   const browser = made.pyimport("lifespec_pages.browser");
-  for (const [owner, name] of DOORS) Reflect.deleteProperty(owner, name);
+  for (const owner of owners) for (const name of doors) Reflect.deleteProperty(owner, name);
   return {run: browser.run};
 }
