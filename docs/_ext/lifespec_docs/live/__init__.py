@@ -33,13 +33,14 @@ APART = {"check_app", "check_middleware", "check_server", "fcntl", "server_trio"
 
 def runnable(programs: Iterable[str]) -> Iterator[bool]:
     """Yield for each program of a page whether a browser has the modules and names that it uses."""
-    absent = APART  # and names of programs that do not run
+    absent: set[str] = set()  # names of programs that do not run
     for source in programs:
         imported, words = {*IMPORTED.findall(source)}, {*re.findall(r"\w+", source)}
-        runs = imported <= MODULES and not words & absent
         top = symtable.symtable(source, "program", "exec").get_symbols()
         defined = {each.get_name() for each in top if each.is_assigned() or each.is_imported()}
-        absent = absent - defined if runs else absent | defined
+        absent -= defined
+        runs = imported <= MODULES and not words & (APART | absent)
+        absent = absent if runs else absent | defined
         yield runs
 
 
