@@ -1,18 +1,19 @@
-"""What was seen in a case, written as one would tell it; for the tests of the phrases."""
+"""What was observed of a server in a case, in a few words; for the tests of what is judged."""
 
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.server.observation import Answer, ServerObservation
+from lifespec.conformance.server.client import Answer
+from lifespec.conformance.server.play import Observation
 
 __all__ = ["answered", "line", "saw"]
 
 CASES = {case.name: case for case in cases.load()}
 
 
-def line(told: str, time: float, /, **facts: Any) -> dict[str, Any]:
+def line(text: str, time: float, /, **facts: Any) -> dict[str, Any]:
     """Return a line of the probe from `kind type key=value`, where values are numbers or words."""
-    words = told.split("  ")
+    words = text.split("  ")
     kind, _, type_ = words[0].partition(" ")
     row: dict[str, Any] = {"kind": kind, "type": type_ or None, "time": time, "by": "", "step": 0}
     row |= {"pid": 1, "thread": 1, "loop": 1, "call": 9 if type_ == "http" else 1}
@@ -24,15 +25,15 @@ def line(told: str, time: float, /, **facts: Any) -> dict[str, Any]:
     return row | facts
 
 
-def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> ServerObservation:
-    """Return what was seen in a case: a line for each second from 1.0 on."""
+def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> Observation:
+    """Return what was observed in a case: a line for each second from 1.0 on."""
     rows = [
         line(each, time) if isinstance(each, str) else line("x", time) | each
         for time, each in enumerate(lines, 1)
     ]
-    return ServerObservation(CASES[case], rows, **facts)
+    return Observation(CASES[case], lines=rows, **facts)
 
 
-def answered(*paths: str, asked: float = 50.0, **body: Any) -> list[Answer]:
-    """Return answers to requests; those to a path with a question mark did not come."""
-    return [Answer(path, asked, asked + 1, None if path.endswith("?") else body) for path in paths]
+def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Answer]:
+    """Return answers to requests; there is none to a path with a question mark."""
+    return [Answer(path, sent, sent + 1, None if path.endswith("?") else body) for path in paths]

@@ -1,27 +1,37 @@
 """The command: what it prints, what it refuses, and how it ends."""
 
+import argparse
+import contextlib
 import io
+import json
 import os
+import pty
 import resource
+import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Callable
-from importlib import metadata, resources
+from importlib import metadata
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from lifespec import cli, copies
-from lifespec.conformance import words
+from lifespec.conformance.app import check as app_check
+from lifespec.conformance.report import Finding, Report, Verdict, fact
+from lifespec.conformance.server import check as server_check
 
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[1]
 SRC = Path(cli.__file__).parent
 SELF_CONTAINED = "This file is self-contained: copy it"
-FILES = [name for name in cli.COPY_ME if (SRC / f"{name}.py").exists()]
 LONGEST = 80
+FOUND = Finding(Verdict.WARN, "events-known", "start-and-stop", fact("text", text="It is so."))
 
 
 def ended(*arguments: str) -> object:
@@ -32,84 +42,77 @@ def ended(*arguments: str) -> object:
         return exit_.code
 
 
+@pytest.fixture(autouse=True)
+def _english(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setattr(argparse, "_", str)
+
+
 @pytest.fixture
 def refusal(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Run a command that is refused; return what it says: one line, and nothing printed."""
+    """Run a command that is refused; return its sentence: one line, and nothing printed."""
 
-    def said(*arguments: str) -> str:
+    def sentence(*arguments: str) -> str:
         assert ended(*arguments) == 2
         out, err = capfd.readouterr()
         assert (out, err.count("\n"), err[:10]) == ("", 1, "lifespec: ")
         return err.removeprefix("lifespec: ").removesuffix("\n")
 
-    return said
+    return sentence
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_copy_prints_the_file(name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """`lifespec copy server` prints server.py with its origin, and ends with status 0."""
-    assert ended("copy", name) == 0
-    assert capfdbinary.readouterr() == (copies.content(name).encode(), b"")
+@pytest.fixture
+def checks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Let the suite find the same in each check; return what it was asked for."""
+    asked: list[dict[str, Any]] = []
+
+    def check(
+        subject: Any, spec: str, *, strict: bool, tell: Any, tick: Any = None, **more: Any
+    ) -> Report:
+        tell("start-and-stop", [FOUND])
+        if tick:
+            tick("start-and-stop", 2.0)
+        asked.append({"subject": subject, "spec": spec, "strict": strict, **more})
+        return Report(str(subject), spec, (FOUND,), strict=strict)
+
+    monkeypatch.setattr(app_check, "check_app", check)
+    monkeypatch.setattr(app_check, "check_middleware", check)
+    monkeypatch.setattr(server_check, "check_server", check)
+    return asked
 
 
-def test_the_files_are_those_that_say_so() -> None:
-    """A file that calls itself self-contained can be copied, and no other."""
-    marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
-    assert marked == set(FILES) - {"server_trio"}  # which needs server.py beside it
+# ---- usage -------------------------------------------------------------------------------------
 
 
-def test_copy_writes_several_files_into_a_folder(
-    tmp_path: Path, refusal: Callable[..., str]
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        *([*command, "--help"] for command in ([], ["check"], ["copy"], ["explain"], ["cases"])),
+        *(["check", subject, "--help"] for subject in ("app", "middleware", "server")),
+    ],
+)
+def test_help_fits_a_terminal(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each has its own name there; if one cannot be written, none is."""
-    both = "copy", "server", "server_trio"
-    assert refusal(*both) == "several files need a folder that exists: give it with --to"
-    said = refusal(*both, "--to", str(tmp_path / "new"))
-    assert said == "several files need a folder that exists: give it with --to"
-    (tmp_path / "server_trio.py").write_text("mine")
-    assert "server_trio.py already exists" in refusal(*both, "--to", str(tmp_path))
-    assert not (tmp_path / "server.py").exists()
-    (tmp_path / "server_trio.py").unlink()
-    assert ended(*both, "--to", str(tmp_path)) == 0
-    for path in tmp_path.iterdir():
-        assert path.read_text("utf-8") == copies.content(path.stem)
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_no_file_is_written_in_part(tmp_path: Path, refusal: Callable[..., str]) -> None:
-    """Where there is no room for the whole file, nothing is left behind."""
-    path = tmp_path / "lifespan.py"
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    try:
-        said = refusal("copy", "server", "--to", str(path))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert said == f"{path} cannot be written: File too large; give another path"
-    assert list(tmp_path.iterdir()) == []
-    said = refusal("copy", "server", "--to", str(tmp_path / "no" / "lifespan.py"))
-    assert said.endswith("cannot be written: No such file or directory; give another path")
-    said = refusal("copy", "server", "--to", "")
-    assert said == "the path after --to is empty: give that of a new file"
-
-
-def test_an_installation_that_lacks_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
-) -> None:
-    """A package without its sources is not whole, and the sentence says which is missing."""
-    monkeypatch.setattr(copies.resources, "files", lambda _: tmp_path)
-    path = tmp_path / "server.py"
-    assert refusal("copy", "server") == f"this installation has no {path}: install lifespec again"
+    monkeypatch.setenv("COLUMNS", str(LONGEST))
+    assert ended(*arguments) == 0
+    out, err = capfd.readouterr()
+    assert max(map(len, out.splitlines())) <= LONGEST
+    assert err == ""
+    assert "copy" not in arguments or all(f"{name}:" in out for name in cli.COPIES)
+    assert len(out.splitlines()) < 24 or arguments[:1] == ["check"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "wanted", "help_"),
     [
         (["paste"], "argument COMMAND: invalid choice: 'paste' (choose from ", "lifespec"),
+        (["check"], "the following arguments are required: SUBJECT", "lifespec check"),
         (["copy"], "the following arguments are required: FILE", "lifespec copy"),
         (["copy", "server", "--to"], "argument --to: expected one argument", "lifespec copy"),
         (["--quiet", "copy", "server"], "unrecognized arguments: --quiet", "lifespec"),
-        (["explain"], "the following arguments are required: RULE", "lifespec explain"),
+        (["check", "app", "x", "--quiet"], "unrecognized arguments: --quiet", "lifespec check app"),
         (
             ["explain", "startup-sent", "--language", "fr"],
             "argument --language: invalid choice: 'fr' (choose from ",
@@ -121,38 +124,60 @@ def test_bad_usage(
     arguments: list[str], wanted: str, help_: str, refusal: Callable[..., str]
 ) -> None:
     """One line says what was wrong, and where what can be given is shown; the status is 2."""
-    said = refusal(*arguments)
-    assert said.startswith(wanted)
-    assert said.endswith(f"; `{help_} --help` lists the options")
+    sentence = refusal(*arguments)
+    assert sentence.startswith(wanted)
+    assert sentence.endswith(f"; `{help_} --help` lists the options")
 
 
-def test_a_terminal_that_lacks_the_characters(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["check", "app", "x", "--timeout", "no"], "a timeout is a number of seconds, such as 30"),
+        (["check", "app", "x", "--timeout", "0"], "a timeout is a number of seconds, such as 30"),
+        (["check", "app", "x", "--spec", "wsgi"], "there is no specification wsgi: name one of "),
+        (["explain", "startup-send"], "there is no rule startup-send. Did you mean startup-sent, "),
+        (["explain", "zzz"], "there is no rule zzz; `lifespec cases` lists all"),
+        (["check", "server", "x"], "the command has no {app}: x"),
+        (["copy", "nothing"], "there is no file nothing to copy: name one of server, server_trio"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(
+    arguments: list[str], sentence: str, refusal: Callable[..., str]
 ) -> None:
-    """What it cannot show is a question mark, and no traceback."""
-    with os.fdopen(os.dup(1), "w", encoding="ascii") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert ended("explain", "startup-sent", "--language", "zh") == 0
-    out, err = capfdbinary.readouterr()
-    assert out.startswith(b"startup-sent ? ???")
-    assert err == b""
+    assert refusal(*arguments).startswith(sentence)
 
 
-def test_an_installation_that_lacks_a_catalog(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["check", "app", "--language", "zh"], "缺少必需的参数：TARGET；"),
+        (["check", "app", "x", "--language=zh", "--quiet"], "无法识别的参数：--quiet；"),
+        (["check", "server", "--language", "zh", "x"], "命令中没有 {app}：x"),
+        (["explain", "startup-send", "--language", "zh"], "没有规则 startup-send。"),
+    ],
+)
+def test_a_sentence_is_in_the_language_asked_for(
+    arguments: list[str], sentence: str, refusal: Callable[..., str]
 ) -> None:
-    """The sentence says which file is missing."""
-    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
-    monkeypatch.setattr(words, "_catalog", words._catalog.__wrapped__)
-    path = tmp_path / "data" / "report.zh.po"
-    said = refusal("explain", "startup-sent", "--language", "zh")
-    assert said == f"this installation has no {path}: install lifespec again"
+    assert refusal(*arguments).startswith(sentence)
 
 
-def test_version_of_what_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_the_locale_asks_for_a_language(
+    monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """From a folder of sources the command works, and says that it has no version."""
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    assert refusal("explain", "zzz").startswith("没有规则 zzz")
+    assert ended("explain", "startup-sent") == 0
+    assert "服务器必须" in capfd.readouterr().out
+
+
+# ---- the process -------------------------------------------------------------------------------
+
+
+def test_the_version(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A folder of sources that is not installed has none."""
+    assert ended("--version") == 0
+    assert capfd.readouterr().out == f"lifespec {metadata.version('lifespec')}\n"
 
     def unknown(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
@@ -162,21 +187,11 @@ def test_version_of_what_is_not_installed(
     assert capfd.readouterr() == ("lifespec (not installed)\n", "")
 
 
-def test_a_reader_that_has_read_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe that nobody reads any more is no failure."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    with os.fdopen(writing, "w") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        assert ended("copy", "server") == 0
-        assert ended("--help") == 0
-
-
 def test_a_closed_pipe_leaves_no_traceback() -> None:
-    """Nothing is said on standard error, when Python ends neither."""
+    """Its reader has read enough, and nothing is written to standard error."""
     reading, writing = os.pipe()
     os.close(reading)
-    command = [sys.executable, "-m", "lifespec", "copy", "server", "--help"]
+    command = [sys.executable, "-m", "lifespec", "copy", "server"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=writing) as process:
         os.close(writing)
         assert process.communicate(timeout=60) == (None, b"")
@@ -184,108 +199,275 @@ def test_a_closed_pipe_leaves_no_traceback() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_an_output_that_cannot_be_written(
-    monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
-) -> None:
-    """A disk that is full is a sentence too."""
+def test_a_full_disk_is_a_sentence() -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as stream:
-        monkeypatch.setattr(sys, "stdout", stream)
-        said = refusal("copy", "server")
-    assert said == "the output cannot be written: No space left on device"
+        ran = subprocess.run(
+            [sys.executable, "-m", "lifespec", "copy", "server"],
+            stdout=stream,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert ran.stderr == "lifespec: the command failed: No space left on device\n"
+    assert ran.returncode == 2
 
 
-def test_what_is_no_matter_of_the_output(
+def test_an_error_of_the_system_names_the_file(
     monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
 ) -> None:
-    """Whatever the system refuses is told as that, with the file where it was one."""
-
-    def refuse(_: object) -> None:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr(metadata, "version", refuse)
-    assert refusal("--version") == "the command failed: Too many open files"
-
     def lacks(_: object) -> None:
         raise FileNotFoundError(2, "No such file or directory", "/a/file")
 
     monkeypatch.setattr(metadata, "version", lacks)
-    said = refusal("--version")
-    assert said == "the command failed: /a/file: No such file or directory"
+    assert refusal("--version") == "the command failed: /a/file: No such file or directory"
 
 
-def test_a_command_loads_what_it_needs() -> None:
-    """Nobody waits for the suite who copies a file, nor for rich who asks for help."""
-    for arguments, absent in ((["--help"], "cli"), (["check", "--help"], "report.terminal")):
-        program = f"import sys; from lifespec.cli import main\ntry: main({arguments!r})\n"
-        program += "finally: print(*sys.modules)"
-        command = [sys.executable, "-c", program]
-        told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        loaded = told.stdout.splitlines()[-1].split()
-        assert "lifespec.cli" in loaded
-        assert not {f"lifespec.conformance.{absent}", "rich"} & {*loaded}
+@pytest.mark.parametrize(("arguments", "status"), [((), 130), ((signal.SIGTERM,), 143)])
+def test_an_interrupt(
+    arguments: tuple[int, ...],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """It leaves no traceback, and the status names the signal."""
 
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt(*arguments)
 
-def interrupted(_: object) -> None:
-    """Do what Ctrl+C does."""
-    raise KeyboardInterrupt
-
-
-def test_an_interrupt(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """Who interrupts a command sees no traceback."""
-    monkeypatch.setattr(cli, "_run", interrupted)
-    assert ended("copy", "server") == 130
+    monkeypatch.setattr(cli.explain, "lines", lambda *_: interrupted(0))
+    assert ended("explain", "startup-sent") == status
     assert capfd.readouterr() == ("", "lifespec: interrupted\n")
 
 
 def test_no_output_at_all(monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]) -> None:
-    """Python has no standard output where it was closed before."""
+    """Python has no standard output if it was closed before."""
     monkeypatch.setattr(sys, "stdout", None)
-    said = refusal("copy", "server")
-    assert said == "standard output is closed: send it to a file or to a terminal"
+    sentence = refusal("copy", "server")
+    assert sentence == "standard output is closed: send it to a file or to a terminal"
 
 
 class Full(io.StringIO):
     """A stream that takes nothing."""
 
     def write(self, _: str) -> int:
-        """Say why."""
         raise OSError("no space left on device")
 
 
 @pytest.mark.parametrize("stream", [None, Full()])
-def test_no_standard_error(monkeypatch: pytest.MonkeyPatch, stream: Full | None) -> None:
-    """Where nothing can be said the status says it: 2, for 1 is that something does not conform."""
+def test_without_standard_error_the_status_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, stream: Full | None
+) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     assert ended("copy", "nothing") == 2
-    monkeypatch.setattr(cli, "_run", interrupted)
-    assert ended("copy", "nothing") == 130
 
 
 def test_the_package_installs_the_command() -> None:
-    """pyproject.toml names this very function."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
     assert scripts == {"lifespec": f"{cli.__name__}:{cli.main.__name__}"}
 
 
-def test_no_file_is_overwritten(tmp_path: Path, refusal: Callable[..., str]) -> None:
-    """What is there already stays as it is."""
-    path = tmp_path / "mine.py"
-    path.write_text("mine")
-    said = refusal("copy", "server", "--to", str(path))
-    assert said == f"{path} already exists: give another path, or remove it first"
-    said = refusal("copy", "server", "--to", "")
-    assert said == "the path after --to is empty: give that of a new file"
-    assert path.read_text() == "mine"
+# ---- check -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["copy", "--help"], ["explain", "--help"]])
-def test_help_fits_a_terminal(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
+    common = {"strict": False, "only": [], "ignore": [], "timeout": 30.0}
+    ended("check", "app", "shop:live")
+    assert checks.pop() == {"subject": "shop:live", "spec": "asgi 2.0", "factory": False, **common}
+    more = ["--spec", "amgi", "--timeout", "2.5", "--only", "two-loops", "--ignore", "startup-sent"]
+    ended("check", "app", "shop:make", "--factory", "--strict", *more)
+    assert checks.pop() == {
+        "subject": "shop:make",
+        "spec": "amgi 2.0",
+        "strict": True,
+        "factory": True,
+        "only": ["two-loops"],
+        "ignore": ["startup-sent"],
+        "timeout": 2.5,
+    }
+    ended("check", "middleware", "shop:same")
+    assert checks.pop() == {"subject": "shop:same", "spec": "asgi 2.0", **common}
+    ended("check", "server", "--slow", "--workers=-w 2", "--", "serve", "-x", "{app}")
+    assert checks.pop() == {
+        "subject": ["serve", "-x", "{app}"],
+        "spec": "asgi 2.0",
+        **common,
+        "timeout": 10.0,
+        "slow": True,
+        "workers": "-w 2",
+    }
+
+
+@pytest.mark.parametrize(("strict", "status"), [([], 0), (["--strict"], 1)])
+def test_the_status_is_that_of_the_report(
+    checks: list[dict[str, Any]],
+    strict: list[str],
+    status: int,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """The help is at most 80 columns wide, names every file, and ends with status 0."""
-    monkeypatch.setenv("COLUMNS", str(LONGEST))
-    assert ended(*arguments) == 0
+    assert ended("check", "app", "shop:live", *strict) == status
     out, err = capfd.readouterr()
-    assert max(map(len, out.splitlines())) <= LONGEST
+    assert out.startswith("shop:live ")
+    assert "WARN events-known" in out
     assert err == ""
-    assert [name for name in cli.COPY_ME if f"  {name} " not in out and "copy" in arguments] == []
+    assert len(checks) == 1
+
+
+def test_a_report_is_written_to_files(checks: list[dict[str, Any]], tmp_path: Path) -> None:
+    """In English, whatever the language of the reader is; an older one is replaced."""
+    (tmp_path / "a.json").write_text("older")
+    files = ["--json", str(tmp_path / "a.json"), "--junit", str(tmp_path / "a.xml")]
+    assert ended("check", "app", "shop:live", "--language", "zh", *files) == 0
+    (found,) = json.loads((tmp_path / "a.json").read_text("utf-8"))["findings"]
+    assert found["observed"]["says"] == "It is so."
+    assert ET.parse(tmp_path / "a.xml").getroot().attrib["tests"] == "1"
+    assert len(checks) == 1
+    assert ended("check", "app", "shop:live", "--json", str(tmp_path / "no" / "a.json")) == 2
+
+
+def test_a_terminal_shows_progress_and_colours(checks: list[dict[str, Any]]) -> None:
+    """A line that is written over, and nothing of it is left."""
+    program = (
+        "import sys; sys.path[:0] = sys.argv[1:2]; import test_cli, pytest\n"
+        "from lifespec import cli\n"
+        "test_cli.checks.__wrapped__(pytest.MonkeyPatch())\n"
+        "sys.exit(cli.main(['check', 'app', 'shop:live']))"
+    )
+    parent, child = pty.openpty()
+    environment = {key: text for key, text in os.environ.items() if key != "NO_COLOR"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(Path(__file__).parent)],
+        stdout=child,
+        stderr=child,
+        env=environment | {"TERM": "xterm", "COLUMNS": "70"},
+    ) as process:
+        os.close(child)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := os.read(parent, 65536):
+                shown += part
+        os.close(parent)
+    assert process.returncode == 0
+    assert b"\r\x1b[K1 start-and-stop: WARN" in shown
+    assert b"\r\x1b[Kstart-and-stop: 2 s\r\x1b[K" in shown
+    assert b"\x1b[33m" in shown
+    assert checks == []
+
+
+def test_a_signal_interrupts_a_check_and_others_wait_for_its_end(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    def check(*_: object, **__: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)  # while what was started is ended
+
+    monkeypatch.setattr(app_check, "check_app", check)
+    assert ended("check", "app", "shop:live") == 128 + signal.SIGTERM
+    assert capfd.readouterr() == ("", "lifespec: interrupted\n")
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_is_ignored_stays_so(
+    checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    heard: list[Any] = []
+    monkeypatch.setattr(
+        app_check,
+        "check_middleware",
+        lambda *_, **__: heard.append(signal.getsignal(signal.SIGHUP)),
+    )
+    with contextlib.suppress(AttributeError):  # there is no report
+        ended("check", "middleware", "shop:same")
+    signal.signal(signal.SIGHUP, before)
+    assert heard == [signal.SIG_IGN]
+    assert checks == []
+
+
+def test_a_check_in_another_thread_sets_no_signals(checks: list[dict[str, Any]]) -> None:
+    thread = threading.Thread(target=ended, args=("check", "app", "shop:live"))
+    thread.start()
+    thread.join(30)
+    assert len(checks) == 1
+
+
+# ---- explain, cases and copy --------------------------------------------------------------------
+
+
+def test_cases_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert ended("cases", "--role", "server", "--rule", "return-value-ignored") == 0
+    assert capfd.readouterr().out == (
+        "returns-a-value  (server)\n"
+        "    The application answers shutdown and returns a value that looks like an\n"
+        "    answer.\n"
+        "    checks return-value-ignored\n"
+    )
+    assert ended("cases", "--language", "zh") == 0
+    assert "检查 return-value-ignored" in capfd.readouterr().out
+
+
+def test_a_terminal_that_lacks_the_characters(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """They are escaped, and there is no traceback."""
+    with os.fdopen(os.dup(1), "w", encoding="ascii") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert ended("explain", "startup-sent", "--language", "zh") == 0
+    out, err = capfdbinary.readouterr()
+    assert out.startswith(rb"startup-sent \xb7 \u670d")
+    assert err == b""
+
+
+@pytest.mark.parametrize("name", cli.COPIES)
+def test_copy_prints_the_file(name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Byte for byte, whatever the encoding of the terminal is."""
+    assert ended("copy", name) == 0
+    assert capfdbinary.readouterr() == (copies.content(name).encode(), b"")
+
+
+def test_the_files_are_those_that_are_self_contained() -> None:
+    marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
+    assert marked == {*cli.COPIES} - {"server_trio"}  # which needs server.py beside it
+
+
+def test_copy_writes_new_files(tmp_path: Path, refusal: Callable[..., str]) -> None:
+    """Several into a folder; what is there already stays as it is."""
+    both = "copy", "server", "server_trio"
+    assert refusal(*both) == "several files need a folder that exists: give it with --to"
+    sentence = refusal(*both, "--to", str(tmp_path / "new"))
+    assert sentence == "several files need a folder that exists: give it with --to"
+    assert ended(*both, "--to", str(tmp_path)) == 0
+    assert ended("copy", "server", "--to", str(tmp_path / "mine.py")) == 0
+    assert (tmp_path / "mine.py").read_text("utf-8") == copies.content("server")
+    (tmp_path / "mine.py").write_text("mine")
+    sentence = refusal("copy", "server", "--to", str(tmp_path / "mine.py"))
+    assert (
+        sentence == f"{tmp_path / 'mine.py'} already exists: give another path, or remove it first"
+    )
+    assert (tmp_path / "mine.py").read_text() == "mine"
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        "mine.py",
+        "server.py",
+        "server_trio.py",
+    ]
+
+
+def test_a_file_that_cannot_be_written_is_not_left_in_part(
+    tmp_path: Path, refusal: Callable[..., str]
+) -> None:
+    path = tmp_path / "lifespan.py"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        sentence = refusal("copy", "server", "--to", str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sentence == f"{path} cannot be written: File too large"
+    assert list(tmp_path.iterdir()) == []
+    sentence = refusal("copy", "server", "--to", str(tmp_path / "no" / "lifespan.py"))
+    assert sentence.endswith("cannot be written: No such file or directory")

@@ -15,14 +15,14 @@ import pytest
 
 import lifespec
 from lifespec import copies
-from lifespec.cli import COPY_ME
+from lifespec.cli import COPIES
 
 __all__: list[str] = []
 
 # The interpreter below the virtual environment: it has no lifespec that a copy could lean on.
 PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent
-ALONE = [name for name in COPY_ME if name != "server_trio"]
+ALONE = [name for name in COPIES if name != "server_trio"]
 ON_TRIO = """
 import sys
 import trio
@@ -83,7 +83,7 @@ def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
     assert subprocess.check_output(command, cwd=tmp_path, text=True) == "complete True False\n"
 
 
-@pytest.mark.parametrize("name", COPY_ME)
+@pytest.mark.parametrize("name", COPIES)
 def test_a_copy_says_its_origin_and_is_the_same_program(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

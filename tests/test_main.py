@@ -23,7 +23,7 @@ def test_the_module_runs_the_command(
     monkeypatch.setattr(sys, "argv", ["lifespec", "copy", "nothing"])
     with pytest.raises(SystemExit, match="2"):
         runpy.run_path(str(path), run_name="__main__")
-    assert capfd.readouterr().err.startswith("lifespec: there is no file 'nothing'")
+    assert capfd.readouterr().err.startswith("lifespec: there is no file nothing to copy")
 
 
 def test_importing_it_runs_nothing(capfd: pytest.CaptureFixture[str]) -> None:

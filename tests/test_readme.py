@@ -1,27 +1,60 @@
-"""The README has the results of the servers as they were recorded."""
+"""README.md has the results of the servers as they were recorded."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-
-from lifespec.conformance.report.model import Verdict
-from lifespec_docs.records.record import Record
-
-__all__: list[str] = []
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
-COUNTED = Verdict.PASS, Verdict.WARN, Verdict.FAIL, Verdict.INFO
+COUNTED = ("pass", "warn", "fail", "info")
 NO_LIFESPAN = "never calls the application with a lifespan scope"
 
 
-def test_each_server_has_a_line() -> None:
-    """With the counts of docs/matrix/servers.json; a verdict that is not there is left out."""
-    record = Record("servers", json.loads((ROOT / "docs/matrix/servers.json").read_text("utf-8")))
-    expected = []
-    for subject in record.subjects:
-        counts = record.counts(subject)
-        words = ", ".join(f"{counts[one]} {one.word}" for one in COUNTED if counts[one])
-        version = next(iter(subject.versions.values()))
-        expected.append(f"- {subject.name} {version}: {words or NO_LIFESPAN}")
-    text = (ROOT / "README.md").read_text("utf-8").splitlines()
-    first = text.index(expected[0])
-    assert text[first : first + len(expected) + 1] == [*expected, ""]
+def line(subject: dict[str, Any]) -> str:
+    counts = ", ".join(
+        f"{subject['counts'][verdict]} {verdict.upper()}"
+        for verdict in COUNTED
+        if subject["counts"][verdict]
+    )
+    version = next(iter(subject["versions"].values()))
+    return f"- {subject['name']} {version}: {counts or NO_LIFESPAN}"
+
+
+def faults(readme: str, subjects: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield where README.md differs from the record, and what to write there."""
+    lines = readme.splitlines()
+    expected = [line(each) for each in subjects]
+    starts = tuple(f"- {each['name']} " for each in subjects)
+    listed = [number for number, text in enumerate(lines, 1) if text.startswith(starts)]
+    first = listed[0] if listed else 1
+    for place, wanted in enumerate(expected):
+        number = first + place
+        found = lines[number - 1] if number <= len(lines) else ""
+        if found != wanted:
+            yield f"README.md:{number}: the record has another result, write: {wanted}"
+    for number in listed[len(expected) :]:
+        yield f"README.md:{number}: the record has no such server: delete this line."
+
+
+def recorded() -> list[dict[str, Any]]:
+    record = json.loads((ROOT / "docs/matrix/servers.json").read_text("utf-8"))
+    found: list[dict[str, Any]] = record["subjects"]
+    return found
+
+
+def test_readme_has_a_line_for_each_server() -> None:
+    found = [*faults((ROOT / "README.md").read_text("utf-8"), recorded())]
+    assert not found, "\n".join(found)
+
+
+def test_a_line_that_differs_is_named_with_what_to_write() -> None:
+    first, second = recorded()[:2]
+    text = f"# lifespec\n\n{line(first)}\n{line(second)}\n"
+    assert [*faults(text, [first, second])] == []
+    second["counts"]["fail"] += 1
+    assert [*faults(text, [first, second])] == [
+        f"README.md:4: the record has another result, write: {line(second)}"
+    ]
+    assert [*faults(text.replace(f"{line(first)}\n", ""), [first])] == [
+        f"README.md:1: the record has another result, write: {line(first)}"
+    ]

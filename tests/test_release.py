@@ -1,4 +1,4 @@
-"""What `make release` refuses; a dry run of the rest is a part of `make check`."""
+"""What `make release` refuses; `make check` makes a dry run of the rest."""
 
 import shutil
 import subprocess
@@ -20,14 +20,12 @@ def refused(folder: Path, *arguments: str) -> str:
 
 
 def test_a_release_has_the_version_of_its_tag() -> None:
-    """It says both, and what to do."""
     said = refused(ROOT, "v0.0.0")
     assert said.startswith("release: the tag is v0.0.0, and pyproject.toml has version ")
     assert said.endswith(", or change pyproject.toml.")
 
 
 def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:
-    """Neither is written for whoever releases."""
     for name in ("pyproject.toml", ".ci/release", "docs/changelog.md"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -41,10 +39,9 @@ def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:
 
 
 def test_the_first_page_of_all_versions_leads_to_the_stable_one(tmp_path: Path) -> None:
-    """Before the first release there is none, and it leads to the latest."""
     for folder, first in ("latest", "latest"), ("stable", "stable"):
         (tmp_path / folder).mkdir()
-        command = ["sh", ".ci/versions", str(tmp_path)]
+        command = ["sh", ".ci/release", "first-page", str(tmp_path)]
         subprocess.run(command, check=True, cwd=ROOT, timeout=60)
         page = (tmp_path / "index.html").read_text("utf-8")
         assert f'content="0; url={first}/index.html"' in page

@@ -1,6 +1,5 @@
 """A project of its own, with the wheel in an environment of its own: what a user does with it."""
 
-import json
 import os
 import re
 import subprocess
@@ -16,26 +15,26 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).parents[1]
 ACTION = ROOT / ".github" / "actions" / "check"
-NEEDS = ("starlette", "httpx", "pytest", "pytest-asyncio", "pytest-xdist")
+NEEDS = ("starlette", "httpx", "pytest", "pytest-asyncio")
+PYTHON = "env/bin/python"
+LEAVES = """
+import lifespec
+
+running: type[lifespec.Lifespan] = lifespec.Lifespan
+
+
+async def app(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+"""
 FILES = {
-    "pyproject.toml": """
-[project]
-name = "shop"
-version = "1"
-
-[tool.lifespec]
-app = "shop.main:app"
-
-[tool.pytest.ini_options]
-asyncio_mode = "auto"
-""",
+    "pytest.ini": "[pytest]\nasyncio_mode = auto\n",
     "shop/__init__.py": "",
     "shop/main.py": """
 import contextlib
 
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
-from starlette.routing import Route
 
 
 @contextlib.asynccontextmanager
@@ -43,62 +42,39 @@ async def lifespan(app):
     yield {"pool": "3 connections"}
 
 
-async def stock(request):
-    return PlainTextResponse(request.state.pool)
-
-
-app = Starlette(lifespan=lifespan, routes=[Route("/", stock)])
-
-
-async def leaves(scope, receive, send):
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
+app = Starlette(lifespan=lifespan)
 """,
-    "tests/test_shop.py": """
-import httpx
+    "shop/leaves.py": LEAVES,
+    "test_shop.py": """
 import pytest
+import shop.leaves
+import shop.main
 
-from shop.main import app, leaves
 
-
-async def test_stock(lifespan):
+@pytest.mark.parametrize("app", [shop.main.app, shop.leaves.app])
+async def test_it(lifespan, app):
     async with lifespan(app) as running:
-        transport = httpx.ASGITransport(running.app)
-        async with httpx.AsyncClient(transport=transport) as client:
-            response = await client.get("http://shop.example/")
-    assert response.text == "3 connections"
-
-
-async def test_leaves(lifespan):
-    async with lifespan(leaves):
-        pass
+        assert running.state in ({"pool": "3 connections"}, {})
 """,
 }
 
 
-def run(*command: str | Path, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as a user of the project would, who knows nothing of ours."""
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "PYTEST", "COV_", "LIFESPEC_", "VIRTUAL_ENV", "GITHUB_"))
-    }
-    return subprocess.run(
+def run(*command: str | Path, folder: Path, status: int = 0, **environment: str) -> str:
+    """Run a command as a user would, whose settings are not ours; return its output."""
+    ours = ("PYTHON", "PYTEST", "COV", "LIFESPEC_", "VIRTUAL_ENV", "GITHUB_")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    found = subprocess.run(
         list(map(str, command)),
         cwd=folder,
-        env={**inherited, "LC_ALL": "C.UTF-8", **environment},
-        capture_output=True,
+        env=inherited | {"LC_ALL": "C.UTF-8"} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         check=False,
         timeout=240,
     )
-
-
-def succeed(*command: str | Path, folder: Path) -> None:
-    """Run a command that must not fail."""
-    found = run(*command, folder=folder)
-    assert found.returncode == 0, found.stdout + found.stderr
+    assert found.returncode == status, found.stdout
+    return found.stdout
 
 
 @pytest.fixture(scope="module")
@@ -109,61 +85,60 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
     build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
-    succeed(*build, folder=folder)
+    run(*build, folder=folder)
     (wheel,) = folder.glob("*.whl")
-    # the versions of the lock, without its hashes: pip would want one of the wheel, too
-    lock = (ROOT / ".ci" / "requirements.lock").read_text("utf-8")
-    pinned = re.findall(r"(?m)^[a-z0-9.-]+==\S+(?: ;.*?)?(?= \\$|$)", lock)
-    (folder / "versions.txt").write_text("\n".join(pinned), "utf-8")
-    succeed(sys.executable, "-m", "venv", "env", folder=folder)
-    pip = ("env/bin/python", "-m", "pip", "--quiet", "--disable-pip-version-check")
-    succeed(*pip, "install", "--constraint", "versions.txt", wheel, *NEEDS, folder=folder)
+    run(sys.executable, "-m", "venv", "env", folder=folder)
+    pip = (sys.executable, "-m", "pip", "--python", PYTHON, "--quiet", "install", "--no-compile")
+    lock = ("--require-hashes", "--constraint", ROOT / ".ci" / "requirements.lock")
+    run(*pip, *lock, *NEEDS, folder=folder)
+    run(*pip, "--no-index", wheel, folder=folder)
     return folder
 
 
-def pytest_of(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the project's own pytest."""
-    return run("env/bin/python", "-m", "pytest", "-q", *options, folder=project)
+def test_the_wheel_has_all_that_the_command_uses(project: Path) -> None:
+    run("env/bin/lifespec", "copy", "server", "--to", "lifespan.py", folder=project)
+    run(PYTHON, "-I", "lifespan.py", folder=project)
+    assert "start-and-stop" in run("env/bin/lifespec", "cases", folder=project)
+    explain = ("explain", "startup-sent", "--language", "zh")
+    assert "服务器必须" in run(PYTHON, "-I", "-m", "lifespec", *explain, folder=project)
+    (wheel,) = project.glob("*.whl")  # can be imported from, as any zip
+    assert "服务器必须" in run(
+        sys.executable, "-S", "-m", "lifespec", *explain, folder=project, PYTHONPATH=str(wheel)
+    )
 
 
-def test_the_fixture(project: Path) -> None:
-    """A sound application passes; one that returns without an answer fails with the rule."""
-    found = pytest_of(project, "tests")
-    assert "1 failed, 1 passed" in found.stdout
-    assert "shutdown-answered" in found.stdout
-    assert found.returncode == 1
+def test_the_wheel_has_its_types(project: Path) -> None:
+    """An import that carries none is refused."""
+    mypy = (sys.executable, "-m", "mypy", "--config-file=", "--python-executable", PYTHON)
+    run(*mypy, "shop/leaves.py", folder=project)
 
 
-def test_the_command_reads_the_project(project: Path) -> None:
-    """[tool.lifespec] names the application."""
-    found = run("env/bin/lifespec", "check", "app", "--strict", folder=project)
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.startswith("shop.main:app, checked against lifespan 2.0 (ASGI)\n")
+def test_the_fixture_of_pytest(project: Path) -> None:
+    output = run(PYTHON, "-m", "pytest", "-q", folder=project, status=1)
+    assert "1 failed, 1 passed" in output
+    assert "shutdown-answered" in output
 
 
-@pytest.mark.parametrize(("target", "outcome"), [("app", 0), ("leaves", 1)])
-def test_every_step_of_the_action(target: str, outcome: int, project: Path) -> None:
-    """In order, as the runner of GitHub calls them: the one that installs, the one that checks."""
+def test_the_hook_of_pre_commit(project: Path) -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    command = f"env/bin/{hook['entry']}".split()
+    run(*command, "shop.main:app", "--strict", folder=project)
+    run(*command, "shop.leaves:app", "--strict", folder=project, status=1)
+
+
+@pytest.mark.parametrize(("module", "status"), [("main", 0), ("leaves", 1)])
+def test_every_step_of_the_action(module: str, status: int, project: Path) -> None:
+    """In order, as a runner of GitHub calls them."""
     action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
     given = {name: row.get("default", "") for name, row in action["inputs"].items()}
-    given |= {"target": f"shop.main:{target}", "python": "env/bin/python", "sarif": "found.sarif"}
+    given |= {"target": f"shop.{module}:app", "python": PYTHON}
     values = {f"inputs.{name}": value for name, value in given.items()}
     values["github.action_path"] = str(ACTION)
-
-    def filled(text: str) -> str:
-        return re.sub(r"\$\{\{ (\S+) \}\}", lambda found: values[found[1]], text)
-
-    ended = []
-    for step in action["runs"]["steps"]:
-        environment = {name: filled(text) for name, text in step["env"].items()}
-        found = run(
-            *("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]),
-            folder=project / filled(step.get("working-directory", ".")),
-            GITHUB_ACTION_PATH=str(ACTION),
-            **environment,
-        )
-        ended.append(found.returncode)
-    assert ended == [0, outcome], found.stdout + found.stderr
-    (report,) = json.loads((project / "found.sarif").read_text("utf-8"))["runs"]
-    rules = {result["ruleId"] for result in report["results"] if result["level"] == "error"}
-    assert ("shutdown-answered" in rules) == bool(outcome)
+    install, check = action["runs"]["steps"]
+    for step, expected in (install, 0), (check, status):
+        environment = {
+            name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: values[found[1]], text)
+            for name, text in step["env"].items()
+        }
+        bash = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"])
+        run(*bash, folder=project, status=expected, GITHUB_ACTION_PATH=str(ACTION), **environment)

@@ -96,8 +96,9 @@ const Search = (() => {
       const rarity = (part ? PART : 1) * Math.log(1 + (size - known + 0.5) / (known + 0.5));
       if (!words.has(term) || words.get(term).rarity < rarity) words.set(term, { term, typed, shares, rarity });
     }
-    const name = text.trim().toLowerCase().replace(/\(\)$/, "");
-    return { words, all: inLine(all), line: ` ${inLine(all).join(" ")} `, name };
+    const runs = [text.trim(), ...text.split(/\s+/).filter((run) => /[._-]|[a-z][A-Z]/.test(run))];
+    const names = runs.map((run) => `.${run.toLowerCase().replace(/\(\)$/, "")}`);
+    return { words, all: inLine(all), line: ` ${inLine(all).join(" ")} `, names };
   };
 
   // The score of a field: more for a word that is rare, and little for its repetition
@@ -134,7 +135,8 @@ const Search = (() => {
     const { total, share } = score(query.words, section.fields, OF_SECTION, index.means.section);
     const beside = Math.max(1.6 * neighbours(query, heading.line), neighbours(query, body.line));
     const run = beside && RUN * Math.max(longest(query, heading.line), longest(query, body.line));
-    const name = at && `.${section.title.toLowerCase()}`.endsWith(`.${query.name}`) ? NAME : 0;
+    const title = `.${section.title.toLowerCase()}`;
+    const name = at && query.names.some((each) => title.endsWith(each)) ? NAME : 0;
     return total && { section, score: total * (0.3 + 0.7 * share) + beside + run + name };
   };
   const ofPage = (page, query, index) => {

@@ -1,388 +1,230 @@
-"""Targets are checked, each case in a process of its own; whatever a target does to its process."""
+"""A named application is imported once, in another process; what cannot be checked is said so."""
 
-import itertools
-import json
-import os
-import signal
-import sys
-import threading
-import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
+import causes
 import pytest
 
-from lifespec.conformance.app import check as app_check
-from lifespec.conformance.app import isolation
-from lifespec.conformance.app.check import AppCheck, check
-from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.report.model import Course, Report
-from lifespec.testing.trace import Entry
+from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
+from lifespec.conformance.app import check, process
 
 __all__: list[str] = []
 
-ROOT = Path(app_check.__file__).parents[3]
-NUMBERS = itertools.count()  # a module is imported once
-LIVE = """
-async def live(scope, receive, send):
-    if scope["type"] not in ("lifespan", "http", "message"):
-        raise ValueError(scope["type"])
-    if scope["type"] == "lifespan":
-        for name in ("startup", "shutdown"):
-            if (await receive())["type"] != f"lifespan.{name}":
-                raise ValueError
-            await send({"type": f"lifespan.{name}.complete"})
-
+PLAIN = """\
+import os, sys, threading, time
+from causes import *
+print("imported", file=open("imports", "a"))
+class Shop:
+    app = staticmethod(faultless)
+number = 7
+def make():
+    return faultless
+def fails():
+    raise OSError("no settings")
+def middleware(app):
+    return app
 """
 
 
 @pytest.fixture
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Write a module of applications into the current folder, and name it."""
+def check_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
+    """Write a module, and check what it names."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", sys.path[:])
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    folder = str(Path(causes.__file__).parent)
+    monkeypatch.syspath_prepend(folder)
 
-    def written(text: str) -> str:
-        name = f"shop{next(NUMBERS)}"
-        (tmp_path / f"{name}.py").write_text(LIVE + text)
-        return name
+    def run(target: str, source: str = "", **options: Any) -> Report:
+        Path("shop.py").write_text(PLAIN + source)
+        return check_app(target, **{"timeout": 5.0, **options})
 
-    return written
-
-
-def verdicts(found: Report) -> dict[str, str]:
-    """Return the worst verdict of each rule."""
-    return {rule_id: findings[0].verdict for rule_id, findings in found.by_rule().items()}
+    return run
 
 
-def test_what_one_case_does_does_not_harm_the_next(write: Callable[..., str]) -> None:
-    """An application that can be started once in a process is started in each case."""
-    name = write(
-        """
-calls = []
-
-async def once(scope, receive, send):
-    if scope["type"] == "lifespan":
-        calls.append(1)
-        if len(calls) > 1:
-            raise RuntimeError("run() can be called once")
-    await live(scope, receive, send)
-"""
-    )
-    found = check(AppCheck("application", f"{name}:once"))
-    wrong = [each for each in found.findings if each.verdict not in ("pass", "skip")]
-    assert [(each.case, each.verdict) for each in wrong] == [("two-loops", "info")]
-    assert wrong[0].actual.endswith(
-        "on the scope it raised RuntimeError: run() can be called once."
-    )
-
-
-def test_real_time_where_a_case_needs_it(write: Callable[..., str]) -> None:
-    """The first case may leave no doubt, and another one does."""
-    name = write(
-        """
-import asyncio, datetime
-
-async def declines_late(scope, receive, send):
-    if scope["type"] not in ("lifespan", "http"):
-        end = datetime.datetime.now() + datetime.timedelta(seconds=0.2)
-        while datetime.datetime.now() < end:
-            await asyncio.sleep(1)
-    await live(scope, receive, send)
-"""
-    )
-    said: list[str] = []
-    wanted = verdicts(check(AppCheck("application", f"{name}:live"), say=said.append))
-    assert not said
-    job = AppCheck("application", f"{name}:declines_late", limit=5.0)
-    assert verdicts(check(job, say=said.append)) == wanted
-    assert said == ["again in real time: the application called datetime.now while it waited"]
-
-
-def test_real_time_once_where_it_says_the_same(write: Callable[..., str]) -> None:
-    """The other cases leave the same doubt, and it has been settled."""
-    name = write(
-        """
-import asyncio, os
-
-async def lingers(scope, receive, send):
-    async def slowly(event):
-        while event["type"] == "lifespan.shutdown.complete" and not os.path.exists("ready"):
-            if type(asyncio.get_running_loop()).__name__ != "_Clock":
-                open(f"real{os.getpid()}", "a").close()
-            await asyncio.sleep(1)
-        await send(event)
-
-    await live(scope, receive, slowly)
-"""
-    )
-    said: list[str] = []
-    found = check(AppCheck("application", f"{name}:lingers", limit=2.0), say=said.append)
-    assert found.course is not None
-    assert (found.course.startup, found.course.shutdown) == ("complete", "hung")
-    assert len([*Path().glob("real*")]) == 1
-    assert said == ["again in real time: the application called posix.stat while it waited"]
-
-
-def test_who_blocks_is_told_so_after_the_timeout(write: Callable[..., str]) -> None:
-    """Real time passes on the virtual clock, too: nothing is tried twice, and all go on at once."""
-    name = write(
-        """
-import time
-
-async def blocks(scope, receive, send):
-    async def slowly(event):
-        if event["type"] == "lifespan.shutdown.complete":
-            time.sleep(1000)
-        await send(event)
-
-    await live(scope, receive, slowly)
-"""
-    )
-    said: list[str] = []
-    only = "extra-keys", "start-and-stop"
-    found = check(AppCheck("application", f"{name}:blocks", limit=0.5, only=only), say=said.append)
-    assert found.course is not None
-    assert (found.course.shutdown, said) == ("hung", [])
-    assert found.course.detail.startswith("it blocked the event loop in `slowly`")
-
-
-def test_who_ends_its_process(write: Callable[..., str]) -> None:
-    """It broke the rule on how to keep a server from starting; the rest could not be seen."""
-    name = write("import os\nasync def leaves(scope, receive, send): os._exit(3)")
-    found = check(AppCheck("application", f"{name}:leaves"))
-    said, _ = [each for each in found.findings if each.rule == "failed-to-prevent-start"]
-    sentence = "It ended the process at startup: status 3."
-    assert (said.verdict, said.actual) == ("warn", sentence)
-    assert {v for rule_id, v in verdicts(found).items() if rule_id != said.rule} == {"skip"}
-
-
-def running(pid: int) -> bool:
-    """Say whether a process is there, and no zombie."""
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
-
-
-def test_what_needs_the_processor_does_not_wait_beside_others(
-    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+def test_an_application_is_imported_once_and_called_in_many_processes(
+    check_named: Callable[..., Report],
 ) -> None:
-    """In real time all cases go on at once, unless the first has shown that they need it."""
-    name = write(
-        """
-import asyncio, pathlib
-
-async def slow(scope, receive, send):
-    await asyncio.to_thread(int)
-    if scope["type"] == "lifespan":
-        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").touch()
-        with open("most", "a") as file:
-            file.write(f"{len([*pathlib.Path().glob('run*')])} ")
-        await asyncio.sleep(0.5)
-        pathlib.Path(f"run{id(scope)}{__import__('os').getpid()}").unlink()
-    await live(scope, receive, send)
-"""
+    told: list[tuple[str, list[str]]] = []
+    report = check_named(
+        "shop:Shop.app", tell=lambda case, found: told.append((case, [each.rule for each in found]))
     )
-    most = []
-    for little in (60.0, -1.0):  # the clock of a process may stand still that long
-        monkeypatch.setattr(app_check, "LITTLE", little)
-        assert check(AppCheck("application", f"{name}:slow")).status(strict=True) == 0
-        most.append(max(map(int, Path("most").read_text().split())))
-        Path("most").unlink()
-    assert most[1] <= app_check.AT_ONCE < most[0]
+    assert report.ok, report
+    assert report.subject == "shop:Shop.app"
+    assert Path("imports").read_text().count("imported") == 1
+    assert len(told) == len(check.cases_for("application", "asgi 2.0")) - 1
+    assert report.seconds > 0
+    assert report.began is not None
 
 
-def test_a_process_that_does_not_end(
-    write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A target that cannot be interrupted is killed."""
-    monkeypatch.setattr(app_check, "SPARE", 1.0)
-    name = write(
-        "import signal, time\n"
-        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])\n"
-        "while True: time.sleep(1)"
-    )
-    with pytest.raises(Unchecked, match=r"the process had not ended after 1\.6 s"):
-        check(AppCheck("application", f"{name}:app", limit=0.1))
+def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
+    assert check_named("shop:make", factory=True).ok
+    report = check_named("shop:fails", factory=True)
+    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in _said(report)
 
 
-def test_who_asked_has_gone(write: Callable[..., str]) -> None:
-    """Where a check is interrupted, no process is left."""
-    name = write(
-        """
-import pathlib, os, time
-
-async def slow(scope, receive, send):
-    pathlib.Path(f"pid{os.getpid()}").touch()
-    await live(scope, receive, send)
-    if len(list(pathlib.Path().glob("pid*"))) > 1:
-        time.sleep(600)
-"""
-    )
-
-    def interrupt() -> None:
-        limit = time.monotonic() + 20
-        while len(list(Path().glob("pid*"))) < 3 and time.monotonic() < limit:
-            time.sleep(0.05)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    watcher = threading.Thread(target=interrupt)
-    watcher.start()
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        check(AppCheck("application", f"{name}:slow", limit=200.0))
-    watcher.join()
-    assert time.monotonic() - began < 60
-    pids = [int(path.name[3:]) for path in Path().glob("pid*")]
-    assert len(pids) >= 3
-    assert not any(map(running, pids))
-
-
-READY = '{"did": "ready"}'
-PIPED = """
-import json, sys
-
-def say(**what):
-    print(json.dumps(what), flush=True)
-
-say(did="ready")
-for line in sys.stdin:
-    heard = json.loads(line)
-    if heard["do"] == "call":
-        say(did="raised", id=heard["id"], error="http only")
-"""
-
-
-def test_the_work_on_a_program(write: Callable[..., str], tmp_path: Path) -> None:
-    """The same in this process; a line that is none of the protocol is a sentence."""
-    program = tmp_path / "piped.py"
-    program.write_text(PIPED)
-    pipe = [sys.executable, str(program)]
-    *_, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
-    assert (last["course"]["startup"], last["course"]["shutdown"]) == ("raised", "")
-    program.write_text(
-        f"print({READY!r}, flush=True); input(); print('hello', flush=True); input()"
-    )
-    first, *_, last = work(tmp_path, "start-and-stop", target="it", pipe=pipe, real=True)
-    assert first["found"]
-    assert "wrote 'hello', which is no line of the protocol: " in last["unchecked"]
-
-
-def work(tmp_path: Path, case: str, **job: Any) -> list[dict[str, Any]]:
-    """Do in this process what a process of its own does; return the steps that it wrote."""
-    wanted = {
-        "factory": False,
-        "pipe": [],
-        "limit": 10,
-        "real": False,
-        "usual": None,
-        "spec": "asgi 2.0",
-    }
-    told = tmp_path / "told"
-    app_check.main(str(told), json.dumps(wanted | {"case": case, **job}))
-    return [json.loads(line) for line in told.read_text("utf-8").splitlines()]
-
-
-def test_the_work_of_a_process(write: Callable[..., str], tmp_path: Path) -> None:
-    """It writes that it found the target, each step of the sequence, and what was found."""
-    target = f"{write('')}:live"
-    first, *steps, last = work(tmp_path, "start-and-stop", target=target)
-    assert first["found"]
-    assert [step["entry"]["kind"] for step in steps][:3] == ["called", "received", "sent"]
-    assert (last["course"]["shutdown"], last["doubt"]) == ("complete", "")
-    assert last["findings"][0]["verdict"] == "pass"
-    usual = asdict(Course("failed"))
-    *_, last = work(tmp_path, "extra-keys", target=target, usual=usual)
-    assert [each["verdict"] for each in last["findings"]] == ["warn"]
-
-
-def test_the_work_of_a_host(monkeypatch: pytest.MonkeyPatch, write: Callable[..., str]) -> None:
-    """It finds the target once, and each forked process works on that."""
-    given: list[Any] = []
-    monkeypatch.setattr(isolation, "host", lambda *what: given.extend(what))
-    target = f"{write('')}:live"
-    app_check.serve("7", json.dumps(asdict(AppCheck("application", target))))
-    channel, find, work = given
-    assert (channel, find().__name__, work) == (7, "live", app_check._work)
-
-
-def test_the_work_on_middleware(write: Callable[..., str], tmp_path: Path) -> None:
-    """The same for middleware."""
-    target = f"{write('def same(app): return app')}:same"
-    *_, last = work(tmp_path, "through-returning", target=target)
-    assert [each["verdict"] for each in last["findings"]] == ["pass"]
-
-
-def test_work_that_cannot_be_done(write: Callable[..., str], tmp_path: Path) -> None:
-    """A sentence is the last step."""
-    name = write("def number(*_): return 42")
-    (step,) = work(tmp_path, "start-and-stop", target=f"{name}:app")
-    assert step["unchecked"].startswith(f"{name}:app: there is no 'app' in")
-    *_, step = work(tmp_path, "start-and-stop", target=f"{name}:number")
-    assert step["unchecked"].startswith(f"{name}:number: this is not an application")
-
-
-def test_an_application_that_ends_its_process_after_it_said_that_startup_failed() -> None:
-    entries = [
-        Entry(0, "received", "lifespan.startup"),
-        Entry(0, "sent", "lifespan.startup.failed", "  no\n  disk full"),
-    ]
-    assert app_check._ended(entries, "status 3", "") == Course(
-        "failed", received=True, detail="disk full"
-    )
-
-
-def test_a_process_that_the_target_forks_is_none_of_ours(
-    write: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It ends after the import, and tells of no step."""
-    ended: list[int] = []
-    pids = iter(range(1000))
-    monkeypatch.setattr(
-        app_check,
-        "os",
-        SimpleNamespace(getpid=lambda: next(pids), _exit=ended.append, times=os.times),
-    )
-    assert work(tmp_path, "start-and-stop", target=f"{write('')}:live") == []
-    assert ended == [0]
+def _said(report: Report) -> str:
+    return " ".join(str(report).split())
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("target", "sentence"),
     [
-        (
-            "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
-            "its import started a thread",
-        ),
-        ("file = open(__file__)", "its import left a file or a socket open"),
-        (
-            "import subprocess; sleeper = subprocess.Popen(['sleep', '60'])",
-            "its import started a process",
-        ),
-        ("import os; os.closerange(3, 100)", "its import did not finish"),
+        ("shop", "shop names no attribute: give module:attribute"),
+        ("shop:app-1", "names no attribute"),
+        ("shop.py:app", "shop.py is no module name: give shop:app"),
+        ("nosuch.main:app", "there is no module nosuch"),
+        ("shop:Shop.ap", "there is no ap in Shop: it has app"),
+        ("shop:zzz", "there is no zzz in shop: name one that it has"),
+        ("shop:number", "shop:number is 7, which cannot be called"),
+        ("shop:make", "it cannot be called with scope, receive and send"),
     ],
 )
-def test_who_cannot_be_forked(text: str, why: str, write: Callable[..., str]) -> None:
-    """What a fork would not have, or share, is imported anew for each case."""
-    target = f"{write(text)}:live"
-    job = AppCheck("application", target, only=("extra-keys",))
-    found = check(job)
-    assert (found.status(strict=True), found.isolation) == (0, "spawn")
-    with pytest.raises(Unchecked) as told:
-        check(replace(job, isolation="fork"))
-    assert str(told.value) == f"its process cannot be forked: {why}; give --isolation spawn"
+def test_what_is_not_there_is_said_so(
+    check_named: Callable[..., Report], target: str, sentence: str
+) -> None:
+    report = check_named(target)
+    assert report.status == 2
+    assert sentence in _said(report)
 
 
-def test_a_reason_for_real_time_is_told_once() -> None:
-    said: list[str] = []
-    bench = app_check.CaseRunner(
-        AppCheck("application", "shop:app"), cast("Any", None), said.append
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (
+            "raise KeyError('pool')",
+            "`import shop` raised KeyError: 'pool', in `<module>`, shop.py:13",
+        ),
+        ("import nosuch", "`import shop` raised ModuleNotFoundError: No module named 'nosuch'"),
+        (
+            "import asyncio; asyncio.get_running_loop()",
+            "Create it in the lifespan: when the module",
+        ),
+        ("os._exit(3)", "its import ended the process: status 3"),
+        (
+            "time.sleep(100)",
+            "it was not imported within 0.5 s (--timeout), in `<module>`, shop.py:13",
+        ),
+        (
+            "raise ModuleNotFoundError(\"No module named 'trio'\")",
+            "it needs trio: pip install trio",
+        ),
+    ],
+)
+def test_an_import_that_fails_is_told_with_its_place(
+    check_named: Callable[..., Report], source: str, sentence: str
+) -> None:
+    report = check_named("shop:app", source, timeout=0.5 if "sleep" in source else 5.0)
+    assert report.status == 2
+    assert sentence in _said(report)
+
+
+def test_an_import_that_hangs_in_a_library_has_no_place(
+    check_named: Callable[..., Report],
+) -> None:
+    report = check_named("pausing:app", timeout=0.5)
+    Path("pausing.py").write_text("exec('import time; time.sleep(100)')")
+    report = check_named("pausing:app", timeout=0.5)
+    assert "it was not imported within 0.5 s" in _said(report)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+        "kept = open('x', 'w')",
+    ],
+)
+def test_an_import_that_leaves_a_thread_or_a_file_is_done_for_each_case(
+    check_named: Callable[..., Report], source: str
+) -> None:
+    assert check_named("shop:faultless", source, only=["extra-keys"]).ok
+    assert Path("imports").read_text().count("imported") == 3  # the host, and two cases
+
+
+def test_a_blocked_loop_has_the_place_of_a_package_that_is_checked(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("kiosk/site-packages").mkdir(parents=True)
+    Path("kiosk/site-packages/stand.py").write_text(
+        "import time\nasync def app(scope, receive, send):\n    time.sleep(100)\n"
     )
-    bench._tell("it waits")
-    bench._tell("it waits")
-    assert said == ["again in real time: it waits"]
+    monkeypatch.syspath_prepend("kiosk/site-packages")
+    report = check_named("stand:app", timeout=0.5)
+    assert "it blocks the event loop in `app`, kiosk/site-packages/stand.py:3" in _said(report)
+
+
+def test_progress_is_told_while_one_waits(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "TICK", 0.1)
+    ticks: list[tuple[str, float]] = []
+    check_named("shop:waits_at_startup", timeout=0.5, tick=lambda *tick: ticks.append(tick))
+    assert ticks[0][0] == "start-and-stop"
+    assert ticks[0][1] >= 0.1
+
+
+def test_chosen_cases_and_ignored_rules_make_a_report_partial() -> None:
+    report = check_app(causes.faultless, only=["extra-keys"], ignore=["startup-answered"])
+    assert {each.case for each in report.findings} == {"extra-keys"}
+    assert report.partial
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"only": ["extra"]}, {"ignore": ["startup"]}, {"spec": "asgi 9.0"}]
+)
+def test_what_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(Unchecked):
+        check_app(causes.faultless, **wrong)
+
+
+def test_what_cannot_be_called_is_no_application() -> None:
+    report: Report = check_app(7)
+    assert "int is 7, which cannot be called" in str(report)
+    assert check_app(lambda: None).status == 2
+    assert check_app(max).supported is False  # it does not say what it takes
+
+
+def test_an_application_that_needs_trio_is_told_so_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(check, "find_spec", lambda _: None)
+    report = check_app(causes.on_trio, timeout=10.0)
+    assert report.status == 2
+    assert "it needs trio: pip install trio" in str(report)
+
+
+def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_path: Path) -> None:
+    mark = tmp_path / "in use"
+
+    def hold() -> None:
+        if mark.exists():
+            raise OSError("address already in use")
+        mark.touch()
+
+    app = causes.scripted(None, hold, causes.STARTED, None, mark.unlink, causes.STOPPED)
+    report = check_app(app, timeout=5.0)
+    assert "extra-keys-expected" not in [f.rule for f in report.findings if f.verdict == "fail"]
+
+
+@pytest.mark.parametrize(
+    ("wrap", "sentence"),
+    [
+        (lambda _: 7, "it returned 7; middleware takes an application and returns one"),
+        (lambda _: 1 / 0, "it raised ZeroDivisionError: division by zero"),
+        (lambda _: lambda *_: 7, "a call of it returned 7, which cannot be awaited"),
+    ],
+)
+def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
+    report = check_middleware(wrap, timeout=5.0)
+    assert report.status == 2
+    assert sentence in " ".join(str(report).split())
+
+
+def test_middleware_is_checked_by_name(
+    check_named: Callable[..., Report],
+) -> None:
+    check_named("shop:faultless", only=["unknown-scope"])
+    report = check_middleware("shop:middleware", timeout=5.0)
+    assert report.ok, report
+    assert [each for each in report.findings if isinstance(each, Finding)]

@@ -12,24 +12,21 @@ from starlette.middleware.httpsredirect import HTTPSRedirectMiddleware
 from starlette.routing import Mount
 
 from lifespec import validator
-from lifespec.conformance.app import middleware as suite
-from lifespec.conformance.app.middleware import cases_for
-from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.i18n import ENGLISH
-from lifespec.conformance.report.model import Report
-from lifespec.conformance.report.summary import rows
+from lifespec.conformance import Report, check_middleware
+from lifespec.conformance.app.check import cases_for
+from lifespec.conformance.text import Words
 
 __all__: list[str] = []
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
 FAULTS = ("fail", "warn", "info")
-LIMIT = 0.5  # seconds, which are real where middleware keeps the server waiting
+LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
 
 
 def check(middleware: Middleware, spec: str = "asgi 2.0") -> Report:
     """Check middleware."""
-    return suite.check(middleware, spec, LIMIT)
+    return check_middleware(middleware, spec, strict=True, timeout=LIMIT)
 
 
 def faults(middleware: Middleware, spec: str = "asgi 2.0") -> set[str]:
@@ -70,9 +67,9 @@ RIGHT = [lambda app: app, validator, in_a_group, in_a_thread_first]
 def test_what_is_right(middleware: Middleware) -> None:
     """It conforms in every case."""
     found = check(middleware)
-    assert found.status(strict=True) == 0
+    assert found.status == 0
     assert faults(middleware) == set()
-    assert {each.case for each in found.findings} == {case.name for case in cases_for("asgi 2.0")}
+    assert {each.case for each in found.findings} == {*cases_for("middleware", "asgi 2.0")}
 
 
 @wrapping
@@ -212,11 +209,6 @@ async def by_type(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await {"http": app, "lifespan": app}[scope["type"]](scope, receive, send)
 
 
-def head(report: Report) -> dict[str, str]:
-    """Return the first lines of a report."""
-    return rows(report, "", ENGLISH)
-
-
 @pytest.mark.parametrize(
     ("middleware", "rule_ids"),
     [
@@ -246,31 +238,25 @@ def test_a_difference_that_no_specification_forbids_fails_nobody() -> None:
     ):
         found = check(middleware)
         assert {each.rule for each in found.findings if each.verdict == "info"} == rules
-        assert found.status(strict=True) == 0
-        assert head(found)["passes lifespan on"] == head(found)["passes state on"] == "yes"
+        assert found.status == 0
 
 
 @pytest.mark.parametrize(
     ("middleware", "instead"),
     [
-        (eats_lifespan, "it answers startup in the application's place"),
-        (reads_the_path, "it raised KeyError: 'path'"),
-        (waits_for_ever, "it did not answer startup within the timeout"),
-        (lambda app: Starlette(routes=[Mount("/", app)]), "it answers startup in the appl"),
+        (eats_lifespan, "It answers startup in the application's place."),
+        (reads_the_path, "It raised KeyError: 'path'"),
+        (waits_for_ever, "It did not answer startup in time."),
+        (lambda app: Starlette(routes=[Mount("/", app)]), "It answers startup in the appl"),
     ],
 )
 def test_who_does_not_pass_lifespan_on(middleware: Middleware, instead: str) -> None:
-    """That is the one fault, told first: what it hides is not checked."""
+    """That is the one fault: what it hides is not checked."""
     found = check(middleware)
     failed = [each for each in found.findings if each.verdict == "fail"]
     assert [each.rule for each in failed] == ["startup-sent"]
-    lines = head(found)
-    said = f"no, it does not pass the lifespan scope on: {instead}"
-    assert lines["passes lifespan on"].startswith(said)
-    assert lines["passes state on"] == (
-        "not checked: the lifespan scope did not reach the application"
-    )
-    assert lines["to change"].startswith("startup-sent: ")
+    text = " ".join(str(found).split())
+    assert f"It does not pass the lifespan scope on. {instead}" in text
 
 
 @pytest.mark.parametrize(
@@ -284,43 +270,19 @@ def test_who_does_not_pass_lifespan_on(middleware: Middleware, instead: str) -> 
 def test_who_answers_requests_alone_is_not_accused(middleware: Any, reason: str) -> None:
     """The request did not reach the application, so its state is not checked."""
     found = check(middleware)
-    assert found.status(strict=True) == 0
-    assert head(found)["passes lifespan on"] == "yes"
-    said = head(found)["passes state on"]
-    assert said.startswith("not checked: the request did not reach the application: ")
-    assert said.endswith(reason)
+    assert found.status == 0
+    (skipped,) = [each for each in found.findings if each.kind.startswith("request-")]
+    assert skipped.verdict == "skip"
+    said = Words().say(skipped.observed)
+    assert said.startswith("The request did not reach the application: ")
+    assert reason in said
 
 
 def test_who_raises_on_an_unknown_scope_is_not_accused() -> None:
     """An unknown scope is no lifespan: raising there is what ASGI asks for."""
     assert faults(by_type) == set()
-    assert head(check(by_type))["to change"] == "no change needed"
 
 
 def test_a_specification_without_state() -> None:
     """Nothing is said of what it does not have."""
-    assert head(check(validator, "asgi 1.0"))["passes state on"] == "not specified"
-
-
-def fails(app: Application) -> Application:
-    """Be no middleware."""
-    raise KeyError("settings")
-
-
-@pytest.mark.parametrize(
-    ("middleware", "said"),
-    [
-        (fails, "called with an application, it raised KeyError: 'settings'; middleware takes"),
-        (lambda _: 42, "called with an application, it returned 42; middleware takes"),
-        (
-            lambda _: lambda *_: 42,
-            "what it returned is not an application: a call of it returned 42",
-        ),
-        (lambda: 42, "called with an application, it raised TypeError"),
-    ],
-)
-def test_what_is_no_middleware(middleware: Any, said: str) -> None:
-    """What takes no application, or returns none, is refused with a sentence."""
-    with pytest.raises(Unchecked) as error:
-        check(middleware)
-    assert str(error.value).startswith(said)
+    assert not [each for each in check(validator, "asgi 1.0").findings if "state" in each.rule]

@@ -1,127 +1,106 @@
-"""The cases as data: the format, what is refused, and the rules' levels."""
+"""The cases as data: their words, and that cases.toml keeps its format."""
 
 import json
 import re
-from importlib import resources
-from pathlib import Path
+import tomllib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from lifespec.conformance import cases
-from lifespec.conformance.cases import Action, Expectation, Unchecked
-from lifespec.conformance.data_files import DataError, packaged
+from lifespec.conformance.cases import Action, Expectation, vocabulary
+from lifespec.conformance.rules import rules
+from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
-SMALL = """
-[quick]
-role = "server"
-says = "The application answers at once."
-script = ["receive", "send lifespan.startup.complete"]
-expect = {}
-"""
-KNOWN = {"server": "receive, send, state, ", "application": "call, offer, await, request"}
+FILE = "src/lifespec/conformance/data/cases.toml"
 
 
 def small(**keys: Any) -> str:
-    """Write a small case with these keys besides, or in their places."""
+    """Return a small case with these keys, which are TOML."""
     row = {"role": '"server"', "says": '"It is so."', "script": "[]", "expect": "{}"} | keys
-    return "[quick]\n" + "\n".join(f"{key} = {value}" for key, value in row.items() if value)
+    return "[quick]\n" + "\n".join(f"{key} = {value}" for key, value in row.items())
 
 
-def refusal(text: str) -> str:
-    """Return why a file is refused, without its name and the case's."""
-    with pytest.raises(DataError) as caught:
-        cases.read(text, "cases.toml")
-    return re.sub(r"^cases\.toml:1: (quick: )?", "", str(caught.value))
-
-
-def test_what_a_case_may_have_besides() -> None:
-    """Specifications, silence, much time, and programs it needs."""
+def test_what_a_case_has() -> None:
     text = small(
         role='"application"',
-        expect='{startup-answered = "answered"}',
-        silent='{startup-answered = ["pagi 0.3"]}',
+        script='["call", "offer lifespan.startup"]',
+        expect='{startup-answered = "answered", state-keys-text = ["kept", "shows \\"a b\\""]}',
+        silent='{startup-answered = ["pagi 0.3"], state-keys-text = true}',
         specs='["asgi 2.0", "pagi 0.3"]',
         slow="true",
-        needs='["perl"]',
     )
-    (case,) = cases.read(text, "cases.toml")
-    assert case.expect == (Expectation("startup-answered", "answered"),)
+    (case,) = cases.read(text)
+    assert case.lines == ("call", "offer lifespan.startup")
+    assert case.script == (Action("call"), Action("offer", "lifespan.startup"))
+    assert case.expect == (
+        Expectation("startup-answered", "answered"),
+        Expectation("state-keys-text", "kept"),
+        Expectation("state-keys-text", "shows", "a b"),
+    )
     assert case.silent_on("startup-answered", "pagi 0.3")
     assert not case.silent_on("startup-answered", "asgi 2.0")
     assert not case.silent_on("shutdown-answered", "pagi 0.3")
-    assert (case.specs, case.slow, case.needs) == (("asgi 2.0", "pagi 0.3"), True, ("perl",))
+    assert all(case.silent_on("state-keys-text", spec) for spec in SPECS)
+    assert (case.specs, case.slow) == (("asgi 2.0", "pagi 0.3"), True)
+    assert (case.server, case.meanwhile, case.workers) == ((), (), 1)
 
 
-def test_the_server_of_middleware() -> None:
-    """Where middleware is checked, the suite is on both sides; the server's has a default."""
-    (case,) = cases.read(small(role='"middleware"'), "cases.toml")
+def test_the_other_side_has_a_script_too() -> None:
+    """For middleware that of the server, for servers that of a client and an operator."""
+    (case,) = cases.read(small(role='"middleware"'))
     assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
-    (case,) = cases.read(small(role='"middleware"', server='["call"]'), "cases.toml")
+    (case,) = cases.read(small(role='"middleware"', server='["call"]'))
     assert case.server == (Action("call"),)
-
-
-def test_meanwhile() -> None:
-    """Where a server is checked, the suite is its client and its operator besides."""
-    (case,) = cases.read(small(meanwhile='["stop"]', workers="2"), "cases.toml")
+    (case,) = cases.read(small())
+    assert case.meanwhile == (Action("request", text="/"), Action("stop"))
+    (case,) = cases.read(small(meanwhile='["stop"]', workers="2"))
     assert (case.meanwhile, case.workers) == ((Action("stop"),), 2)
 
 
-def test_silent_texts_can_be_all() -> None:
-    """Silence is that of some texts, or of all."""
-    text = small(silent="{wait-for-startup = true}", expect="{wait-for-startup = []}")
-    (case,) = cases.read(text, "cases.toml")
-    assert all(case.silent_on("wait-for-startup", spec) for spec in SPECS)
-
-
-@pytest.mark.parametrize(
-    ("line", "role", "wanted"),
-    [
-        ("receive", "server", Action("receive")),
-        ("wait 0.5", "server", Action("wait", seconds=0.5)),
-        ('raise "no database"', "server", Action("raise", text="no database")),
-        ("await startup", "application", Action("await", text="startup")),
-        ("call", "application", Action("call")),
-        (
-            'call state=false type="x y"',
-            "application",
-            Action("call", keys={"state": False, "type": "x y"}),
-        ),
-        ('state pool="open"', "middleware", Action("state", keys={"pool": "open"})),
-        ("send null", "server", Action("send")),
-        ('send {"message": "x"}', "server", Action("send", value={"message": "x"})),
-    ],
-)
-def test_lines(line: str, role: Any, wanted: Action) -> None:
-    """What a line says depends on its verb."""
-    assert cases.action(line, role) == wanted
-
-
-def test_an_event_is_made_anew() -> None:
-    """An event is a mapping with its type and the line's keys, or any value."""
-    action = cases.action('send lifespan.startup.failed message="no database" n=1', "server")
-    event = {"type": "lifespan.startup.failed", "message": "no database", "n": 1}
-    assert action.event == event
-    assert action.event is not action.event
-    assert cases.action("send [1]", "server").event == [1]
-
-
-@pytest.mark.parametrize("role", KNOWN)
-def test_a_verb_that_there_is_not(role: Any) -> None:
-    """The sentence names the verbs of that role."""
-    with pytest.raises(ValueError, match=f"'sing' is no verb where {role}s are checked") as error:
-        cases.action("sing", role)
-    assert KNOWN[role] in str(error.value)
-    with pytest.raises(ValueError, match="is no verb"):
-        cases.action("receive", "application")
+def test_a_case_expects_what_a_specification_has() -> None:
+    (case,) = cases.read(small(expect='{state-untouched = "untouched"}', specs='["asgi 1.0"]'))
+    assert [*cases.expected(case, "asgi 1.0")] == []  # which has no state
+    assert [*cases.expected(case, "asgi 2.0")] == []
+    (case,) = cases.read(small(expect='{state-untouched = "untouched"}'))
+    assert [*cases.expected(case, "asgi 2.0")] == [Expectation("state-untouched", "untouched")]
 
 
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
+        ("receive", Action("receive")),
+        ("wait 0.5", Action("wait", seconds=0.5)),
+        ('raise "no database"', Action("raise", text="no database")),
+        ("raise", Action("raise")),
+        ("await startup", Action("await", text="startup")),
+        ("call", Action("call")),
+        ('call state=false type="x y"', Action("call", keys={"state": False, "type": "x y"})),
+        ("send null", Action("send")),
+        ('send {"message": "x"}', Action("send", value={"message": "x"})),
+    ],
+)
+def test_lines_of_a_script(line: str, wanted: Action) -> None:
+    assert cases.action(line, vocabulary().verbs) == wanted
+
+
+def test_an_event_is_made_anew() -> None:
+    verbs = vocabulary().verbs
+    action = cases.action('send lifespan.startup.failed message="no database" n=1', verbs)
+    event = {"type": "lifespan.startup.failed", "message": "no database", "n": 1}
+    assert action.event == event
+    assert action.event is not action.event
+    assert cases.action("send [1]", verbs).event == [1]
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("sing", "'sing' is no verb; the verbs are receive, send, "),
         ("receive x", "'receive x': receive is followed by nothing"),
         ("send", "'send': send is followed by event"),
         ("wait", "'wait': wait is followed by seconds"),
@@ -131,50 +110,93 @@ def test_a_verb_that_there_is_not(role: Any) -> None:
         ("state 1=2", "'1=2' is no list of key=value"),
     ],
 )
-def test_a_line_that_says_nothing(line: str, wanted: str) -> None:
-    """The sentence says what has to follow the verb."""
+def test_a_line_that_is_not_in_the_format(line: str, wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
-        cases.action(line, "server")
-    assert wanted in refusal(small(script=json.dumps([line])))
+        cases.read(small(script=json.dumps([line])))
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("keys", "scope"),
     [
-        ("[quick", "Expected ']'"),
-        ("quick = 1", "there is no key 'quick = …'; there are role, says, script"),
-        (small(says=""), "the key 'says' is missing"),
-        (small(specs='["asgi 3.0"]'), "there is no spec 'asgi 3.0'; there are asgi 1.0"),
+        ({}, {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
+        ({"state": False, "spec_version": False}, {"type": "lifespan", "asgi": {"version": "3.0"}}),
         (
-            small(role='"application"', expect='{events-known = "keeps"}'),
-            "there is no phrase 'keeps'; there are kept, answered",
+            {"hello": "world", "version": "4", "type": "x"},
+            {
+                "type": "x",
+                "asgi": {"version": "4", "spec_version": "2.0"},
+                "state": {},
+                "hello": "world",
+            },
         ),
-        (
-            small(role='"application"', expect="{events-known = 'kept \"x\"'}"),
-            "the phrase 'kept' is followed by nothing",
-        ),
-        (
-            small(silent='{events-known = ["asgi 2.0"]}'),
-            "there is no expected rule 'events-known'; there are ",
-        ),
-        (
-            small(
-                role='"application"',
-                expect='{events-known = "kept"}',
-                silent='{events-known = ["asgi"]}',
-            ),
-            "there is no spec 'asgi'; there are asgi 1.0",
-        ),
-        (small(server='["call"]'), "the key 'server' is for the role 'middleware'"),
     ],
 )
-def test_what_is_refused(text: str, wanted: str) -> None:
-    """A file that breaks the format is refused, with the case and what is allowed."""
-    assert refusal(text).startswith(wanted)
+def test_the_scope_of_a_call(keys: Mapping[str, Any], scope: Mapping[str, Any]) -> None:
+    assert cases.scope_of("asgi 2.0", keys) == scope
 
 
-def test_an_installation_that_lacks_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package without its data is not whole, and the sentence says which file is missing."""
-    monkeypatch.setattr(resources, "files", lambda _: tmp_path)
-    with pytest.raises(Unchecked, match=r"this installation has no .*cases\.toml: install"):
-        packaged("cases.toml")
+def test_lifespan_1_has_no_versions_to_remove() -> None:
+    assert cases.scope_of("asgi 1.0", {"version": False}) == {"type": "lifespan"}
+
+
+def faults(text: str) -> Iterator[str]:
+    """Yield what is wrong with a file of cases, with file and line."""
+    for name, row in tomllib.loads(text).items():
+        header = re.search(rf"^\[{re.escape(name)}\]", text, re.MULTILINE)
+        line = text.count("\n", 0, header.start() if header else 0) + 1
+        for fault in (*faults_of_keys(row), *faults_of_words(row)):
+            yield f"{FILE}:{line}: {name}: {fault}"
+
+
+def faults_of_keys(row: Mapping[str, Any]) -> Iterator[str]:
+    keys, silent = vocabulary().keys, row.get("silent", {})
+    if {*row} - {*keys} or not {"role", "says", "script", "expect"} <= {*row}:
+        yield f"a case has the keys {', '.join(keys)}"
+    specs = [spec for each in silent.values() if each is not True for spec in each]
+    if {*silent} - {*row["expect"]}:
+        yield "a rule is silent and not expected"
+    if {*row.get("specs", ()), *specs} - {*SPECS}:
+        yield "there is no such specification"
+
+
+def faults_of_words(row: Mapping[str, Any]) -> Iterator[str]:
+    role, words = row["role"], vocabulary()
+    for line in row["script"]:
+        verb = line.partition(" ")[0]
+        if role not in words.verbs[verb].roles:
+            yield f"{verb} is no verb of a {role}"
+    for rule_id, phrases in row["expect"].items():
+        if rule_id not in rules():
+            yield f"there is no rule {rule_id}"
+        for phrase in [phrases] if isinstance(phrases, str) else phrases:
+            known = words.phrases.get(phrase.partition(' "')[0])
+            if not known or role not in known.roles or known.argument != ('"' in phrase):
+                yield f"{phrase!r} is no phrase of a {role}"
+
+
+def test_the_cases_of_the_package_keep_the_format() -> None:
+    assert "\n".join(faults(data("cases.toml"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("keys", "fault"),
+    [
+        ({"needs": '["perl"]'}, "a case has the keys role, says, script, "),
+        ({"script": '["call"]'}, "call is no verb of a server"),
+        ({"expect": '{startup = "startup first"}'}, "there is no rule startup"),
+        ({"expect": '{startup-sent = "kept"}'}, "'kept' is no phrase of a server"),
+        ({"expect": '{startup-sent = "shows"}'}, "'shows' is no phrase of a server"),
+        ({"silent": "{startup-sent = true}"}, "a rule is silent and not expected"),
+        ({"specs": '["asgi 3.0"]'}, "there is no such specification"),
+    ],
+)
+def test_a_fault_is_named_with_file_and_line(keys: dict[str, str], fault: str) -> None:
+    (found,) = faults("\n" + small(**keys))
+    assert found.startswith(f"{FILE}:2: quick: {fault}")
+
+
+def test_all_words_of_the_cases_are_in_chinese() -> None:
+    translate, words = translator("zh"), vocabulary()
+    texts = [case.says for case in cases.load()] + [*words.keys.values()]
+    texts += [row.says for table in words[1:] for row in table.values()]
+    assert [text for text in texts if translate(text) == text] == []

@@ -1,5 +1,7 @@
 """The rules as a terminal shows them."""
 
+from importlib import metadata
+from types import SimpleNamespace
 from unicodedata import east_asian_width
 
 import pytest
@@ -52,3 +54,17 @@ def test_lines_end_where_they_may(text: str, lines: list[str]) -> None:
     """At a space, or beside a Chinese character, but before no mark that ends something."""
     assert list(explain.wrapped(text, 8)) == lines
     assert list(explain.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
+
+
+def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the package's metadata, if the environment does not say it."""
+    monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
+    about = {"Project-URL": ["Issues, https://a.invalid", "Documentation, https://b.invalid/x"]}
+    monkeypatch.setattr(metadata, "metadata", lambda _: SimpleNamespace(get_all=about.get))
+    assert explain.site("zh") == "https://b.invalid/x/zh-cn/"
+
+    def missing(_: str) -> None:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr(metadata, "metadata", missing)
+    assert explain.base() == ""

@@ -1,6 +1,5 @@
 """A server is checked by its command: what is checked, and what cannot be."""
 
-import re
 import shlex
 import sys
 import tempfile
@@ -12,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.cases import Case, Unchecked
-from lifespec.conformance.report.model import Finding
+from lifespec.conformance.cases import Case
+from lifespec.conformance.report import Finding
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server import process
-from lifespec.conformance.server import run as server_run
-from lifespec.conformance.server.check import ServerCheck
-from lifespec.conformance.server.observation import RAISED, ServerObservation
+from lifespec.conformance.server import judge, play, process
+from lifespec.conformance.server.check import Target, check, check_server, chosen
+from lifespec.conformance.server.play import Observation
+from lifespec.conformance.unchecked import Unchecked
 from lifespec.testing.trace import Entry
 from sights import line, saw
 
@@ -31,12 +30,12 @@ SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
 
-def job(*command: str, **options: Any) -> ServerCheck:
+def job(*command: str, **options: Any) -> Target:
     """Return what is to be checked."""
-    return ServerCheck(command or SERVER, **options)
+    return Target(command or SERVER, **options)
 
 
-def program(text: str, **options: Any) -> ServerCheck:
+def program(text: str, **options: Any) -> Target:
     """Return a job whose command runs a program of a few lines."""
     return job(sys.executable, "-c", text, "{app}", "{port}", **options)
 
@@ -47,12 +46,11 @@ def rows(findings: Sequence[Finding]) -> list[tuple[str, str, str]]:
 
 
 def test_a_server_is_checked_case_by_case() -> None:
-    """The findings come in the order of the cases, with a conversation each."""
-    told: list[int] = []
-    only = server_check.chosen(["sends-no-type", "well-behaved-loop"])
-    found = server_check.check(job(), only, lambda *_: bool(told.append(1)))
-    command = shlex.join([sys.executable, str(SERVE)])
-    assert found.subject == f"{command} {{app}} --port {{port}}"
+    """The findings come in the order of the cases, with a message sequence each."""
+    told: list[str] = []
+    only = chosen(["sends-no-type", "well-behaved-loop"])
+    found = check(job(), only, lambda name, _: told.append(name))
+    assert found.subject == f"{shlex.join(SERVER[:2])} {{app}} --port {{port}}"
     assert job("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
     assert rows(found.findings) == [
         ("sends-no-type", "send-refuses-unknown", "pass"),
@@ -61,86 +59,104 @@ def test_a_server_is_checked_case_by_case() -> None:
         ("well-behaved-loop", "shutdown-sent", "pass"),
         ("well-behaved-loop", "wait-for-shutdown", "pass"),
     ]
-    assert "X------" in found.findings[0].conversation
-    assert "ProtocolError" in found.findings[0].conversation
-    assert len(told) == 2  # the first of all cases is played besides, and was not asked for
+    refused = next(each for each in found.findings[0].entries if each.kind == "refused")
+    assert refused.detail.startswith("ProtocolError: ")
+    assert sorted(told) == ["sends-no-type", "well-behaved-loop"]  # the first was not asked for
+    assert found.partial
+    assert found.seconds > 0
+    assert found.began
 
 
-def test_what_is_told_can_end_the_check() -> None:
-    """Cases that had not begun by then are skipped, and say so."""
-    only = server_check.chosen(["well-behaved", "sends-no-type", "returns-on-the-scope"])
-    found = server_check.check(job(), only, lambda *_: True)
-    verdicts = {each.case: each.verdict for each in found.findings}
-    assert verdicts["well-behaved"] == "pass"
-    assert "skip" in verdicts.values()
+def test_check_server_takes_a_command_as_in_a_shell() -> None:
+    report = check_server(
+        shlex.join(SERVER), only=["well-behaved-loop"], ignore=["startup-sent"], strict=True
+    )
+    assert report.ok
+    assert report.strict
+    assert [each.rule for each in report.findings] == ["shutdown-sent", "wait-for-shutdown"]
+    assert str(report).startswith(f"{report.subject} keeps lifespan 2.0 (ASGI)\n")
 
 
-def test_slow_cases_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where all others are run; what was named is all that was asked for."""
-    monkeypatch.setattr(server_check, "CaseRun", Tried)
-    slow = tuple(case.name for case in server_check.chosen(slow=True) if case.slow)
-    assert server_check.check(job(), server_check.chosen()).left_out == slow
-    assert server_check.check(job(), server_check.chosen(slow=True)).left_out == ()
-    assert server_check.check(job(), server_check.chosen(["state"])).left_out == ()
-    found = server_check.check(job(spec="asgi 1.0"), server_check.chosen(["state", "well-behaved"]))
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"command": "uvicorn {app}"}, "no-place"),
+        ({"spec": "amgi"}, "no-amgi-server"),
+        ({"spec": "pagi"}, "no-pagi-server"),
+        ({"spec": "wsgi"}, "unknown-spec"),
+        ({"only": ["stat"]}, "unknown-case-near"),
+        ({"only": ["zzz"]}, "unknown-case"),
+        ({"ignore": ["startup"]}, "unknown-rule-near"),
+        ({"workers": "'"}, "bad-arguments"),
+        ({"command": "serve '{app}"}, "bad-arguments"),
+    ],
+)
+def test_what_cannot_be_asked_for(options: dict[str, Any], kind: str) -> None:
+    with pytest.raises(Unchecked) as unchecked:
+        check_server(**{"command": SERVER} | options)
+    assert unchecked.value.fact.kind == kind
+    assert str(unchecked.value)
+
+
+def test_slow_cases_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all others are played; if some are named, no others are missed."""
+    monkeypatch.setattr(server_check, "Player", Tried)
+    assert left_out(check(job(), chosen())) == [("slow-cases", 2), ("worker-cases", 5)]
+    workers = job(*SERVER, "{workers}")
+    assert left_out(check(workers, chosen())) == [("slow-cases", 2)]
+    assert left_out(check(workers, chosen(slow=True))) == []
+    assert left_out(check(job(), chosen(["state"]))) == []
+    found = check(job(spec="asgi 1.0"), chosen(["state", "well-behaved"]))
     assert {each.case for each in found.findings} == {"well-behaved"}  # it has no state
 
 
+def left_out(report: Any) -> list[tuple[str, int]]:
+    """Return what a report says was left out."""
+    return [(row.fact.kind, row.fact.parts["count"]) for row in report.rows]
+
+
 def test_workers_have_a_place() -> None:
-    """In the command, or by what is added to it; else the case is not run."""
-    two = server_check.chosen(["two-workers"])[0]
-    one = server_check.chosen(["state"])[0]
-    assert job("x", "-w={workers}").arguments(two) == ["x", "-w={workers}"]
-    assert job("x", workers="--workers 2").arguments(two) == ["x", "--workers", "2"]
-    assert job("x", workers="--workers 2").arguments(one) == ["x"]
-    found = server_check.check(job(), [two])
-    assert {each.verdict for each in found.findings} == {"skip"}
-    assert found.findings[0].actual == (
-        "Not run: the command has no {workers}, and --workers was not given."
-    )
-    assert found.status() == 2
+    """In the command, or by what is added to it; else the case is not played."""
+    two, one = chosen(["two-workers", "state"])
+    assert job("x", "-w={workers}").command_for(two) == ["x", "-w={workers}"]
+    assert job("x", workers="--workers 2").command_for(two) == ["x", "--workers", "2"]
+    assert job("x", workers="--workers 2").command_for(one) == ["x"]
+    found = check(job(), [two])
+    assert {(each.verdict.value, each.kind) for each in found.findings} == {("skip", "no-workers")}
+    assert found.status == 2
 
 
-def test_a_server_without_lifespan_is_told_as_that() -> None:
-    """Nothing was checked, and the exit status says so."""
-    only = server_check.chosen(["well-behaved", "state"])
-    found = server_check.check(job(*WITHOUT, limit=2.0), only)
-    assert {(each.verdict, each.actual) for each in found.findings} == {
-        ("skip", server_check.WITHOUT)
-    }
-    assert (found.status(), found.unchecked) == (2, server_check.WITHOUT)
+@pytest.mark.parametrize("name", ["well-behaved", "hangs-at-shutdown"])
+def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
+    found = check(job(*WITHOUT, timeout=2.0), chosen([name, name, "state"]))
+    assert {(each.verdict.value, each.kind) for each in found.findings} == {("skip", "no-lifespan")}
+    assert (found.status, found.unchecked) == (2, found.obstacle)
+    assert "PASS" not in str(found)
 
 
-def test_what_only_waits_begins_before_it_is_known_what_the_server_is() -> None:
-    """It is checked when that is known."""
-    only = server_check.chosen(["hangs-at-shutdown", "hangs-at-shutdown"])
-    assert [case.name for case in only] == ["hangs-at-shutdown"]
-    found = server_check.check(job(*WITHOUT, limit=2.0), only)
-    assert {(each.verdict, each.actual) for each in found.findings} == {
-        ("skip", server_check.WITHOUT)
-    }
+def test_a_server_that_fails_at_once_keeps_nobody_waiting() -> None:
     began = time.monotonic()
     with pytest.raises(Unchecked, match="ended with status 3"):
-        server_check.check(program("raise SystemExit(3)", limit=20.0), only)
+        check(program("raise SystemExit(3)", timeout=20.0), chosen())
     assert time.monotonic() - began < 15
 
 
 class Tried:
-    """A case that only counts how many of its kind there are at a time."""
+    """A player that only counts how many of its kind there are at a time."""
 
     now, most = 0, 0
     rest, together = False, threading.Barrier(1)
 
-    def __init__(self, _: object, case: Case, *__: object, rests: Any, **___: object) -> None:
-        self.case, self.rests = case, rests
+    def __init__(self, _: object, case: Case, *__: object, rest: Any, **___: object) -> None:
+        self.case, self.to_rest = case, rest
 
-    def run(self) -> ServerObservation:
+    def play(self) -> Observation:
         """Take part; the first case does not rest."""
         Tried.now += 1
         Tried.most = max(Tried.most, Tried.now)
         if self.case.name != "well-behaved" and self.rest:
-            self.rests()
-            self.rests()
+            self.to_rest()
+            self.to_rest()
             self.together.wait(30)
         time.sleep(0.01)
         Tried.now -= 1
@@ -152,44 +168,15 @@ def test_a_case_begins_when_another_only_waits(
     rest: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many are played at a time as there are places, and beside them those that rest."""
-    monkeypatch.setattr(server_check, "AT_ONCE", 1)
-    monkeypatch.setattr(server_check, "CaseRun", Tried)
+    monkeypatch.setattr(server_check, "BUSY", 1)
+    monkeypatch.setattr(server_check, "Player", Tried)
     monkeypatch.setattr(Tried, "most", 0)
     monkeypatch.setattr(Tried, "rest", rest)
     monkeypatch.setattr(Tried, "together", threading.Barrier(3))
-    only = server_check.chosen(["state", "slow-start", "hangs-at-startup"])
-    found = server_check.check(job(), only)
+    only = chosen(["state", "slow-start", "hangs-at-startup"])
+    found = check(job(), only)
     assert {each.case for each in found.findings} == {case.name for case in only}
     assert Tried.most == most
-
-
-@pytest.mark.parametrize("slow", [1, 2])
-def test_what_fails_because_it_came_late_is_tried_again(
-    slow: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """When the others are over; it is told once, as it was then."""
-    runs: list[str] = []
-
-    class Late(Tried):
-        def run(self) -> ServerObservation:
-            runs.append(self.case.name)
-            late = self.case.name == "state" and runs.count("state") <= slow
-            return saw(self.case.name, "called lifespan", late=late)
-
-    said = {"copies": lambda seen, _: (not seen.late, "It is so.")}
-    monkeypatch.setattr(server_check, "PHRASES", {**server_check.PHRASES, **said})
-    monkeypatch.setattr(server_check, "CaseRun", Late)
-    monkeypatch.setattr(ServerObservation, "finished", lambda _: None)
-    told: list[str] = []
-    only = server_check.chosen(["state", "well-behaved"])
-    found = server_check.check(job(), only, lambda name, _: bool(told.append(name)))
-    assert (runs.count("state"), runs.count("well-behaved")) == (2, 1)
-    assert sorted(told) == ["state", "well-behaved"]
-    verdicts = [each.verdict for each in found.findings if each.rule == "state-shallow-copy"]
-    assert verdicts == ["pass" if slow == 1 else "fail"]
-
-
-PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
 
 
 @pytest.mark.parametrize(
@@ -198,10 +185,6 @@ PORT = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); "
         (
             "print('bad option'); exit(2)",
             "NAME ended with status 2 before it served anything; its last words: bad option",
-        ),
-        (
-            f"{PORT}time.sleep(60)",
-            r"NAME listens on port \d+, not on the one that \{port\} stands for",
         ),
         ("import time; time.sleep(60)", "NAME did not call the application within 1 s"),
         (
@@ -215,34 +198,33 @@ def test_what_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sentence says why, and nothing is left behind."""
-    monkeypatch.setattr(server_run, "START", 1.0)
+    monkeypatch.setattr(play, "START", 1.0)
     monkeypatch.setattr(server_check, "START", 1.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(Unchecked) as told:
-        server_check.check(program(text), server_check.chosen(["state"]))
-    assert re.fullmatch(sentence.replace("NAME", repr(sys.executable)), str(told.value))
+        check(program(text), chosen(["state"]))
+    assert str(told.value) == sentence.replace("NAME", program(text).subject)
     assert [*tmp_path.iterdir()] == []
-    assert not process._given
+    assert not process._ports
 
 
-def test_a_log_cut_short_is_told_and_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The case is not run; others are."""
-    complete = process.Subject.complete
+def test_a_case_whose_log_is_cut_short_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are."""
+    whole = process.Process.all_lines
 
-    def cut(self: process.Subject) -> list[dict[str, Any]]:
-        if self.script != [["converse", None]]:
-            return complete(self)
-        self.log.write_bytes(self.log.read_bytes()[:-5])
-        self._read, self._lines = 0, []
-        return complete(self)
+    def cut(self: process.Process) -> list[dict[str, Any]]:
+        if self.script == [["converse", None]]:
+            self.log.write_bytes(self.log.read_bytes()[:-5])
+            self._position, self._lines = 0, []
+        return whole(self)
 
-    monkeypatch.setattr(process.Subject, "complete", cut)
-    found = server_check.check(job(), server_check.chosen(["interrupted"]))
-    assert [(each.verdict, each.actual) for each in found.findings] == [
-        ("skip", "Not run: the probe's log is cut short: its last line has no end.")
-    ]
-    assert found.status() == 2
-    assert found.unchecked.startswith("The case interrupted could not be played: the probe's log")
+    monkeypatch.setattr(process.Process, "all_lines", cut)
+    found = check(job(), chosen(["interrupted", "well-behaved"]))
+    assert {(each.case, each.kind) for each in found.findings if each.verdict == "skip"} == {
+        ("interrupted", "log-cut")
+    }
+    assert found.status == 2
+    assert "The case interrupted could not be played: the log" in str(found)
 
 
 @pytest.fixture
@@ -251,14 +233,12 @@ def verdicts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, tuple[s
 
     def checked(*lines: str, case: str, **facts: Any) -> dict[str, tuple[str, str]]:
         class Shows(Tried):
-            def run(self) -> ServerObservation:
+            def play(self) -> Observation:
                 return saw(self.case.name, "called lifespan", *lines, **facts)
 
-        monkeypatch.setattr(server_check, "CaseRun", Shows)
-        found = server_check.check(
-            job(client=bool(facts.get("client"))), server_check.chosen([case])
-        )
-        return {each.rule: (each.verdict, each.actual) for each in found.findings}
+        monkeypatch.setattr(server_check, "Player", Shows)
+        found = check(job(client=bool(facts.get("client"))), chosen([case]))
+        return {each.rule: (each.verdict, each.kind) for each in found.findings}
 
     return checked
 
@@ -268,9 +248,8 @@ STARTED = ["received lifespan.startup", "sent lifespan.startup.complete"]
 
 def test_a_pass_needs_the_last_step(verdicts: Callable[..., dict[str, tuple[str, str]]]) -> None:
     """What held until then is skipped, with the step that was not reached."""
-    how, actual = verdicts(STARTED[0], "plays receive", case="well-behaved")["startup-sent"]
-    assert how == "skip"
-    assert actual.startswith('Step 4, "send lifespan.shutdown.complete", was not reached.')
+    how, kind = verdicts(STARTED[0], "plays receive", case="well-behaved")["startup-sent"]
+    assert (how, kind) == ("skip", "not-reached")
 
 
 def test_a_server_that_serves_nothing_cannot_be_checked(
@@ -281,17 +260,16 @@ def test_a_server_that_serves_nothing_cannot_be_checked(
     kept = {rule for rule, (how, _) in found.items() if how == "pass"}
     assert {"startup-sent", "scope-type", "once-per-loop"} >= kept >= {"startup-sent"}
     found = verdicts(*STARTED, "plays send  step=3", case="slow-shutdown")
-    assert {actual for _, actual in found.values()} == {server_check.IDLE}
+    assert {kind for _, kind in found.values()} == {"idle"}
 
 
 def test_what_a_test_client_raises_is_no_failure(
     verdicts: Callable[..., dict[str, tuple[str, str]]],
 ) -> None:
     """It goes to the caller, and no specification says that it must not."""
-    facts: dict[str, Any] = {"status": RAISED, "ended": 3.0, "client": True}
-    found = verdicts("plays raise", case="raises-on-the-scope", output="ValueError: no\n", **facts)
-    said = ("info", "It raised to the caller: ValueError: no")
-    assert found["unsupported-by-raising"] == said
+    facts: dict[str, Any] = {"raised": "ValueError: no", "ended": 3.0, "client": True}
+    found = verdicts("plays raise", case="raises-on-the-scope", **facts)
+    assert found["unsupported-by-raising"] == ("info", "to-caller")
 
 
 @pytest.mark.parametrize(
@@ -304,25 +282,36 @@ def test_what_a_test_client_raises_is_no_failure(
         (("uvicorn", "--lifespan", "once"), ""),
     ],
 )
-def test_a_command_can_demand_lifespan_support(words: tuple[str, ...], demand: str) -> None:
+def test_a_command_can_demand_lifespan_support(
+    words: tuple[str, ...], demand: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By an option that is named after it."""
-    assert job(*words).demand == demand
+    seen: list[str] = []
+
+    def outcome(_: str, __: str, observation: Observation) -> Any:
+        seen.append(observation.demand)
+        return judge.Judge(observation).lasts()
+
+    monkeypatch.setattr(server_check, "judge", outcome)
+    monkeypatch.setattr(server_check, "Player", Tried)
+    check(job(*words, "{app}", "{port}"), chosen(["well-behaved"]))
+    assert set(seen) == {demand}
 
 
 def test_an_interruption_ends_every_case() -> None:
     """Ctrl+C while cases are played leaves no process behind, and is no verdict."""
 
-    def tell(*_: object) -> bool:
+    def tell(*_: object) -> None:
         raise KeyboardInterrupt
 
-    began, only = time.monotonic(), server_check.chosen(["interrupted", "hangs-at-startup"])
+    began, only = time.monotonic(), chosen(["interrupted", "hangs-at-startup"])
     with pytest.raises(KeyboardInterrupt):
-        server_check.check(job(limit=60.0), only, tell)
+        check(job(timeout=60.0), only, tell)
     assert time.monotonic() - began < 30
-    assert not process._given
+    assert not process._ports
 
 
-def test_a_conversation_is_drawn_with_its_requests() -> None:
+def test_a_message_sequence_has_its_requests() -> None:
     """Of the first lifespan all that was said, of others and of requests only that they came."""
     seen = saw(
         "well-behaved",
@@ -348,16 +337,37 @@ def test_a_conversation_is_drawn_with_its_requests() -> None:
     assert [*server_check._entries(saw("well-behaved", "called http"))] == []
 
 
-def test_what_is_no_affair_of_a_subject_is_left_out() -> None:
-    """A case, or a rule, for which the job has a sentence."""
-    beside = {"interrupted": "It hears no signals.", "startup-sent": "It sends nothing."}
-    found = server_check.check(
-        job(beside=beside, title="a thing"),
-        server_check.chosen(["interrupted", "well-behaved-loop"]),
+def test_what_does_not_apply_to_a_target_is_skipped_with_its_reason() -> None:
+    """A case, or a rule, for which the target has a reason."""
+    reasons = {"interrupted": "It gets no signals.", "startup-sent": "It sends nothing."}
+    found = check(
+        job(not_applicable=reasons, title="a thing"), chosen(["interrupted", "well-behaved-loop"])
     )
     assert found.subject == "a thing"
-    assert [(each.rule, each.verdict, each.actual) for each in found.findings][:2] == [
-        ("shutdown-sent", "skip", "It hears no signals."),
-        ("startup-sent", "skip", "It sends nothing."),
+    assert [(each.rule, each.verdict, each.parts) for each in found.findings][:2] == [
+        ("shutdown-sent", "skip", {"text": "It gets no signals."}),
+        ("startup-sent", "skip", {"text": "It sends nothing."}),
     ]
     assert {each.verdict for each in found.findings[2:]} == {"pass"}
+
+
+def test_a_server_that_misleads_is_judged_by_the_order_of_events_alone(
+    verdicts: Callable[..., dict[str, tuple[str, str]]],
+) -> None:
+    found = verdicts("received lifespan.shutdown", "plays send  step=3", case="well-behaved")
+    assert found["startup-sent"] == ("fail", "events")
+    assert found["shutdown-sent"] == ("skip", "misled")
+
+
+def test_another_type_of_scope_is_named_though_no_lifespan_took_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Shows(Tried):
+        def play(self) -> Observation:
+            return saw(self.case.name, "called lifecycle")
+
+    monkeypatch.setattr(server_check, "Player", Shows)
+    found = check(job(), chosen(["well-behaved"]))
+    kinds = {each.rule: (each.verdict.value, each.kind) for each in found.findings}
+    assert kinds["scope-type"] == ("fail", "scope-type")
+    assert kinds["startup-sent"] == ("skip", "no-lifespan")

@@ -47,10 +47,10 @@ def test_a_long_sentence() -> None:
 
 def test_unknown_names() -> None:
     """The sentence names those that were meant, and what lists all."""
-    sentence = "there is no rule {!r}{} `x` lists all"
+    sentence = "there is no rule {}{} `x` lists all"
     for name, meant in (
-        ("ab", ": did you mean abc?"),
-        ("b", ": did you mean abc or bcd?"),
+        ("ab", ". Did you mean abc?"),
+        ("b", ". Did you mean abc, bcd?"),
         ("q", ";"),
     ):
         told = unknown("rule", name, ["abc", "bcd"], "x")

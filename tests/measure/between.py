@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from lifespec.conformance import check_middleware
+from lifespec.conformance.text import Words
 
 __all__ = ["main", "passed"]
 
@@ -199,7 +200,11 @@ def main() -> int:
         seen = passed(names["wrap"])
         now.set([])
         report = check_middleware(names["wrap"])
-    found = [[each.case, each.rule, each.verdict.value, each.actual] for each in report.findings]
+    said = [Words(language).say for language in ("en", "zh")]
+    found = [
+        [each.case, each.rule, each.verdict.value, *(say(each.observed) for say in said)]
+        for each in report.findings
+    ]
     print(json.dumps({"passed": seen, "findings": found}))
     sys.stdout.flush()
     return 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Happened, yes_or_no
+from happened import NO, NONE, YES, Answer, Groups, Happened, answered, yes_or_no
 
 __all__ = ["FAULT", "GROUPS", "answers"]
 
@@ -208,8 +208,7 @@ def scope(run: Happened) -> Answer:
     return ["sends", sent[1]] if sent else end(run)
 
 
-Column = tuple[str, Callable[[Happened], Answer]]  # a question, and what follows from the run
-GROUPS: Mapping[str, Mapping[str, Column]] = {
+GROUPS: Groups = {
     "failures": {
         "startup": ("startup raises", reply("startup")),
         "call": ("startup raises", end),
@@ -276,20 +275,12 @@ GROUPS: Mapping[str, Mapping[str, Column]] = {
         "closes": ("combined", names("disconnect")),
     },
 }
-WITHOUT_HOOKS: Mapping[str, Mapping[str, Column]] = {
+WITHOUT_HOOKS: Groups = {
     "unsupported": {"startup": ("usual", reply("startup")), "scope": ("other scope", scope)}
 }
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
-    """Return the answers of the groups whose questions were asked, by question what happened."""
+    """Return the answers by group and column; an application that has no hooks has others."""
     runs = {question: Happened(each) for question, each in happened.items()}
-    groups = GROUPS if runs["usual"].has("connect") else WITHOUT_HOOKS
-    return {
-        group: {
-            column: say(runs[question]) if question in runs else NONE
-            for column, (question, say) in columns.items()
-        }
-        for group, columns in groups.items()
-        if any(question in runs for question, _ in columns.values())
-    }
+    return answered(GROUPS if runs["usual"].has("connect") else WITHOUT_HOOKS, runs)

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from framework_answers import answers
-from kept import keep, versions
+from kept import keep, select, versions
 from loglines import FRAME, NUMBER, free_port
 
 __all__ = ["SUBJECTS", "Subject", "main", "observed"]
@@ -207,7 +207,7 @@ def rows(python: str, names: Iterable[str]) -> Iterator[dict[str, Any]]:
 def main(arguments: Sequence[str]) -> int:
     """Observe the subjects that are named, or all."""
     python, file, *names = arguments
-    keep(Path(file), [*SUBJECTS], rows(str(Path(python).absolute()), names or SUBJECTS))
+    keep(Path(file), [*SUBJECTS], rows(str(Path(python).absolute()), select(names, SUBJECTS)))
     return 0
 
 

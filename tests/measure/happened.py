@@ -1,9 +1,9 @@
-"""What happened in a run, in the order of time, for the answers that follow from it."""
+"""What happened in a run, in the order of time, and the answers that follow from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["NO", "NONE", "YES", "Answer", "Happened", "yes_or_no"]
+__all__ = ["NO", "NONE", "YES", "Answer", "Groups", "Happened", "answered", "yes_or_no"]
 
 Answer = list[str]  # a kind, and the names and texts that belong to it
 YES, NO, NONE = ["yes"], ["no"], ["none"]
@@ -43,3 +43,19 @@ class Happened:
     def since(self, *start: str) -> "Happened":
         """Return what happened since then, with it; nothing without one."""
         return Happened(self.all[next(iter(self.where(*start)), len(self.all)) :])
+
+
+# by group and column: the question, and what follows from its run
+Groups = Mapping[str, Mapping[str, tuple[str, Callable[[Happened], Answer]]]]
+
+
+def answered(groups: Groups, runs: Mapping[str, Happened]) -> dict[str, dict[str, Answer]]:
+    """Return the answers of the groups whose first question has a run, by group and column."""
+    return {
+        group: {
+            column: say(runs[question]) if question in runs else NONE
+            for column, (question, say) in columns.items()
+        }
+        for group, columns in groups.items()
+        if next(question for question, _ in columns.values()) in runs
+    }

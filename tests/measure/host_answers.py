@@ -1,9 +1,9 @@
 """Say what was observed of a host: the answers of `hosts.json`, by group and column."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Happened, yes_or_no
+from happened import NO, NONE, YES, Answer, Groups, Happened, answered, yes_or_no
 
 __all__ = ["GROUPS", "answers"]
 
@@ -186,9 +186,8 @@ def exit_statuses(run: Happened) -> Answer:
     return ["status of exit", statuses(run)]
 
 
-Column = tuple[str, Callable[[Happened], Answer]]  # a question, and what follows from the run
 CTRL_C = "ended by Ctrl-C"
-GROUPS: Mapping[str, Mapping[str, Column]] = {
+GROUPS: Groups = {
     "starts": {
         "startup": ("usual", startups),
         "slow": ("startup is slow", startups_at_once),
@@ -220,31 +219,18 @@ GROUPS: Mapping[str, Mapping[str, Column]] = {
         "shutdown": ("usual", at_shutdown),
     },
     "signals": {
-        "SIGTERM": ("usual", shutdown_sent),
-        "SIGTERM status": ("usual", exit_statuses),
         "SIGINT": (CTRL_C, shutdown_sent),
         "SIGINT status": (CTRL_C, exit_statuses),
+        "SIGTERM": ("usual", shutdown_sent),
+        "SIGTERM status": ("usual", exit_statuses),
         "SIGTERM twice": ("shutdown hangs, SIGTERM twice", second_signal),
         "SIGINT twice": ("shutdown hangs, Ctrl-C twice", second_signal),
     },
 }
-WITHOUT_LIFESPAN: Mapping[str, Mapping[str, Column]] = {
-    "never": {"state": ("usual", request_state)}
-}
+WITHOUT_LIFESPAN: Groups = {"never": {"state": ("usual", request_state)}}
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
-    """Return the answers of the groups whose first question was asked, by group and column."""
+    """Return the answers by group and column; a host that sends no lifespan has another."""
     runs = {question: Happened(each) for question, each in happened.items()}
-    groups = GROUPS if runs["usual"].has("lifespan") else WITHOUT_LIFESPAN
-    groups = {
-        name: columns for name, columns in groups.items() if name != "signals" or CTRL_C in runs
-    }
-    return {
-        group: {
-            column: say(runs[question]) if question in runs else NONE
-            for column, (question, say) in columns.items()
-        }
-        for group, columns in groups.items()
-        if group != "signals" or CTRL_C in runs
-    }
+    return answered(GROUPS if runs["usual"].has("lifespan") else WITHOUT_LIFESPAN, runs)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from host_answers import answers
-from kept import keep, versions
+from kept import keep, select, versions
 from loglines import free_port, plain
 
 __all__ = ["QUESTIONS", "SUBJECTS", "Subject", "main", "observed"]
@@ -365,7 +365,7 @@ def main(arguments: Sequence[str]) -> int:
     folder, file, *names = arguments
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    keep(Path(file), [*SUBJECTS], rows(Path(folder).absolute(), names or SUBJECTS))
+    keep(Path(file), [*SUBJECTS], rows(Path(folder).absolute(), select(names, SUBJECTS)))
     return 0
 
 

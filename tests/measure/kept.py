@@ -8,10 +8,11 @@ import json
 import platform
 import subprocess
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-__all__ = ["keep", "now", "versions", "written"]
+__all__ = ["keep", "now", "select", "versions", "written"]
 
 WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
 
@@ -24,6 +25,17 @@ def versions(python: str, packages: Sequence[str]) -> dict[str, str]:
     command = [python, "-c", program, *packages]
     output = subprocess.check_output(command, text=True, timeout=60)
     return dict(zip(packages, output.split(), strict=True))
+
+
+def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Return the names, or all that are known; end with a sentence if one is not."""
+    rows = {each.lower(): each for each in known}
+    for name in names:
+        if name not in rows.values():
+            near = get_close_matches(name.lower(), rows, n=3)
+            meant = " or ".join(rows[each] for each in near) or ", ".join(rows.values())
+            raise SystemExit(f"The record has no row {name!r}: did you mean {meant}?")
+    return [*names] or [*rows.values()]
 
 
 def now() -> dict[str, str]:

@@ -27,10 +27,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+from kept import keep, select, versions
 from run import SERVERS as COMMANDS
 
-__all__ = ["PROGRAMS", "SERVERS", "SUBJECTS", "recorded"]
+__all__ = ["PROGRAMS", "SERVERS", "recorded"]
 
 SERVERS = {  # by the name on the page, that in run.py
     "uvicorn": "uvicorn",
@@ -39,7 +39,6 @@ SERVERS = {  # by the name on the page, that in run.py
     "gunicorn": "gunicorn, asgi",
     "daphne": "daphne",
 }
-SUBJECTS = SERVERS  # for `only.py`
 OPTIONS = {  # of each server about lifespans
     "uvicorn": ["--lifespan on", "--lifespan off"],
     "granian": ["--interface asginl"],
@@ -302,7 +301,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def rows() -> Iterator[dict[str, Any]]:
-        for name in names or SERVERS:
+        for name in select(names, SERVERS):
             yield recorded(programs, name) | {"waits": waits(programs, name)}
             print(f"{name}: {len(PROGRAMS)} programs", flush=True)
 

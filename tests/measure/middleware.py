@@ -20,10 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from happened import NONE, Answer, Happened
-from kept import keep, versions
-
-from lifespec.conformance.observed import translated
-from lifespec.conformance.words import translator
+from kept import keep, select, versions
 
 __all__ = ["SUBJECTS", "answers", "main", "row"]
 
@@ -129,10 +126,8 @@ def program(subject: Mapping[str, str]) -> str:
 
 
 def finding(parts: Sequence[str]) -> dict[str, str]:
-    """Return a finding of the suite by name, with its Chinese if there is one."""
-    named = dict(zip(("case", "rule", "verdict", "actual"), parts, strict=True))
-    chinese = translated(named["actual"], translator("zh"))
-    return named | ({"zh": chinese} if chinese else {})
+    """Return a finding of the suite by name, with what was seen in Chinese, too."""
+    return dict(zip(("case", "rule", "verdict", "actual", "zh"), parts, strict=True))
 
 
 def row(python: str, name: str) -> dict[str, Any]:
@@ -181,7 +176,7 @@ def main(arguments: Sequence[str]) -> int:
     """Measure the subjects that are named, or all; return 1 if one could not be measured."""
     python, file, *names = arguments
     failed: list[str] = []
-    found = rows(str(Path(python).absolute()), names or SUBJECTS, failed)
+    found = rows(str(Path(python).absolute()), select(names, SUBJECTS), failed)
     keep(Path(file), [*SUBJECTS], found)
     sys.stderr.writelines(f"{each}\n" for each in failed)
     return bool(failed)

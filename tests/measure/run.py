@@ -1,45 +1,50 @@
 """Check the current servers and test clients, and record what was found: `make matrix`.
 
-    python tests/measure/run.py FOLDER FILE [SUBJECT...]
+    python tests/measure/run.py FOLDER MATRIX [SUBJECT...]
 
 FOLDER is an environment with what is checked; a subject that does not go with the others has one
-of its own in it, of its name. FILE is the record: its name is a key of RECORDS. If subjects are
-named, only they are checked, and the rows of the others stay with their dates.
+of its own in it, of its name. MATRIX is the folder of the records. If subjects are named, only
+they are checked, and the rows of the others stay with their dates.
 """
 
 import re
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kept import keep, versions
+import brokers
+import drivers
+from kept import keep, select, versions
 
-from lifespec.conformance.cases import Case
-from lifespec.conformance.observed import translated
-from lifespec.conformance.report.model import Verdict
-from lifespec.conformance.server import brokers, clients
+from lifespec.conformance import cases
+from lifespec.conformance.report import Fact, Report, Verdict
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import ServerCheck
-from lifespec.conformance.server.servers import COMMANDS
-from lifespec.conformance.words import translator
+from lifespec.conformance.server.check import Target, check
+from lifespec.conformance.text import Words
 
 __all__ = ["RECORDS", "answers", "findings", "recorded", "varying"]
 
 Finding = dict[str, Any]
 TEXT = "asgi 2.0"
+BIND = "--bind 127.0.0.1:{port} --workers {workers}"
 SERVERS = {  # name: the packages whose versions count, and the command
-    "uvicorn": (["uvicorn"], COMMANDS["uvicorn"]),
-    "hypercorn, asyncio": (["Hypercorn"], COMMANDS["hypercorn, asyncio"]),
-    "hypercorn, trio": (["Hypercorn", "trio"], COMMANDS["hypercorn, trio"]),
-    "granian": (["granian"], COMMANDS["granian"]),
-    "daphne": (["daphne"], COMMANDS["daphne"]),
-    "gunicorn, asgi": (["gunicorn"], COMMANDS["gunicorn, asgi"]),
+    "uvicorn": (["uvicorn"], "uvicorn {app} --port {port} --workers {workers}"),
+    "hypercorn, asyncio": (["Hypercorn"], f"hypercorn {{app}} {BIND}"),
+    "hypercorn, trio": (["Hypercorn", "trio"], f"hypercorn {{app}} --worker-class trio {BIND}"),
+    "granian": (
+        ["granian"],
+        "granian --interface asgi {app} --port {port} --workers {workers}",
+    ),
+    "daphne": (["daphne"], "daphne {app} --port {port}"),
+    "gunicorn, asgi": (
+        ["gunicorn"],
+        f"gunicorn {{app}} --no-control-socket --worker-class asgi {BIND}",
+    ),
     "gunicorn, uvicorn-worker": (
         ["gunicorn", "uvicorn-worker", "uvicorn"],
-        COMMANDS["gunicorn, uvicorn-worker"],
+        f"gunicorn {{app}} --no-control-socket --worker-class uvicorn_worker.UvicornWorker {BIND}",
     ),
 }
 DRIVERS = ["asgi-lifespan", "litestar", "mangum", "quart", "starlette"]
@@ -59,7 +64,6 @@ target, topic, port = sys.argv[1:]
 module, _, name = target.partition(":")
 app = getattr(importlib.import_module(module), name)
 """
-LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
 ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
 EXITS = {  # the cases that end a process, and the rule whose finding says with which status
     "failed-with-message": "startup-failed-exits",
@@ -68,15 +72,12 @@ EXITS = {  # the cases that end a process, and the rule whose finding says with 
     "two-workers-shutdown-failed": "shutdown-failed-ends",
     "well-behaved": "shutdown-sent",
 }
-STATUS = re.compile(r"ended with status (\d+)")
-BY_SIGNAL = re.compile(r"ended by signal (\d+)")
-SIGNALLED = 128  # what a shell adds to the number of a signal
 
 
 class Subject(NamedTuple):
     """What is checked by the programs of a folder; how it is started; whose versions count."""
 
-    job: Callable[[Path], ServerCheck]
+    job: Callable[[Path], Target]
     command: str
     packages: Sequence[str]
 
@@ -84,16 +85,14 @@ class Subject(NamedTuple):
 def server(packages: Sequence[str], command: str) -> Subject:
     """Return a server, with the command that its users type."""
     program, *words = command.split()
-    return Subject(
-        lambda folder: ServerCheck((str(folder / program), *words), TEXT), command, packages
-    )
+    return Subject(lambda folder: Target((str(folder / program), *words), TEXT), command, packages)
 
 
 def driver(name: str, *others: str) -> Subject:
     """Return a test client or adapter; the versions of others count, too."""
-    command = f"lifespec check driver {name}"
+    command = f"python tests/measure/client_host.py {name} {{app}} {{port}}"
     return Subject(
-        lambda folder: clients.job(name, python=f"{folder / 'python'}"), command, [name, *others]
+        lambda folder: drivers.target(name, f"{folder / 'python'}"), command, [name, *others]
     )
 
 
@@ -102,8 +101,8 @@ def consumer(name: str) -> Subject:
     broker, serves = AMGI[name]
     words = ["-c", CONSUME + serves, "{app}", "{topic}", "{port}"]
 
-    def job(folder: Path) -> ServerCheck:
-        return brokers.job([f"{folder / 'python'}", *words], broker, "amgi 2.0")
+    def job(folder: Path) -> Target:
+        return brokers.target([f"{folder / 'python'}", *words], broker)
 
     return Subject(job, serves, [name, "amgi-common"])
 
@@ -119,35 +118,23 @@ RECORDS: dict[str, dict[str, Subject]] = {
 }
 
 
-def findings(job: ServerCheck, chosen: Sequence[Case]) -> list[Finding]:
-    """Check a subject; return what was found, and in Chinese what a page shows of it."""
-    cases = {case.name: case for case in chosen}
-    chinese = translator("zh")
+def findings(report: Report) -> list[Finding]:
+    """Return what was found, and in Chinese what a page shows of it."""
+    silent = {case.name: case.silent_on for case in cases.load()}
+    english, chinese = (Words(language, report.spec).say for language in ("en", "zh"))
     found = []
-    for each in server_check.check(job, chosen).findings:
-        actual = plain(each.actual)
+    for each in report.findings:
         row = {
             "case": each.case,
             "rule": each.rule,
             "verdict": str(each.verdict),
-            "unspecified": cases[each.case].silent_on(each.rule, job.spec),
-            "actual": actual,
+            "unspecified": silent[each.case](each.rule, report.spec),
+            "actual": ADDRESS.sub("0x…", english(each.observed)),
         }
-        if each.verdict != Verdict.PASS and (text := translated(actual, chinese)):
-            row["zh"] = text
+        if each.verdict != Verdict.PASS:
+            row["zh"] = ADDRESS.sub("0x…", chinese(each.observed))
         found.append(row)
     return found
-
-
-def plain(sentence: str) -> str:
-    """Return a sentence without addresses, and with the exit status that a shell has."""
-    return BY_SIGNAL.sub(by_signal, ADDRESS.sub("0x…", sentence))
-
-
-def by_signal(ended: re.Match[str]) -> str:
-    """Say with which status a process ends for a shell, if a signal ends it."""
-    number = int(ended[1])
-    return f"ended with status {SIGNALLED + number} ({signal.Signals(number).name})"
 
 
 def varying(found: Sequence[Finding], again: Sequence[Finding]) -> list[Finding]:
@@ -174,7 +161,7 @@ def answers(found: Sequence[Finding]) -> dict[str, Any]:
     by_rule: dict[str, list[Verdict]] = {}
     cells: dict[str, dict[str, list[Verdict]]] = {"rules": {}, "cases": {}}
     for each in found:
-        verdict = Verdict.named(each["verdict"])
+        verdict = Verdict(each["verdict"])
         by_rule.setdefault(each["rule"], []).append(verdict)
         kind, name = ("cases", "case") if each["unspecified"] else ("rules", "rule")
         cells[kind].setdefault(each[name], []).append(verdict)
@@ -195,19 +182,23 @@ def shown(verdicts: Sequence[Verdict]) -> list[str]:
     return [str(counts), *([str(Verdict.INFO)] if both else [])]
 
 
-def exits(found: Iterable[Finding]) -> dict[str, Any]:
+def exits(report: Report) -> dict[str, Any]:
     """Return with which status the process ended in each case of EXITS, as a shell has it."""
-    return {
-        each["case"]: None if each["verdict"] == Verdict.SKIP else status(each["actual"])
-        for each in found
-        if EXITS.get(each["case"]) == each["rule"]
-    }
+    found: dict[str, Any] = {}
+    for each in report.findings:
+        if EXITS.get(each.case) == each.rule:
+            statuses = [*status(each.observed), "running"]
+            found[each.case] = None if each.verdict == Verdict.SKIP else statuses[0]
+    return found
 
 
-def status(sentence: str) -> int | str:
-    """Return the exit status that a sentence names."""
-    ended = STATUS.search(sentence)
-    return int(ended[1]) if ended else "running"
+def status(observed: Fact) -> Iterator[int]:
+    """Yield the exit status that a fact has, if it has one."""
+    for name, part in observed.parts.items():
+        if name == "status":
+            yield part
+        if isinstance(part, Fact):
+            yield from status(part)
 
 
 def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
@@ -219,11 +210,13 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     folder = (own if own.is_dir() else environment) / "bin"
     subject = RECORDS[record][name]
     began = time.monotonic()
-    job = subject.job(folder)
-    found = findings(job, server_check.chosen(slow=True))
+    target = subject.job(folder)
+    report = check(target, server_check.chosen(slow=True))
+    found = findings(report)
     faults = {each["case"] for each in found if each["verdict"] not in ("pass", "skip")}
     if faults:
-        found = varying(found, findings(job, server_check.chosen(sorted(faults))))
+        again = check(target, server_check.chosen(sorted(faults)))
+        found = varying(found, findings(again))
     row = {
         "name": name,
         "command": subject.command,
@@ -232,41 +225,20 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
         **answers(found),
     }
     if record == "servers" and row["counts"]["skip"] < sum(row["counts"].values()):
-        row["exits"] = exits(found)
+        row["exits"] = exits(report)
+    print(f"{name}: {row['seconds']} s", flush=True)
     return row | {"findings": found}
-
-
-def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
-    """Yield a sentence for each package whose version counts and that is not installed by name."""
-    here = Path(__file__).read_text("utf-8").split("\n")
-    for name, subject in subjects.items():
-        line = next((n for n, text in enumerate(here, 1) if f'"{name}"' in text), 1)
-        for package in subject.packages:
-            if not re.search(rf"^{re.escape(package)}==", locked, re.IGNORECASE | re.MULTILINE):
-                yield (
-                    f"tests/measure/run.py:{line}: .ci/matrix.txt does not have the package "
-                    f"{package!r} of {name!r}: add it to the group matrix of pyproject.toml, "
-                    "then run `make lock`."
-                )
 
 
 def main(arguments: Sequence[str]) -> int:
     """Check the subjects, one after the other."""
-    folder, file, *names = arguments
-    if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
-        print(*missing, sep="\n", file=sys.stderr)
-        return 2
-    subjects = RECORDS[Path(file).stem]
+    folder, matrix, *names = arguments
+    wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     environment = Path(folder).absolute()
-
-    def rows() -> Iterator[dict[str, Any]]:
-        for name in names or subjects:
-            row = recorded(Path(file).stem, name, environment)
-            print(f"{name}: {row['seconds']} s", flush=True)
-            yield row
-
-    spec = next(iter(subjects.values())).job(environment).spec
-    keep(Path(file), [*subjects], rows(), spec=spec)
+    for record, subjects in RECORDS.items():
+        spec = next(iter(subjects.values())).job(environment).spec
+        rows = (recorded(record, name, environment) for name in subjects if name in wanted)
+        keep(Path(matrix, f"{record}.json"), [*subjects], rows, spec=spec)
     return 0
 
 

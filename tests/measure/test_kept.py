@@ -60,3 +60,10 @@ def test_each_item_of_a_long_part_has_a_line(kept: Any) -> None:
     assert json.loads(text)["subjects"][0]["happened"] == long
     assert '    "raises": []\n' in text
     assert '   "more": ["é"]\n' in text
+
+
+def test_a_name_that_no_row_has_is_refused_with_what_was_meant(kept: Any) -> None:
+    assert kept.select([], ["Starlette", "Quart"]) == ["Starlette", "Quart"]
+    assert kept.select(["Quart"], ["Starlette", "Quart"]) == ["Quart"]
+    with pytest.raises(SystemExit, match="no row 'starlete': did you mean Starlette"):
+        kept.select(["starlete"], ["Starlette", "Quart"])

@@ -1,52 +1,64 @@
-"""A record keeps what was otherwise in the record before."""
+"""What a measuring program writes beside what it observed: answers, statuses, what varies."""
 
-import runpy
+import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-COMPARED = runpy.run_path(str(Path(__file__).with_name("run.py")))["compared"]
-OLD = "2026-01-01"
+from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
 
 
-def row(version: str, *, silent: bool = False, **verdicts: str) -> dict[str, Any]:
-    """Return a subject's row of a record: its verdicts by case, all on one rule."""
-    findings = [
-        {"case": case[0], "rule": "startup-sent", "verdict": verdict, "silent": silent}
-        for case, verdict in verdicts.items()
-    ]
-    return {"name": "quick", "versions": {"quick": version}, "findings": findings}
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return importlib.import_module("run")
 
 
-def before(version: str, *changed: dict[str, Any]) -> dict[str, Any]:
-    """Return what the row says of the record before."""
-    return {"date": OLD, "versions": {"quick": version}, "changed": [*changed]}
+def finding(case: str, verdict: str, actual: str = "", **more: Any) -> dict[str, Any]:
+    row = {"case": case, "rule": "startup-failed-exits", "verdict": verdict, "actual": actual}
+    return {**row, "unspecified": False, **more}
 
 
-def test_a_verdict_that_differs_is_kept() -> None:
-    found = COMPARED(row("1", a="fail", b="pass"), OLD, row("1", a="warn", b="pass"))
-    was = {"row": "startup-sent", "silent": False, "verdict": "fail"}
-    assert found == row("1", a="warn", b="pass") | {"before": before("1", was)}
+def test_the_worst_verdict_of_a_rule_counts_and_a_pass_does_not_hide_an_info(run: Any) -> None:
+    passed = [finding("a", "pass"), finding("b", "info")]
+    other = [finding("a", "skip", rule="startup-sent"), finding("b", "warn", rule="startup-sent")]
+    odd = [finding("c", "info", unspecified=True)]
+    answers = run.answers([*passed, *other, *odd])
+    assert answers["rules"] == {"startup-failed-exits": ["pass", "info"], "startup-sent": ["warn"]}
+    assert answers["cases"] == {"c": ["info"]}
+    assert answers["counts"] == {"fail": 0, "warn": 1, "pass": 1, "info": 0, "skip": 0}
 
 
-def test_the_row_of_a_case_that_is_not_specified_is_the_case() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("1", a="info", silent=True))
-    was = {"row": "a", "silent": True, "verdict": "pass"}
-    assert found["before"] == before("1", was)
+@pytest.mark.parametrize(
+    ("observed", "status"),
+    [
+        (fact("end", end=fact("ended-after", way=fact("ended-with-status", status=3))), 3),
+        (fact("end", end=fact("ended-by-signal", status=143, name="SIGTERM")), 143),
+        (fact("end", end=fact("ended-with-status", status=0)), 0),
+        (fact("end", end=fact("remained", seconds=10.0)), "running"),
+    ],
+)
+def test_the_exit_status_is_in_the_fact(run: Any, observed: Fact, status: int | str) -> None:
+    case, rule = "failed-with-message", "startup-failed-exits"
+    passed = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, case, observed),))
+    skipped = Report("x", "asgi 2.0", (Finding(Verdict.SKIP, rule, case, observed),))
+    other = Report("x", "asgi 2.0", (Finding(Verdict.PASS, rule, "slow-start", observed),))
+    assert [run.exits(each) for each in (passed, skipped, other)] == [
+        {case: status}, {case: None}, {},
+    ]  # fmt: skip
 
 
-def test_another_version_is_kept_though_no_verdict_differs() -> None:
-    found = COMPARED(row("1", a="pass"), OLD, row("2", a="pass"))
-    assert found["before"] == before("1")
+def test_a_finding_has_its_sentence_in_both_languages(run: Any) -> None:
+    observed = fact("state", state="<a at 0x7f00>")
+    findings = (Finding(Verdict.FAIL, "scope-state", "state", observed),)
+    (found,) = run.findings(Report("x", "asgi 2.0", findings))
+    assert found["actual"] == "The state was <a at 0x…>."
+    assert found["zh"] == "状态是 <a at 0x…>。"
+    assert found["unspecified"] is False
 
 
-def test_the_same_again_keeps_what_was_said() -> None:
-    first = row("2", a="pass") | {"before": {"date": "2025-12-31", "versions": {}, "changed": []}}
-    assert COMPARED(first, OLD, row("2", a="pass")) == first
-
-
-@pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a")])
-def test_a_case_that_only_one_record_has_is_not_compared(old: str, new: str) -> None:
-    found = COMPARED(row("1", **{old: "fail"}), OLD, row("1", **{new: "pass"}))
-    assert "before" not in found
+def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying(run: Any) -> None:
+    first = [finding("a", "info"), finding("b", "warn"), finding("c", "pass")]
+    again = [finding("a", "pass"), finding("b", "warn")]
+    assert [each.get("varies") for each in run.varying(first, again)] == [["pass"], None, None]

@@ -254,16 +254,16 @@ async def takes_its_time(scope: Any, receive: Any, send: Any) -> None:
 
     async def tick() -> None:
         for _ in ticks:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.05)
 
     async with asyncio.TaskGroup() as tasks:
         ticking = tasks.create_task(tick())
-        await asyncio.sleep(10)
+        await asyncio.sleep(0.2)
         scope.get("state", {})["ticks"] = ticks
         await send(STARTED)
         await hear(receive, "lifespan.shutdown")
         ticking.cancel()
-        await asyncio.sleep(10)
+        await asyncio.sleep(0.2)
     await send(STOPPED)
 
 

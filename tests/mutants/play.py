@@ -13,11 +13,10 @@ from pathlib import Path
 
 from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import rules
-from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server.check import ServerCheck
-from servers import MUTANTS, PAGI, command
+from lifespec.conformance.server.check import Target, check, chosen
+from servers import MUTANTS, command
 
-__all__ = ["NOT_SPECIFIED", "REFERENCE", "faults", "job", "named"]
+__all__ = ["NOT_SPECIFIED", "REFERENCE", "faults", "named", "target"]
 
 PROGRAM = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 REFERENCE = (sys.executable, str(PROGRAM), "{app}", "--port", "{port}")
@@ -26,17 +25,14 @@ NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so
 LIMIT = 5.0  # seconds that these servers may do nothing: they are small
 
 
-def job(name: str, *options: str) -> ServerCheck:
-    """Return what is checked of a wrong server; one of PAGI has workers."""
-    pagi = name in (PAGI, "scope-worker")
-    workers = ("--workers", "{workers}") if pagi else ()
-    spec = "pagi 0.3" if pagi else "asgi 2.0"
-    return ServerCheck((*command(name), *workers, *options), spec, limit=LIMIT)
+def target(name: str, *options: str) -> Target:
+    """Return a wrong server as what can be checked."""
+    return Target((*command(name), *options), timeout=LIMIT)
 
 
 def faults(name: str, cases: Sequence[Case]) -> set[str]:
     """Return the rules that the suite finds broken by a wrong server."""
-    found = server_check.check(job(name), cases).findings
+    found = check(target(name), cases).findings
     return {each.rule for each in found if each.verdict in FAULTS and each.case != NOT_SPECIFIED}
 
 
@@ -48,7 +44,7 @@ def named(rule_id: str) -> set[str]:
 def tried(rule_id: str) -> bool:
     """Play all cases to a mutant, and tell."""
     began = time.monotonic()
-    found = faults(rule_id, server_check.chosen())
+    found = faults(rule_id, chosen())
     right = rule_id in found and found <= named(rule_id)
     seconds = time.monotonic() - began
     print(
@@ -61,8 +57,8 @@ def main(rule_ids: Sequence[str]) -> int:
     """Try the mutants, and where all were wanted the reference."""
     right = [tried(rule_id) for rule_id in rule_ids or MUTANTS]
     if not rule_ids:
-        reference = ServerCheck(REFERENCE, limit=LIMIT)
-        runs = [server_check.check(reference, server_check.chosen()) for _ in range(10)]
+        reference = Target(REFERENCE, timeout=LIMIT)
+        runs = [check(reference, chosen()) for _ in range(10)]
         verdicts = {
             tuple((each.case, each.rule, each.verdict) for each in run.findings) for run in runs
         }

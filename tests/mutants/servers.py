@@ -3,14 +3,12 @@
     python tests/mutants/servers.py RULE module:app --port 8000
 
 Each is a subclass of `Lifespan` or of the server's `Connections`, a changed row of TABLE, or a
-function that changes the server.  Where a rule is PAGI's alone, it is a server of PAGI, with
-workers.
+function that changes the server.
 """
 
 import asyncio
 import copy
 import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable
 from logging import DEBUG
@@ -24,9 +22,8 @@ import serve
 
 from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, server
 
-__all__ = ["FAULTS", "MUTANTS", "PAGI", "Fault", "command"]
+__all__ = ["FAULTS", "MUTANTS", "Fault", "command"]
 
-PAGI = "as a server of PAGI"  # the reference, by another specification
 EVENTS: dict[str, dict[str, str]] = {
     stage: {"type": f"lifespan.{stage}"} for stage in ("startup", "shutdown")
 }
@@ -381,50 +378,6 @@ MUTANTS["send-refuses-unknown"] = refusing("events-known", lambda _: None)
 MUTANTS["refusal-survived"] = refusing("events-known", dies_soon)
 
 
-# ---- PAGI, with workers -------------------------------------------------------------------------
-
-
-def serve_pagi(number: Callable[[int], int] = int) -> None:
-    """Make it a server of PAGI; `number` is what a worker takes for its number."""
-    versions: dict[str, Any] = {"version": "0.3", "spec_version": "0.3", "is_worker": 0}
-    workers = 1
-    if "--workers" in sys.argv:
-        at = sys.argv.index("--workers")
-        workers = int(sys.argv[at + 1])
-        del sys.argv[at : at + 2]
-
-    def forking(*arguments: Any) -> Any:
-        children = []
-        for each in range(1, workers + 1) if workers > 1 else ():
-            if not (child := os.fork()):
-                versions.update(is_worker=1, worker_num=number(each))
-                return original.until_signal(*arguments)
-            children.append(child)
-        return wait(children) if children else original.until_signal(*arguments)
-
-    async def wait(children: list[int]) -> int:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(
-                each, lambda each=each: [os.kill(pid, each) for pid in children]
-            )
-        ends = [await asyncio.to_thread(os.waitpid, pid, 0) for pid in children]
-        return max(os.waitstatus_to_exitcode(status) for _, status in ends)
-
-    class OfPagi(Lifespan):
-        def __init__(self, app: Any, **options: Any) -> None:
-            super().__init__(
-                app, scope={"type": "lifespan", "pagi": versions, "state": {}}, **options
-            )
-
-    serve.Lifespan, serve.until_signal = OfPagi, forking
-
-
-@breaks("scope-worker")
-def serve_pagi_with_one_number() -> None:
-    serve_pagi(lambda _: 1)
-
-
 # ---- faults that are no rule of their own -------------------------------------------------------
 
 
@@ -522,7 +475,7 @@ FAULTS: dict[str, Fault] = {  # each is told once, at its cause, and by its weig
 def main() -> Any:
     """Start the wrong server of the name that comes first."""
     name = sys.argv.pop(1)
-    change: Any = {**MUTANTS, PAGI: serve_pagi}.get(name) or FAULTS[name].change
+    change: Any = MUTANTS.get(name) or FAULTS[name].change
     if isinstance(change, type) and issubclass(change, Lifespan):
         serve.Lifespan = change
     elif isinstance(change, type):

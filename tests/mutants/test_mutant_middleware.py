@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.app import middleware
+from lifespec.conformance import check_middleware
 from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 from middlewares import MUTANTS
@@ -18,7 +18,7 @@ PAIRS = [(rule_id, each) for rule_id, mutants in MUTANTS.items() for each in mut
 
 def faults(mutant: Callable[..., Any], spec: str) -> set[str]:
     """Name the rules that the suite finds broken."""
-    findings = middleware.check(mutant, spec).findings
+    findings = check_middleware(mutant, spec).findings
     return {each.rule for each in findings if each.verdict in FAULTS}
 
 

@@ -9,10 +9,10 @@ import middlewares
 import servers
 from lifespec.conformance import cases
 from lifespec.conformance.rules import rules
-from sentences import place
 
 __all__: list[str] = []
 
+FILE = "src/lifespec/conformance/data/rules.toml"
 MUTANTS = {
     "application": applications.MUTANTS,
     "middleware": middlewares.MUTANTS,
@@ -30,7 +30,7 @@ def test_each_rule_that_can_be_seen_is_expected_by_a_case() -> None:
     seen = {rule_id for rule_id, rule in rules().items() if rule.observable != "no"}
     expected = set.union(*EXPECTED.values())
     without = [
-        f"{place(rule_id)}: no case of cases.toml expects {rule_id!r}"
+        f"{FILE}:{rules()[rule_id].line}: no case of cases.toml expects {rule_id!r}"
         for rule_id in seen - expected
     ]
     assert not without, "\n".join(without)
@@ -43,7 +43,8 @@ def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
         theirs = {rule_id for rule_id, rule in rules().items() if role in (rule.role, "middleware")}
         wanted = (EXPECTED[role] & theirs) - ALLOWING
         without = [
-            f"{place(rule_id)}: no {role} breaks {rule_id!r}" for rule_id in wanted - {*mutants}
+            f"{FILE}:{rules()[rule_id].line}: no {role} breaks {rule_id!r}"
+            for rule_id in wanted - {*mutants}
         ]
         assert not without, "\n".join(without)
         assert {*mutants} == wanted, role

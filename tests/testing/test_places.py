@@ -66,7 +66,7 @@ def test_a_place_is_that_of_the_innermost_function(
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
 
-    async def main() -> str:
+    async def main() -> places.Place | None:
         task = asyncio.ensure_future(call())
         await asyncio.sleep(0.01)
         found = places.place(places.waiting(task))
@@ -75,7 +75,7 @@ def test_a_place_is_that_of_the_innermost_function(
 
     lines, first = inspect.getsourcelines(function)
     line = first + next(number for number, each in enumerate(lines) if text in each)
-    assert asyncio.run(main()) == f"`{function.__name__}`, {FILE}:{line}"
+    assert str(asyncio.run(main())) == f"`{function.__name__}`, {FILE}:{line}"
 
 
 def test_a_call_that_is_over_waits_nowhere() -> None:
@@ -94,8 +94,8 @@ def test_a_package_is_its_authors_own_code_only_if_it_is_checked() -> None:
         return [*places.waiting(sleeping)]
 
     library = asyncio.run(main())
-    assert places.place(library) == ""
-    assert places.place(library, "asyncio").startswith("`sleep`, tasks.py:")
+    assert places.place(library) is None
+    assert str(places.place(library, "asyncio")).startswith("`sleep`, tasks.py:")
 
 
 def test_a_file_elsewhere_is_named_without_its_folder(
@@ -104,7 +104,7 @@ def test_a_file_elsewhere_is_named_without_its_folder(
     frame = inspect.currentframe()
     assert frame is not None
     monkeypatch.chdir(tmp_path)
-    assert places.place([(frame, 1)]).endswith(f", {FILE}:1")
+    assert str(places.place([(frame, 1)])).endswith(f", {FILE}:1")
     tmp_path.rmdir()  # nor is there a current folder
-    assert places.place([(frame, 1)]).endswith(f", {FILE}:1")
-    assert places.place([]) == ""
+    assert str(places.place([(frame, 1)])).endswith(f", {FILE}:1")
+    assert places.place([]) is None

@@ -209,147 +209,8 @@ def test_a_marker_with_other_arguments_is_refused(run: Run, given: str) -> None:
     result = run(f"@pytest.mark.lifespan({given})\n{ASYNC}", *AUTO)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        [f"*the marker lifespan takes startup_timeout and shutdown_timeout, not {given}"]
+        ["*the marker lifespan takes startup_timeout and shutdown_timeout, not Mark(*"]
     )
-
-
-# ---- the virtual clock -------------------------------------------------------------------------
-
-HOUR = """
-async def test_hour(lifespan):
-    loop = asyncio.get_running_loop()
-    before = loop.time()
-    await asyncio.sleep(3600)
-    assert loop.time() == before + 3600
-"""
-MARKED = f"@pytest.mark.virtual_clock\n{HOUR}"
-
-
-@pytest.mark.parametrize(
-    ("source", "options"),
-    [
-        (MARKED, AUTO),
-        (f"@pytest.mark.asyncio\n{MARKED}", STRICT),
-        (f"pytestmark = pytest.mark.virtual_clock\n{HOUR}", STRICT),
-        (MARKED, (*NO_ASYNCIO, *NO_ANYIO)),
-        (f"@pytest.mark.asyncio(loop_scope='session')\n{MARKED}", STRICT),
-    ],
-    ids=["asyncio-auto", "asyncio-strict", "strict-unmarked", "none", "asyncio-session"],
-)
-@pytest.mark.timeout(60)
-def test_an_hour_takes_no_time(run: Run, source: str, options: tuple[str, ...]) -> None:
-    run(source, *options).assert_outcomes(passed=1)
-
-
-def test_a_fixture_of_pytest_asyncio_shares_the_clock(run: Run) -> None:
-    source = """
-@pytest.fixture
-async def started():
-    await asyncio.sleep(3600)
-    yield asyncio.get_running_loop()
-    await asyncio.sleep(3600)
-
-@pytest.mark.virtual_clock
-async def test_shop(started):
-    assert asyncio.get_running_loop() is started
-    assert started.time() == 3600
-"""
-    run(source, *AUTO).assert_outcomes(passed=1)
-
-
-def test_loops_of_the_project_stay_theirs(run: Run, pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(
-        """
-        import asyncio
-        class Own(asyncio.SelectorEventLoop):
-            pass
-        def pytest_asyncio_loop_factories(config, item):
-            return {"own": Own, "plain": asyncio.new_event_loop}
-        """
-    )
-    source = MARKED + "async def test_own():\n    print(type(asyncio.get_running_loop()).__name__)"
-    result = run(source, *AUTO, "-v", "-s")
-    result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*test_own*own*Own*"])
-
-
-def test_on_anyio_both_backends_have_a_virtual_clock(run: Run) -> None:
-    source = """
-import anyio
-
-@pytest.mark.anyio
-@pytest.mark.virtual_clock
-async def test_hour():
-    before = anyio.current_time()
-    await anyio.sleep(3600)
-    assert anyio.current_time() - before == 3600
-
-@pytest.fixture
-def anyio_backend_options_are_kept():
-    pass
-
-@pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", [("asyncio", {"debug": True})])
-@pytest.mark.virtual_clock
-async def test_options():
-    assert asyncio.get_running_loop().get_debug()
-"""
-    run(source, *NO_ASYNCIO).assert_outcomes(passed=3)
-
-
-ASYNC_FIXTURE = """
-@pytest.fixture
-async def started():
-    return 1
-
-@pytest.mark.anyio
-@pytest.mark.virtual_clock
-async def test_shop(started):
-    pass
-"""
-ISOLATED = """
-import unittest
-
-@pytest.mark.virtual_clock
-class TestShop(unittest.IsolatedAsyncioTestCase):
-    async def test_shop(self):
-        pass
-"""
-
-
-@pytest.mark.parametrize(
-    ("source", "sentence"),
-    [
-        (ASYNC_FIXTURE, "virtual_clock: this test has a real event loop*"),
-        (ISOLATED, "*virtual_clock is for `async*"),
-        ("@pytest.mark.virtual_clock\ndef test_shop():\n    pass", "virtual_clock is for `async*"),
-        (
-            (
-                "import unittest\nclass TestShop(unittest.TestCase):\n"
-                "    @pytest.mark.virtual_clock\n    def test_shop(self):\n        pass"
-            ),
-            "virtual_clock is for `async*",
-        ),
-    ],
-    ids=["fixture-of-anyio", "unittest", "plain", "plain-unittest"],
-)
-def test_what_has_no_virtual_clock_is_told_so(run: Run, source: str, sentence: str) -> None:
-    result = run(source, *NO_ASYNCIO)
-    assert result.parseoutcomes().keys() == {"failed"}
-    result.stdout.fnmatch_lines([sentence])
-
-
-def test_plain_tests_of_a_marked_module_are_left_alone(run: Run) -> None:
-    source = """
-pytestmark = pytest.mark.virtual_clock
-
-def test_plain():
-    pass
-
-async def test_hour():
-    await asyncio.sleep(3600)
-"""
-    run(source, *AUTO).assert_outcomes(passed=2)
 
 
 # ---- pytest itself -----------------------------------------------------------------------------
@@ -392,34 +253,55 @@ async def test_shop(lifespan):
         async with lifespan(shop.slow):
             pass
 
-@pytest.mark.virtual_clock
-async def test_hangs(lifespan):
-    async with lifespan(shop.hangs):
+async def test_without_a_marker(lifespan):
+    async with lifespan(shop.slow):
         pass
 """
-    result = run(source, *AUTO, "--lifespec-startup-timeout", "none")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["The test hangs.*hangs → Event.wait at shop.py:*"])
+    run(source, *AUTO, "--lifespec-startup-timeout", "none").assert_outcomes(passed=2)
 
 
-HANG = """
-async def waits():
-    await asyncio.Event().wait()
+def test_threads_that_are_left_behind_and_logged_errors_are_warned_of(run: Run) -> None:
+    source = """
+import logging
+import threading
 
-@pytest.mark.virtual_clock
-async def test_hang():
-    await waits()
+over = threading.Event()
 
-@pytest.mark.virtual_clock
-async def test_after():
-    await asyncio.sleep(60)
+@shop.life
+async def starts(scope):
+    logging.getLogger("rows").error("no cache")
+    threading.Thread(target=over.wait, name="connection").start()
+
+async def test_shop(lifespan):
+    async with lifespan(starts):
+        pass
+    over.set()
 """
-
-
-@pytest.mark.parametrize("options", [AUTO, (*NO_ASYNCIO, *NO_ANYIO)], ids=["asyncio", "none"])
-def test_a_hang_fails_at_once(run: Run, options: tuple[str, ...]) -> None:
-    result = run(HANG, *options)
-    result.assert_outcomes(passed=1, failed=1)
+    result = run(source, *AUTO)
+    result.assert_outcomes(passed=1, warnings=2)
     result.stdout.fnmatch_lines(
-        ["The test hangs.  Every task waits*test_hang → waits → Event.wait at test_shop.py:7."]
+        [
+            "*LifespanWarning: The application left behind a thread that is not a daemon: connec*",
+            "*LifespanWarning: The application logged ERROR rows: no cache*",
+        ]
+    )
+
+
+def test_a_conformance_report_is_shown_where_its_assertion_fails(run: Run) -> None:
+    source = """
+from lifespec.conformance import check_app
+
+def test_conformance():
+    report = check_app(shop.broken, timeout=5)
+    assert report.ok, report
+"""
+    result = run(source)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *AssertionError: <Report: life.<locals>.app is served without its startup>",
+            "*- lifespec -*",
+            "life.<locals>.app is served without its startup",
+            "starts   no: it raised ConnectionError: no database, in `broken`, shop.py:*",
+        ]
     )

@@ -245,8 +245,8 @@ async def leaves_in_a_request(scope: Any, receive: Any, send: Any) -> None:
 
 
 LEFT = (
-    "The application has stopped, and its task still runs:"
-    f" worker, worker ({short(Path(__file__))}:{worker.__code__.co_firstlineno + 2})."
+    "The application left behind a task that still runs: `worker` (worker), made in `worker`,"
+    f" {short(Path(__file__))}:{worker.__code__.co_firstlineno + 2}. Cancel it in the clean-up."
 )
 
 

@@ -14,8 +14,6 @@ esac
 read -r -a rules <<<"$LIFESPEC_IGNORE"
 for rule in "${rules[@]}"; do options+=(--ignore "$rule"); done
 [ -z "$LIFESPEC_JUNIT" ] || options+=(--junit "$LIFESPEC_JUNIT")
-[ -z "$LIFESPEC_SARIF" ] || options+=(--sarif "$LIFESPEC_SARIF")
-[ -z "${GITHUB_STEP_SUMMARY:-}" ] || options+=(--markdown "$GITHUB_STEP_SUMMARY")
 
 case $LIFESPEC_SUBJECT in
 app | middleware) target=("$LIFESPEC_TARGET") ;;
@@ -28,4 +26,8 @@ server)
     exit 2
     ;;
 esac
-exec "$LIFESPEC_PYTHON" -m lifespec check "$LIFESPEC_SUBJECT" "${options[@]}" "${target[@]}"
+status=0
+report=$("$LIFESPEC_PYTHON" -m lifespec check "$LIFESPEC_SUBJECT" "${options[@]}" "${target[@]}") || status=$?
+[ -z "$report" ] || printf '%s\n' "$report"
+[ -z "${GITHUB_STEP_SUMMARY:-}" ] || printf '```text\n%s\n```\n' "$report" >>"$GITHUB_STEP_SUMMARY"
+exit "$status"

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from lifespec.conformance.rules import MAIN, Rule, Source, address, names
 from lifespec.validate import SPECS
+from lifespec_docs.words import mark as _
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     Translate = Callable[[str], str]
 
-__all__ = ["link", "sections_of", "source_lines", "unspecified"]
+__all__ = ["link", "source_lines", "unspecified"]
 
 
 def link(text: str, url: str) -> str:
@@ -22,40 +23,24 @@ def link(text: str, url: str) -> str:
 
 def source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
     """Yield a line for each level with its sections, and one for the specifications without it."""
-    pair, levels = translate("%s: %s"), dict.fromkeys(source.level for source in rule.sources)
+    pair, levels = translate(_("%s: %s")), dict.fromkeys(source.level for source in rule.sources)
     for level in levels:
         line = _by_section([each for each in rule.sources if each.level == level], translate)
         if len(levels) > 1:
             yield pair % (translate(level), line)
         elif {*rule.specs} - {*rule.unspecified} == {*SPECS}:
-            yield translate("In all specifications: %s") % line
+            yield translate(_("In all specifications: %s")) % line
         else:
-            yield translate("Source: %s") % line
+            yield translate(_("Source: %s")) % line
     if absent := [spec for spec in SPECS if spec not in rule.specs]:
-        yield translate("Not in %s") % names(absent, translate)
+        yield translate(_("Not in %s")) % names(absent, translate)
 
 
 def unspecified(rule: Rule, translate: Translate) -> str:
     """Name the specifications that do not state a rule."""
     if {*rule.unspecified} == {*SPECS}:
-        return translate("Not specified by any specification")
-    return translate("Not specified by %s") % names(rule.unspecified, translate)
-
-
-def sections_of(rule: Rule, spec: str, translate: Translate) -> str:
-    """Name the sections of one specification that state a rule; those of another after its name."""
-    found: dict[str, dict[str, None]] = {}
-    for source in (each for each in rule.sources if spec in each.specs):
-        url = address(spec, source.text, source.section)
-        found.setdefault(source.text, {})[link(f"“{source.section}”", url)] = None
-    comma = translate(", ")
-    family = spec.partition(" ")[0].upper()
-    owner = {
-        "core": translate("the main specification of %s") % family + comma,
-        "asgi": names([MAIN], translate) + comma,
-    }
-    parts = (owner.get(text, "") + comma.join(links) for text, links in found.items())
-    return translate("; ").join(parts)
+        return translate(_("Not specified by any specification"))
+    return translate(_("Not specified by %s")) % names(rule.unspecified, translate)
 
 
 def _by_section(sources: Sequence[Source], translate: Translate) -> str:
@@ -71,17 +56,19 @@ def _by_section(sources: Sequence[Source], translate: Translate) -> str:
             links, url = {}, next(iter(links.values()))
         owner = _owner(source, links, translate)
         found.setdefault(owner, []).append(f"“{link(source.section, url)}”")
-    pair, comma = translate("%s, %s"), translate(", ")
-    return translate("; ").join(pair % (owner, comma.join(each)) for owner, each in found.items())
+    pair, comma = translate(_("%s, %s")), translate(_(", "))
+    return translate(_("; ")).join(
+        pair % (owner, comma.join(each)) for owner, each in found.items()
+    )
 
 
 def _owner(source: Source, links: Mapping[str, str], translate: Translate) -> str:
     """Name the text in which a source stands."""
     if source.text == "core":
         families = {spec.partition(" ")[0].upper(): links.get(spec, "") for spec in source.specs}
-        every = translate(" and ").join(link(family, url) for family, url in families.items())
-        return translate("the main specification of %s") % every
+        every = translate(_(" and ")).join(link(family, url) for family, url in families.items())
+        return translate(_("the main specification of %s")) % every
     texts = names(source.specs, translate, lambda spec, text: link(text, links.get(spec, "")))
     if source.text:
-        return translate("%s, which follow %s") % (texts, names([MAIN], translate))
+        return translate(_("%s, which follow %s")) % (texts, names([MAIN], translate))
     return texts

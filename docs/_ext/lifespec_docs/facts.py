@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[3]
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
-    "app.run.LIMIT": "src/lifespec/conformance/app/run.py",
+    "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
     "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
 }
 
@@ -74,9 +74,8 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 def _constant(name: str) -> str:
     """Return a number of a module without importing it: some need what a build lacks."""
-    module = ast.parse((ROOT / CONSTANTS[name]).read_text(encoding="utf-8"))
-    variable = name.rpartition(".")[2]
-    for node in module.body:
+    variable, source = name.rpartition(".")[2], (ROOT / CONSTANTS[name]).read_text("utf-8")
+    for node in ast.parse(source).body:
         match node:
             case ast.Assign([ast.Name(found)], ast.Constant(int() | float() | str() as value)) if (
                 found == variable

@@ -1,6 +1,7 @@
 """What surrounds the text of a page: its other language, its source, and the theme's labels."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -25,6 +26,10 @@ MENDED = {  # what the theme's markup lacks for those who do not see it
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
     '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
 }
+UNUSED = {  # what Sphinx's own search loads, where one calls eval, and styles for other buttons
+    "furo-extensions.css",
+    "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
+}  # fmt: skip
 LINK, ID = re.compile(r'\shref="#([^"]+)"'), re.compile(r'\sid="([^"]+)"')
 
 logger = logging.getLogger(__name__)
@@ -34,7 +39,7 @@ def localized(html: str) -> str:
     """Mend the theme's markup, and translate the labels that it has in English only."""
     translate = get_translation("sphinx")
     for lacking, mended in MENDED.items():
-        text = re.sub(r"\{(.+)\}", lambda found: translate(found[1]), mended)
+        text = re.sub(r"\{(.+)\}", lambda found: str(translate(found[1])), mended)
         html = html.replace(lacking, text)
     for label in LABELS:
         html = html.replace(f'"{label}"', f'"{translate(label)}"')
@@ -74,6 +79,8 @@ def add_context(
     """Give the templates what they show."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
+    for files in ("script_files", "css_files"):
+        context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != config.language]
     context["root_page"] = config.site_base_url or "../" * (target.count("/") + 1) + "index.html"

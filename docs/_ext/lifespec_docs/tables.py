@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.views import tables
+from lifespec_docs.views import tables as views_by_name
 from lifespec_docs.words import ROOT, translations
 
 if TYPE_CHECKING:
@@ -128,10 +128,10 @@ class TableDirective(SphinxDirective):
     def _text(self) -> str:
         try:
             name, *arguments = shlex.split(self.arguments[0])
-            view = tables()[name]
+            view = views_by_name()[name]
         except KeyError:
             raise self.error(
-                f"No view has a table {name!r}: {', '.join(sorted(tables()))}."
+                f"No view has a table {name!r}: {', '.join(sorted(views_by_name()))}."
             ) from None
         except ValueError as error:
             raise self.error(str(error)) from error

@@ -62,10 +62,16 @@ SOURCES: Any = (
 )
 
 
+def read(path: Path) -> Catalog:
+    """Read a catalog or a template."""
+    with path.open("rb") as file:
+        return read_po(file, locale="zh_CN")
+
+
 def templates() -> dict[Path, Catalog]:
     """Return the messages of each catalog: of the pages, then the words that no other has."""
     pages = (path for path in Path("build/gettext").glob("*.pot") if path.stem != BY_HAND.stem)
-    found = {PAGES / f"{path.stem}.po": read_po(path.open("rb")) for path in sorted(pages)}
+    found = {PAGES / f"{path.stem}.po": read(path) for path in sorted(pages)}
     seen: set[object] = set()
     for path, folder, pattern, method, marks in SOURCES:
         words = {each[2] for each in extract_from_dir(folder, [(pattern, method)], keywords=marks)}
@@ -79,7 +85,7 @@ def main() -> int:
     """Renew the catalogs, or check them; return the exit status."""
     check = "--check" in sys.argv
     files = [*PAGES.glob("*.po"), *PACKAGE.glob("*.zh.po")]
-    old = {path: read_po(path.open("rb"), locale="zh_CN") for path in files}
+    old = {path: read(path) for path in files}
     known = {each.id: each for catalog in old.values() for each in catalog}
     faults = []
     for path, template in templates().items():

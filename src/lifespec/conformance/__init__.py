@@ -1,7 +1,7 @@
 """The conformance suite: check an application, middleware or a server, and read the report.
 
-`check_app`, `check_middleware` and `check_server` return a `Report`; they raise `Unchecked` where
-nothing can be checked.  The command `lifespec check` is made of them.
+`check_app`, `check_middleware` and `check_server` return a `Report`; they raise `Unchecked` for a
+specification, case or rule that there is not.  The command `lifespec check` is made of them.
 """
 
 from typing import TYPE_CHECKING
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 from lifespec.lazy import attach
 
 if TYPE_CHECKING:
-    from lifespec.conformance.api import check_app, check_middleware, check_server
-    from lifespec.conformance.report.model import Finding, Report, Verdict
+    from lifespec.conformance.app.check import check_app, check_middleware
+    from lifespec.conformance.report import Fact, Finding, Report, Verdict
+    from lifespec.conformance.server.check import check_server
     from lifespec.conformance.unchecked import Unchecked
 
 __all__ = [
+    "Fact",
     "Finding",
     "Report",
     "Unchecked",
@@ -27,8 +29,9 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "api": ("check_app", "check_middleware", "check_server"),
-        "report.model": ("Finding", "Report", "Verdict"),
+        "app.check": ("check_app", "check_middleware"),
+        "report": ("Fact", "Finding", "Report", "Verdict"),
+        "server.check": ("check_server",),
         "unchecked": ("Unchecked",),
     },
 )

@@ -1,7 +1,8 @@
-"""The cases: conversations as text, what is to be seen in them.
+"""The cases: message sequences as scripts, and what is expected of the role under test.
 
-`cases.toml` has one table for each case, and its format is told by the tables of `language.py`:
-KEYS, VERBS, DOINGS, PHRASES.  A page draws it from them, for authors of runners in other languages.
+`data/cases.toml` has a table for each case, and `data/vocabulary.toml` the words of its scripts and
+expectations.  A page is drawn from them, for authors of runners in other languages, and
+tests/conformance/test_cases.py holds the cases to the format.
 """
 
 from __future__ import annotations
@@ -9,153 +10,211 @@ from __future__ import annotations
 import functools
 import json
 import re
+import tomllib
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from lifespec.conformance.data_files import DataError, packaged, tables
-from lifespec.conformance.language import (
-    DOINGS,
-    KEYS,
-    PHRASES,
-    ROLES,
-    SERVER,
-    USUAL,
-    VERBS,
-    Role,
-    Verb,
-)
 from lifespec.conformance.rules import rules
-from lifespec.conformance.unchecked import Unchecked
+from lifespec.conformance.words import data
 from lifespec.validate import SPECS, lifespan_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
+    "MEANWHILE",
+    "ROLES",
+    "SERVER",
     "Action",
     "Case",
     "Expectation",
-    "Unchecked",
+    "Phrase",
+    "Role",
+    "Verb",
     "action",
+    "expected",
     "load",
     "read",
     "scope_of",
+    "vocabulary",
 ]
 
-_IN_ENVELOPE = ("version", "spec_version", "is_worker", "worker_num")
-_NONE: Mapping[str, Any] = MappingProxyType({})
+Role = Literal["server", "application", "middleware"]
+ROLES: tuple[Role, ...] = get_args(Role)
+SERVER = (  # what the suite does as the server of middleware, unless a case says otherwise
+    'call hello="world"',
+    'offer lifespan.startup hello="world"',
+    "await startup",
+    "request",
+    "wait 0.5",
+    'offer lifespan.shutdown hello="world"',
+    "await shutdown",
+    "await end",
+)
+MEANWHILE = ("request /", "stop")  # what it does as client and operator of a server
 
 
-_OWN = {"server": ("middleware", SERVER), "meanwhile": ("server", USUAL)}
+class Verb(NamedTuple):
+    """A word of the scripts: what it does, what follows it, the roles under test that use it."""
+
+    says: str
+    form: str = ""
+    roles: tuple[Role, ...] = ("server",)
+
+
+class Phrase(NamedTuple):
+    """An expectation in words, the roles under test, and whether a text in quotes follows."""
+
+    says: str
+    roles: tuple[Role, ...]
+    argument: bool = False
+
+
+class Vocabulary(NamedTuple):
+    """The words of the cases: their keys, the verbs of both kinds of script, the phrases."""
+
+    keys: Mapping[str, str]
+    verbs: Mapping[str, Verb]
+    meanwhile: Mapping[str, Verb]
+    phrases: Mapping[str, Phrase]
+
+
+@functools.cache
+def vocabulary() -> Vocabulary:
+    """Return the words of the cases."""
+    rows = tomllib.loads(data("vocabulary.toml"))
+    verbs, meanwhile = (
+        {word: Verb(**row) for word, row in rows[kind].items()} for kind in ("verbs", "meanwhile")
+    )
+    phrases = {word: Phrase(**row) for word, row in rows["phrases"].items()}
+    return Vocabulary(rows["keys"], verbs, meanwhile, phrases)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One line of a script.
+    """A line of a script: a verb and what follows it.
 
-    Of `send` and `offer`, `type` and `keys` make the event, or `value` where that is no mapping
-    with a type.  `text` belongs to `raise`, and is the word of `await`.
+    `type` and `keys` make the event of `send` or `offer`; `value` stands for one that is no
+    mapping with a type.  `text` is the text of `raise`, or the word of `await`.
     """
 
     verb: str
     type: str = ""
-    keys: Mapping[str, Any] = field(default_factory=lambda: _NONE)
+    keys: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     text: str = ""
     value: Any = None
 
     @property
     def event(self) -> Any:
-        """What is sent or offered, made anew."""
+        """The event or value to send, a new one each time."""
         return {"type": self.type, **self.keys} if self.type else self.value
 
 
 class Expectation(NamedTuple):
-    """What is to be seen if a rule is kept: a phrase of PHRASES, and its argument or ""."""
+    """What is expected if a rule is kept: a phrase of the vocabulary, and its argument or ""."""
 
     rule: str
     phrase: str
     argument: str = ""
 
-    @property
-    def says(self) -> str:
-        """What is to be seen, in words."""
-        return f"{PHRASES[self.phrase].says}{': ' * bool(self.argument)}{self.argument}"
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One conversation: what the suite does, and what is expected of who is checked."""
+    """One message sequence: what the suite does, and what is expected of the role under test.
+
+    `lines` is the script as it is written.  `silent` maps rules to the specifications that do not
+    specify this case.
+    """
 
     name: str
     role: Role
     says: str
+    lines: tuple[str, ...]
     script: tuple[Action, ...]
     expect: tuple[Expectation, ...]
-    specs: tuple[str, ...] = tuple(SPECS)
-    silent: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NONE)
-    slow: bool = False
-    needs: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    server: tuple[Action, ...] = ()
-    meanwhile: tuple[Action, ...] = ()
-    workers: int = 1
+    specs: tuple[str, ...]
+    silent: Mapping[str, tuple[str, ...]]
+    slow: bool
+    server: tuple[Action, ...]
+    meanwhile: tuple[Action, ...]
+    workers: int
 
     def silent_on(self, rule_id: str, spec: str) -> bool:
-        """Say whether a specification is silent on a rule in just this case."""
+        """Return whether a specification does not specify a rule in this case."""
         return spec in self.silent.get(rule_id, ())
 
 
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
-    return read(packaged("cases.toml"), "cases.toml")
+    return read(data("cases.toml"))
 
 
-def read(text: str, file: str) -> tuple[Case, ...]:
-    """Return the cases of a file in its order; raise DataError, which has a line for each fault."""
-    faults: list[str] = []
-    found = [_Reader(where, name, faults).case(row) for where, name, row in tables(text, file)]
-    if faults:
-        raise DataError("\n".join(faults))
-    return tuple(filter(None, found))
+def read(text: str) -> tuple[Case, ...]:
+    """Return the cases of a file in its order; raise ValueError for a line of no known verb."""
+    return tuple(_case(name, row) for name, row in tomllib.loads(text).items())
 
 
-def action(line: str, role: Role, verbs: Mapping[str, Verb] = VERBS) -> Action:
-    """Return what one line of a script says; raise ValueError where it says nothing known."""
-    verb, _, rest = line.partition(" ")
-    row = verbs.get(verb)
-    if row is None or role not in row.roles:
-        known = ", ".join(verb for verb, row in verbs.items() if role in row.roles)
-        raise ValueError(f"{verb!r} is no verb where {role}s are checked; verbs are {known}")
-    if bool(rest) != bool(row.form) and row.form not in ("keys", "text"):
-        raise ValueError(f"{line!r}: {verb} is followed by {row.form or 'nothing'}")
-    return _FORMS[row.form](verb, rest)
+def expected(case: Case, spec: str) -> Iterator[Expectation]:
+    """Yield what a case expects by a specification, which has these rules."""
+    if spec in case.specs:
+        yield from (each for each in case.expect if spec in rules()[each.rule].specs)
 
 
-def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scope of a `call`: that of the text, with these keys, without those of false."""
-    scope = lifespan_scope(spec)
-    envelope = scope.get(SPECS[spec].envelope, {})
-    for key, value in keys.items():
-        part = envelope if key in _IN_ENVELOPE else scope
-        if value is False:
-            part.pop(key, None)
-        else:
-            part[key] = value
-    return scope
+def _case(name: str, row: Mapping[str, Any]) -> Case:
+    role: Role = row["role"]
+    verbs, meanwhile = vocabulary().verbs, vocabulary().meanwhile
+    of_server = row.get("server", SERVER) if role == "middleware" else ()
+    of_client = row.get("meanwhile", MEANWHILE) if role == "server" else ()
+    silent = {
+        rule_id: tuple(SPECS if specs is True else specs)
+        for rule_id, specs in row.get("silent", {}).items()
+    }
+    return Case(
+        name,
+        role,
+        row["says"],
+        tuple(row["script"]),
+        tuple(action(line, verbs) for line in row["script"]),
+        tuple(_expectations(row["expect"])),
+        tuple(row.get("specs", SPECS)),
+        silent,
+        row.get("slow", False),
+        tuple(action(line, verbs) for line in of_server),
+        tuple(action(line, meanwhile) for line in of_client),
+        row.get("workers", 1),
+    )
+
+
+def _expectations(rows: Mapping[str, str | list[str]]) -> Iterator[Expectation]:
+    for rule_id, phrases in rows.items():
+        for text in [phrases] if isinstance(phrases, str) else phrases:
+            phrase, _space, argument = text.partition(' "')
+            yield Expectation(rule_id, phrase, json.loads(f'"{argument}') if argument else "")
+
+
+def action(line: str, verbs: Mapping[str, Verb]) -> Action:
+    """Return the action of a script's line; raise ValueError if it is not in the format."""
+    verb, _space, rest = line.partition(" ")
+    if verb not in verbs:
+        raise ValueError(f"{verb!r} is no verb; the verbs are {', '.join(verbs)}")
+    form = verbs[verb].form
+    if bool(rest) != bool(form) and form not in ("keys", "text"):
+        raise ValueError(f"{line!r}: {verb} is followed by {form or 'nothing'}")
+    return _FORMS[form](verb, rest)
 
 
 def _event(verb: str, rest: str) -> Action:
     if re.match(r"[a-z]+\.", rest):
-        type_, _, keys = rest.partition(" ")
+        type_, _space, keys = rest.partition(" ")
         return Action(verb, type_, keys=_keys(keys))
     return Action(verb, value=json.loads(rest))
 
 
 def _keys(text: str) -> Mapping[str, Any]:
-    """Read `key=value key=value`, where values are JSON."""
+    """Return the mapping of `key=value key=value`, whose values are JSON."""
     found, decoder = {}, json.JSONDecoder()
     while text:
         key, equals, rest = text.partition("=")
@@ -176,89 +235,14 @@ _FORMS: Mapping[str, Callable[[str, str], Action]] = {
 }
 
 
-class _Reader(NamedTuple):
-    """Reads one case, and notes what is not in the format."""
-
-    where: str
-    name: str
-    faults: list[str]
-
-    def case(self, row: Any) -> Case | None:
-        before = len(self.faults)
-        if not isinstance(row, dict):
-            row = {f"{self.name} = …": row}
-        self.known("key", row, KEYS)
-        for key in ("role", "says", "script", "expect"):
-            if key not in row:
-                self.refuse(f"the key {key!r} is missing")
-        if "role" in row:
-            self.known("role", [row["role"]], ROLES)
-        if len(self.faults) > before:  # the rest follows from these
-            return None
-        role = row["role"]
-        specs = row.get("specs", tuple(SPECS))
-        self.known("spec", specs, SPECS)
-        silent = row.get("silent", {})
-        silent = {rule_id: tuple(SPECS if of is True else of) for rule_id, of in silent.items()}
-        for rule_id, texts in silent.items():
-            self.known("expected rule", [rule_id], row["expect"])
-            self.known("spec", texts, SPECS)
-        return Case(
-            self.name,
-            role,
-            row["says"],
-            tuple(self.actions(row["script"], role)),
-            tuple(self.expected(row["expect"], role)),
-            tuple(specs),
-            silent,
-            bool(row.get("slow")),
-            tuple(row.get("needs", ())),
-            tuple(row["script"]),
-            tuple(self.actions(self.own(row, "server"), "application")),
-            tuple(self.actions(self.own(row, "meanwhile"), role, DOINGS)),
-            row.get("workers", 1),
-        )
-
-    def own(self, row: Mapping[str, Any], key: str) -> Sequence[str]:
-        """Return the lines of a key that cases of one role have, and what is usual there."""
-        role, usual = _OWN[key]
-        if row["role"] == role:
-            return row.get(key, usual)  # type: ignore[no-any-return]
-        if key in row:
-            self.refuse(f"the key {key!r} is for the role {role!r}")
-        return ()
-
-    def actions(
-        self, lines: Sequence[str], role: Role, verbs: Mapping[str, Verb] = VERBS
-    ) -> Iterator[Action]:
-        for line in lines:
-            try:
-                yield action(line, role, verbs)
-            except ValueError as error:
-                self.refuse(str(error))
-
-    def expected(self, rows: Mapping[str, str | list[str]], role: Role) -> Iterator[Expectation]:
-        self.known("rule", rows, rules())
-        for rule_id, phrases in rows.items():
-            for text in [phrases] if isinstance(phrases, str) else phrases:
-                yield from self.phrase(rule_id, text, role)
-
-    def phrase(self, rule_id: str, text: str, role: Role) -> Iterator[Expectation]:
-        phrases = {name: row for name, row in PHRASES.items() if role in row.roles}
-        found = re.fullmatch(r'(?P<name>[a-z -]+?)(?: (?P<argument>".*"))?', text)
-        name, argument = (found["name"], found["argument"]) if found else (text, None)
-        self.known("phrase", [name], phrases)
-        if name not in phrases:
-            return
-        if (argument is not None) != phrases[name].argument:
-            wanted = "a text in quotes" if phrases[name].argument else "nothing"
-            self.refuse(f"the phrase {name!r} is followed by {wanted}")
-        yield Expectation(rule_id, name, json.loads(argument or '""'))
-
-    def known(self, what: str, given: Any, allowed: Any) -> None:
-        for each in given:
-            if each not in allowed:
-                self.refuse(f"there is no {what} {each!r}; there are {', '.join(allowed)}")
-
-    def refuse(self, sentence: str) -> None:
-        self.faults.append(f"{self.where}: {self.name}: {sentence}.")
+def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scope of `call`: that of `spec` with these keys; the value false removes one."""
+    scope = lifespan_scope(spec)
+    versions = scope.get(SPECS[spec].envelope, {})
+    for key, value in keys.items():
+        part = versions if key in ("version", "spec_version") else scope
+        if value is False:
+            part.pop(key, None)
+        else:
+            part[key] = value
+    return scope

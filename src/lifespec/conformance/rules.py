@@ -10,11 +10,10 @@ from __future__ import annotations
 import functools
 import tomllib
 from dataclasses import dataclass
-from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec.conformance.unchecked import Unchecked, unknown
+from lifespec.conformance.words import data
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 
@@ -33,12 +32,8 @@ __all__ = [
     "Rule",
     "Source",
     "address",
-    "data",
     "heading",
-    "known_rule",
-    "known_spec",
     "level_lines",
-    "messages",
     "names",
     "read",
     "rules",
@@ -151,15 +146,6 @@ def _filled(sentence: str, level: str, translate: Translate) -> str:
     return text
 
 
-def data(name: str) -> str:
-    """Return a file of the package's data; raise Unchecked if this installation lacks it."""
-    file = resources.files("lifespec.conformance").joinpath("data", name)
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError:
-        raise Unchecked(f"this installation has no {file}: install lifespec again") from None
-
-
 @functools.cache
 def rules() -> Mapping[str, Rule]:
     """Return the rules of the package by ID, in the order of the file."""
@@ -186,12 +172,17 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
         boxes[unspecified] = row["ours"]["says"]
     return Rule(
         rule_id,
-        *(row[key] for key in ("role", "observable", "stage", "page")),
+        row["role"],
+        row["observable"],
+        row["stage"],
+        row["page"],
         sources_,
         MappingProxyType(boxes),
         unspecified,
         tuple(row.get("implies", ())),
-        *(row.get(key, "") for key in ("unseen", "hint", "hint-middleware")),
+        row.get("unseen", ""),
+        row.get("hint", ""),
+        row.get("hint-middleware", ""),
         line,
     )
 
@@ -203,28 +194,6 @@ def specs_of(value: str) -> tuple[str, ...]:
     if value.startswith("all but "):
         return tuple(spec for spec in SPECS if spec not in found)
     return tuple(found)
-
-
-def known_rule(rule_id: str) -> str:
-    """Return a rule ID; raise Unchecked if there is no such rule."""
-    if rule_id not in rules():
-        raise unknown("rule", rule_id, rules(), "lifespec cases")
-    return rule_id
-
-
-def known_spec(name: str) -> str:
-    """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
-    if name not in {*SPECS, *NEWEST}:
-        raise Unchecked(f"there is no specification {name!r}: name {', '.join([*SPECS, *NEWEST])}")
-    return NEWEST.get(name, name)
-
-
-def messages() -> Iterator[tuple[str, int, str]]:
-    """Yield the entries of rules.zh.po: the text, the line of its rule, and its kind."""
-    yield from ((f"{{{level}}}", 1, "level") for level in LEVELS)
-    for rule_id, rule in rules().items():
-        yield from ((sentence, rule.line, f"rule {rule_id}") for sentence in rule.boxes.values())
-        yield from ((hint, rule.line, "text") for _role, _heading, hint in rule.hints)
 
 
 # ---- what is said of a rule ---------------------------------------------------------------------

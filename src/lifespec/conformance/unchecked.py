@@ -1,18 +1,31 @@
-"""What is raised if a subject cannot be checked, and the names that it may have meant."""
+"""What is raised if a subject cannot be checked, and names that are to be known."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING
+
+from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.rules import NEWEST, rules
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Unchecked", "near", "unknown"]
+__all__ = ["Unchecked", "known_rule", "known_spec", "near", "unknown"]
 
 
 class Unchecked(Exception):
-    """A subject could not be checked; `str()` says what was given, and what to do."""
+    """A subject could not be checked: `fact` says why, and `str()` is its sentence in English."""
+
+    def __init__(self, why: Fact | str) -> None:
+        super().__init__(why)
+        self.fact = fact("text", text=why) if isinstance(why, str) else why
+
+    def __str__(self) -> str:
+        text = import_module("lifespec.conformance.text")  # which needs all others
+        return str(text.Words().say(self.fact)).removesuffix(".")
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:
@@ -23,8 +36,24 @@ def near(name: str, known: Iterable[str]) -> list[str]:
 
 
 def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
-    """Return what is raised for a name that there is not; the command `lists` names all."""
-    *others, last = near(name, known) or [""]
-    meant = f"{', '.join(others)} or {last}" if others else last
-    question = f": did you mean {meant}?" if meant else ";"
-    return Unchecked(f"there is no {what} {name!r}{question} `{lists}` lists all")
+    """Return what is raised for an unknown name; `what` is "rule" or "case".
+
+    The command `lists` names all.
+    """
+    alike = tuple(near(name, known))
+    kind = f"unknown-{what}-near" if alike else f"unknown-{what}"
+    return Unchecked(fact(kind, name=name, near=alike, lists=lists))
+
+
+def known_rule(rule_id: str) -> str:
+    """Return a rule ID; raise Unchecked if there is no such rule."""
+    if rule_id not in rules():
+        raise unknown("rule", rule_id, rules(), "lifespec cases")
+    return rule_id
+
+
+def known_spec(name: str) -> str:
+    """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
+    if name not in {*SPECS, *NEWEST}:
+        raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
+    return NEWEST.get(name, name)

@@ -1,11 +1,11 @@
-"""A message sequence as a diagram of ASCII characters, for any terminal."""
+"""A message sequence as a diagram of text, for any terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from lifespec.testing.trace import Entry
 
@@ -15,24 +15,41 @@ _INNER, _LINES = 56, 5
 
 
 def sequence(
-    entries: Sequence[Entry], server: str = "server", application: str = "application"
+    entries: Sequence[Entry],
+    server: str = "server",
+    application: str = "application",
+    word: Callable[[str], str] = str,
+    columns: Callable[[str], int] = len,
 ) -> str:
-    """Draw a message sequence as a diagram of ASCII characters, 73 columns wide."""
-    head = f"{'':9}{server}{application:>{_INNER + 8 - len(server)}}"
+    """Draw a message sequence as a diagram of text, 73 columns wide.
+
+    `word` translates the words of the diagram, and `columns` says how wide a text is.
+    """
+    left, right = word(server), word(application)
+    head = f"{'':9}{left}{' ' * (_INNER + 8 - columns(left) - columns(right))}{right}"
     timed = any(entry.time for entry in entries)
     last = len(entries) - 1
     lines = [
         line
         for number, entry in enumerate(entries)
-        for line in _lines(entry, timed=timed, last=number == last)
+        for line in _lines(entry, word, columns, timed=timed, last=number == last)
     ]
     return "\n".join([head, *lines])
 
 
-def _lines(entry: Entry, *, timed: bool, last: bool) -> Iterator[str]:
+def _lines(
+    entry: Entry,
+    word: Callable[[str], str],
+    columns: Callable[[str], int],
+    *,
+    timed: bool,
+    last: bool,
+) -> Iterator[str]:
     time = f"{entry.time:7.3f} s " if timed else ""
     left, right = "|", "|"
     label = _clipped(f" {entry.type} ", _INNER - 6)
+    ends = f"{word(entry.kind)}{label.rstrip()} "
+    cancelled = f"-- {word('cancelled')} "
     match entry.kind:
         case "called" | "received":
             arrow = f"--{label}".ljust(_INNER - 1, "-") + ">"
@@ -41,9 +58,10 @@ def _lines(entry: Entry, *, timed: bool, last: bool) -> Iterator[str]:
         case "refused":
             arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
         case "cancelled":
-            arrow, right = "-- cancelled ".ljust(_INNER - 1, "-") + ">", "X" if last else "|"
+            dashes = "-" * (_INNER - 1 - columns(cancelled))
+            arrow, right = f"{cancelled}{dashes}>", "X" if last else "|"
         case _:
-            arrow, right = f"{entry.kind}{label.rstrip()} ".rjust(_INNER), "X"
+            arrow, right = " " * (_INNER - columns(ends)) + ends, "X"
     yield f"{time:10} {left}{arrow}{right}".rstrip()
     yield from (f"{'':11}|  {_clipped(part, _INNER)}" for part in _shortened(entry.detail))
 

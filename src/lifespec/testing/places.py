@@ -8,7 +8,7 @@ from asyncio import Task
 from contextlib import suppress
 from pathlib import Path
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
     Frames = Iterable[tuple[FrameType, int]]  # each with its line, the outermost first
 
-__all__ = ["place", "short", "waiting", "without_ours"]
+__all__ = ["Place", "is_ours", "is_own_file", "place", "places", "short", "waiting", "without_ours"]
 
 _CALLS = (CoroutineType, GeneratorType, AsyncGeneratorType)
 _LIBRARY = str(Path(os.__file__).parent)
+_PACKAGE = str(Path(__file__).parents[1])
 _INSTALLED = {"site-packages", "dist-packages"}
+
+
+class Place(NamedTuple):
+    """A function, its file from the current folder on, and a line."""
+
+    function: str
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"`{self.function}`, {self.file}:{self.line}"
 
 
 def waiting(call: object) -> Iterator[tuple[FrameType, int]]:
@@ -46,27 +58,38 @@ def _step(call: object) -> tuple[FrameType | None, object]:
     return call.ag_frame, call.ag_await  # type: ignore[attr-defined]
 
 
-def place(frames: Frames, own: str = "") -> str:
-    """Name the innermost function of an author's own code, with file and line; "" if none is.
+def place(frames: Frames, own: str = "") -> Place | None:
+    """Return the innermost place in an author's own code, None if there is none."""
+    return next(reversed(places(frames, own)), None)
+
+
+def places(frames: Frames, own: str = "") -> list[Place]:
+    """Return the places in an author's own code.
 
     That is neither Python's library, nor lifespec, nor an installed package other than `own`.
     """
-    found = [(frame, line) for frame, line in frames if _is_own(frame, own)]
-    if not found:
-        return ""
-    frame, line = found[-1]
+    return [_place(frame, line) for frame, line in frames if _is_own(frame, own)]
+
+
+def _place(frame: FrameType, line: int) -> Place:
     name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
-    return f"`{name}`, {short(Path(frame.f_code.co_filename))}:{line}"
+    return Place(name, short(Path(frame.f_code.co_filename)), line)
 
 
 def _is_own(frame: FrameType, own: str) -> bool:
-    file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
-    package = package.partition(".")[0]
-    if package == own:
-        return True
-    if package == "lifespec" or file.startswith("<frozen "):
-        return False
-    return not (file.startswith(_LIBRARY) or _INSTALLED & {*Path(file).parts})
+    package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return package == own or is_own_file(frame.f_code.co_filename)
+
+
+def is_own_file(file: str) -> bool:
+    """Tell whether a file is the author's; one such as `<string>` is nobody's."""
+    others = (_LIBRARY, _PACKAGE, "<")
+    return not (file.startswith(others) or _INSTALLED & {*Path(file).parts})
+
+
+def is_ours(file: str) -> bool:
+    """Tell whether a file is lifespec's."""
+    return file.startswith(_PACKAGE)
 
 
 def short(file: Path) -> str:
@@ -79,6 +102,6 @@ def short(file: Path) -> str:
 def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback from the first frame on that is the application's."""
     found = traceback
-    while found and found.tb_frame.f_globals.get("__name__", "").startswith("lifespec."):
+    while found and is_ours(found.tb_frame.f_code.co_filename):
         found = found.tb_next
     return found or traceback

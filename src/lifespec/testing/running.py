@@ -6,14 +6,16 @@ import gc
 import importlib
 import inspect
 import sys
+import threading
 import warnings
+from contextlib import ExitStack
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.testing import left
 from lifespec.testing.diagram import sequence
 from lifespec.testing.places import without_ours
-from lifespec.testing.tasks import left
 from lifespec.testing.trace import record
 from lifespec.validate import validator
 
@@ -34,7 +36,7 @@ _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that 
 
 
 class LifespanWarning(UserWarning):
-    """A warning of the validator, or a task that the application left behind."""
+    """A warning of the validator, what the application left behind, or an error that it logged."""
 
 
 class ViolationsFound(AssertionError):
@@ -54,7 +56,8 @@ class Running:
 
     Raises `ViolationsFound` after the application has stopped, if a rule was broken.  If the body
     raised, its exception gets a note instead.  Issues a `LifespanWarning` for each warning of the
-    validator and for each task of the application that still runs.
+    validator, for each task and thread that the application left behind, and each error that it
+    logged.
     """
 
     lifespan: Lifespan
@@ -106,9 +109,13 @@ class Running:
         __tracebackhide__ = True
         self.lifespan = _lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
+        self._threads = {*threading.enumerate()}
+        self._ended = ExitStack()
+        self._logged = self._ended.enter_context(left.logging_errors())
         try:
             await self.lifespan.__aenter__()
         except StartupFailed as failure:
+            self._ended.close()
             raise self._shown(failure) from failure.__cause__
         finally:
             _OWNER.reset(token)
@@ -126,7 +133,8 @@ class Running:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        self._left = await self._tasks_left()
+        self._left = await self._look_around()
+        self._ended.close()
         if failure is not None:
             raise self._shown(failure) from failure.__cause__
         if error is None:
@@ -160,13 +168,15 @@ class Running:
         diagrams = [sequence(each.entries) for each in self.conversations]
         return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
-    async def _tasks_left(self) -> list[str]:
-        """Name the tasks that the application or its requests started, and that still run."""
+    async def _look_around(self) -> list[str]:
+        """Name the tasks and threads that the application left behind, and the errors it logged."""
         try:
-            names = await left(lambda task: _owner(task) is self)
+            found = await left.tasks(lambda task: _owner(task) is self)
         except RuntimeError:  # trio's nurseries leave none
-            return []
-        return [f"The application has stopped, and its task still runs: {name}." for name in names]
+            found = []
+        behind = [*found, *left.threads(self._threads)]
+        logged = [f"The application logged {each.fact()}" for each in self._logged]
+        return [*(f"The application left behind {each}" for each in behind), *logged]
 
 
 class Starter:

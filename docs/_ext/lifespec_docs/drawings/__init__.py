@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from lifespec_docs.drawings.figures import protocol, workers
+from lifespec_docs.drawings.figures import protocol, timeline, workers
 from lifespec_docs.drawings.states import states
-from lifespec_docs.drawings.timeline import timeline
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:

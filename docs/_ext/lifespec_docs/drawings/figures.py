@@ -1,4 +1,4 @@
-"""Two figures of the protocol: one lifespan, and which processes and threads have one."""
+"""Figures: one lifespan, which processes and threads have one, and how a server ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["protocol", "workers"]
+__all__ = ["protocol", "timeline", "workers"]
 
 BOLD = ' font-weight="600"'
 WIDTH = 376
@@ -20,6 +20,27 @@ LEFT, RIGHT = 66, 310  # of the protocol: where the server stands, and the appli
 LIFE = (_("startup"), _("requests"), _("shutdown"))
 PROTOCOL = _("The application is called, asked to start, serves, and is asked to stop.")
 WORKERS = _("Each event loop that serves has a lifespan, in a process or in a thread of its own.")
+TITLE = _("How a server ends, in the order of time")
+CAPTION = _(
+    "What each part of a server does around the stop signal. The filled end of a bar is the last"
+    " step of that part."
+)
+SIGNAL, OFFERED, ANSWERED, EXIT = 96, 190, 290, 340  # when, in pixels
+MARKS = (  # where, what, and whether it is an event of the protocol, which has one name
+    (SIGNAL, _("the signal"), False),
+    (OFFERED, "lifespan.shutdown", True),
+    (ANSWERED, "lifespan.shutdown.complete", True),
+)
+LANES = (  # what a bar tells, where it ends, and where its last part begins
+    (_("New connections: accepted until the signal"), SIGNAL, None),
+    (_("Idle connections: closed at once"), SIGNAL, None),
+    (_("Open requests: answered, or cancelled at a timeout"), OFFERED, SIGNAL),
+    (_("The application: cleans up when the last is closed"), ANSWERED, OFFERED),
+    (_("The process: ends when shutdown is answered"), EXIT, ANSWERED),
+)
+LINE, LANE, BAR = 19, 46, 13
+PALE, DARK = (f' fill="currentColor" fill-opacity="{opacity}"' for opacity in (0.1, 0.35))
+DOTTED = ' stroke-dasharray="3 3"'
 
 
 def protocol(translate: Translate) -> tuple[str, str]:
@@ -82,3 +103,26 @@ def _loop(drawing: Drawing, corner: tuple[int, int], translate: Translate) -> No
     for number, word in enumerate(LIFE):
         drawing.text(x + 75, y + 43 + 22 * number, translate(word), SMALL)
     drawing.line(f"M{x + 30} {y + 34}V{y + 90}M{x + 30} {y + 90}{HEADS['down']}")
+
+
+def timeline(translate: Translate) -> tuple[str, str]:
+    """Draw a bar for each lane, and for each mark a line that crosses the bars and no text."""
+    top = LINE * len(MARKS)
+    drawing = Drawing(352, top + LANE * len(LANES) - 8)
+    for number, (x, text, named) in enumerate(reversed(MARKS)):
+        label, font = (text, MONO) if named else (translate(text), "")
+        drawing.text(x - 5, LINE * number + 13, label, f"{font}{SMALL}", "end")
+        bars = (f"M{x} {top + LANE * lane + 20}v{BAR + 8}" for lane in range(len(LANES)))
+        drawing.line(f"M{x} {LINE * number + 3}V{top + 1}{''.join(bars)}", DOTTED)
+    for number, (text, end, last) in enumerate(LANES):
+        y = top + LANE * number
+        drawing.text(0, y + 17, translate(text), SMALL, "start")
+        drawing.line(_bar(0, end, y + 24), PALE)
+        if last:
+            drawing.line(_bar(last, end, y + 24), DARK)
+    told = "; ".join(translate(text) for text, _end, _last in LANES)
+    return drawing.svg(translate(TITLE), told), translate(CAPTION)
+
+
+def _bar(start: int, end: int, y: int) -> str:
+    return f"M{start} {y}H{end}v{BAR}H{start}z"

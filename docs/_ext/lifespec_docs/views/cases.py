@@ -6,8 +6,9 @@ import json
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, language
-from lifespec.conformance.rules import data, rules
+from lifespec.conformance import cases
+from lifespec.conformance.rules import rules
+from lifespec.conformance.words import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ DRAWN = "role", "says", "script", "expect"  # the keys that the template shows i
 
 def of_role(role: str) -> Context:
     """Return all cases that check a role: what happens, the script, what is expected."""
-    phrases = {word: phrase.says for word, phrase in language.PHRASES.items()}
+    phrases = {word: phrase.says for word, phrase in cases.vocabulary().phrases.items()}
     found = [case for case in cases.load() if case.role == role]
     if not found:
         raise ValueError(f"There are no cases for the role {role!r}.")
@@ -40,15 +41,13 @@ def by_rule() -> Context:
 
 def vocabulary(kind: str, role: str = "") -> Context:
     """Return the words of the format: `keys`, or those of a kind for one role."""
+    words: Mapping[str, Any] = getattr(cases.vocabulary(), kind)
     if kind == "keys":
-        return {"words": language.KEYS}
-    kinds: dict[str, Mapping[str, Any]] = {
-        "verbs": language.VERBS, "doings": language.DOINGS, "phrases": language.PHRASES
-    }  # fmt: skip
+        return {"words": words}
     return {
         "words": {
             f"{word} {getattr(row, 'form', '').upper()}".rstrip(): row.says
-            for word, row in kinds[kind].items()
+            for word, row in words.items()
             if role in row.roles
         }
     }

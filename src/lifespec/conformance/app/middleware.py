@@ -1,4 +1,4 @@
-"""Checks middleware, between an application and a server of the suite.
+"""Play a case to middleware, between an application and the server of the suite, and compare.
 
 What one of them sends has to reach the other.  A difference that no specification forbids, such as
 a key that an event has lost, is told and fails nobody.
@@ -12,29 +12,25 @@ from dataclasses import dataclass, field
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, findings
-from lifespec.conformance.app import fake_server, player
-from lifespec.conformance.app.run import LIMIT, CaseResult
-from lifespec.conformance.findings import Outcome
-from lifespec.conformance.report.model import Report
-from lifespec.conformance.rules import known_spec
-from lifespec.conformance.texts import named, shown
-from lifespec.testing.diagram import sequence
+from lifespec.conformance.app import target
+from lifespec.conformance.app.play import play as play_case
+from lifespec.conformance.cases import expected
+from lifespec.conformance.report import Fact, Outcome, fact
+from lifespec.conformance.texts import shown
+from lifespec.testing import left
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from lifespec.conformance.app.fake_server import AppObservation
+    from lifespec.conformance.app.play import Call, Seen
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import How
-    from lifespec.conformance.report.model import Finding
-    from lifespec.testing.trace import Entry
+    from lifespec.conformance.report import How
 
     Application = Callable[[Any, Any, Any], Awaitable[Any]]
     Middleware = Callable[[Application], Application]
 
-__all__ = ["Probe", "ProbeError", "cases_for", "check", "run_case"]
+__all__ = ["Probe", "ProbeError", "play"]
 
 
 class ProbeError(Exception):
@@ -51,7 +47,7 @@ class Probe:
     written: dict[str, Any] = field(default_factory=dict)
     events: list[Any] = field(default_factory=list)
     sent: list[dict[str, Any]] = field(default_factory=list)
-    refusals: list[str] = field(default_factory=list)
+    refusals: list[Fact] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     error: ProbeError | None = None
     finished: bool = False
@@ -91,7 +87,7 @@ class Probe:
         try:
             await send(event)
         except Exception as error:
-            self.refusals.append(named(error))
+            self.refusals.append(left.described(error).fact())
 
 
 _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -108,7 +104,12 @@ class _Sides:
     """What was seen at both ends of the middleware."""
 
     probe: Probe
-    seen: AppObservation
+    call: Call
+
+    @property
+    def seen(self) -> Seen:
+        """What the server saw."""
+        return self.call.seen
 
     def offered(self, phase: str) -> list[Any]:
         """Return the events of a phase that the server sent."""
@@ -124,7 +125,7 @@ class _Sides:
 
     def answers(self, phase: str) -> list[Any]:
         """Return the answers of a phase that the server received."""
-        return _of(phase, self.seen.messages)
+        return _of(phase, self.call.messages)
 
 
 def _of(phase: str, events: Sequence[Any]) -> list[Any]:
@@ -141,94 +142,58 @@ def _types(events: Sequence[Any]) -> list[str]:
     return [*map(_type, events)]
 
 
-def check(middleware: Middleware, spec: str = "asgi 2.0", limit: float = LIMIT) -> Report:
-    """Check middleware, here and now, and return the report.
-
-    `middleware` is called with an application of the suite, and returns an application.
-    `spec`, `limit` and errors are those of `run.check`.
-    """
-    spec = known_spec(spec)
-    found: list[Finding] = []
-    for case in cases_for(spec):
-        tried = run_case(middleware, case, spec, limit=limit)
-        if tried.doubt:
-            tried = run_case(middleware, case, spec, limit=limit, real=True)
-        found += tried.findings
-    name = getattr(middleware, "__qualname__", type(middleware).__qualname__)
-    return Report(name, spec, tuple(found), role="middleware")
-
-
-def cases_for(spec: str) -> list[Case]:
-    """Return the cases of middleware for a text."""
-    return [c for c in cases.load() if c.role == "middleware" and spec in c.specs]
-
-
-def run_case(
-    middleware: Middleware, case: Case, spec: str, *, limit: float = LIMIT, real: bool = False
-) -> CaseResult:
-    """Play one case to the middleware, and compare its two sides; raise Unchecked."""
-    sides = _played(middleware, case, spec, limit, real=real)
-    conversation = sequence(sides.seen.spoken.entries, "server", "middleware")
-    found = tuple(
-        findings.finding(case, spec, expected, _compared(expected, sides), conversation)
-        for expected in findings.expected(case, spec)
-    )
-    return CaseResult(found, doubt=sides.seen.doubt)
-
-
-def _played(middleware: Middleware, case: Case, spec: str, limit: float, *, real: bool) -> _Sides:
+def play(
+    middleware: Middleware, case: Case, spec: str, limit: float, *, own: str = "", **options: Any
+) -> Seen:
+    """Play a case to the middleware, compare its two sides, and return what was seen."""
     probe = Probe(case)
     try:
         app = middleware(probe)
     except Exception as error:
-        raise cases.Unchecked(
-            f"called with an application, it raised {named(error)};"
-            " middleware takes an application and returns one"
+        raise target.NotFound(
+            fact("middleware-raised", error=left.described(error, own).fact())
         ) from None
     if not callable(app):
-        raise cases.Unchecked(
-            f"called with an application, it returned {shown(app)}; middleware takes an application"
-            " and returns one"
-        )
-    seen = player.play(app, case, spec, limit, real=real)[-1]
-    if isinstance(seen.error, fake_server.NoApplication):
-        raise cases.Unchecked(f"what it returned is not an application: {seen.error}")
-    return _Sides(probe, seen)
+        raise target.NotFound(fact("middleware-returned", value=shown(app)))
+    call = play_case(app, case, spec, limit, own=own, **options)[-1]
+    sides = _Sides(probe, call)
+    for each in expected(case, spec):
+        call.seen.compared[each.rule, each.phrase] = _compared(each, sides)
+    return call.seen
 
 
 # ---- the comparison ----------------------------------------------------------------------------
 
 ENVELOPES = {each.envelope for each in SPECS.values()}
-UNFINISHED = "The application did not come to the end of its script."
-UNREQUESTED = "The request did not reach the application"
-UNREACHED = "The lifespan scope did not reach the application."
-UNLIKE = "lifespan.startup did not reach the application as it was sent."
-UNASKED = "Startup was not answered with complete, so the server did not send lifespan.shutdown."
+_UNFINISHED = Outcome("skip", Fact("script-unfinished"))
 
 
-def _compared(expected: Expectation, sides: _Sides) -> Outcome:
+def _outcome(how: How, kind: str, **parts: Any) -> Outcome:
+    return Outcome(how, fact(kind, **parts))
+
+
+def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
     """Compare one thing at the two sides."""
-    if sides.probe.scope is None and expected.phrase != "raises":
-        if expected.rule == "startup-sent":
-            return Outcome("broken", f"It does not pass the lifespan scope on: {_instead(sides)}.")
-        return Outcome("skip", UNREACHED)
-    phase = expected.rule.partition("-")[0]
+    if sides.probe.scope is None and wanted.phrase != "raises":
+        if wanted.rule == "startup-sent":
+            return _outcome("broken", "scope-not-passed", instead=_instead(sides))
+        return _outcome("skip", "scope-unreached")
+    phase = wanted.rule.partition("-")[0]
     if phase == "shutdown" and sides.seen.startup != "complete":
-        return Outcome("skip", UNASKED)
+        return _outcome("skip", "shutdown-not-sent")
     if phase == "shutdown" and _types(sides.received("startup")) != ["lifespan.startup"]:
-        return Outcome("skip", UNLIKE)
-    return _COMPARISONS[expected.phrase](expected.rule, sides)
+        return _outcome("skip", "startup-not-as-sent")
+    return _COMPARISONS[wanted.phrase](wanted.rule, sides)
 
 
-def _instead(sides: _Sides) -> str:
-    """Say what middleware did with a lifespan scope that it did not pass on."""
-    if sides.seen.startup in ("complete", "failed"):
-        return "it answers startup in the application's place"
-    if sides.seen.ended == "returned":
-        return "it returned"
-    if sides.seen.ended == "raised":
-        return f"it raised {named(sides.seen.error)}"
-    return "it did not answer startup within the timeout"
+def _instead(sides: _Sides) -> Fact:
+    """Return what middleware did with a lifespan scope that it did not pass on."""
+    seen = sides.seen
+    if seen.startup in ("complete", "failed"):
+        return fact("answers-itself")
+    if seen.ended == "raised" and seen.error:
+        return fact("it-raised", error=seen.error.fact())
+    return fact("it-returned" if seen.ended == "returned" else "no-answer-in-time")
 
 
 def _scope(rule_id: str, sides: _Sides) -> Outcome:
@@ -236,67 +201,62 @@ def _scope(rule_id: str, sides: _Sides) -> Outcome:
     versions = rule_id == "scope-versions"
     wanted = {
         key: value
-        for key, value in sides.seen.offered.items()
+        for key, value in sides.call.offered.items()
         if key != "state" and (key in ENVELOPES) is versions
     }
     lost = _lost(wanted, sides.probe.scope)
     if not lost:
-        return Outcome("held", "The application is called with each key of the server's scope.")
+        return _outcome("held", "same-scope")
     how: How = "broken" if versions or "type" in lost else "unspecified"
-    return Outcome(how, _changed("the scope", "the application", lost))
+    return _outcome(how, "scope-keys-lost", keys=lost)
 
 
 def _state(_: str, sides: _Sides) -> Outcome:
-    state, live = sides.probe.state, sides.seen.state or {}
-    if state is sides.seen.state:
-        return Outcome("held", "The application has the server's own state.")
+    state, live = sides.probe.state, sides.call.live or {}
+    if state is sides.call.live:
+        return _outcome("held", "same-state")
     if state is None:
-        return Outcome("broken", "The application's scope has no state.")
+        return _outcome("broken", "app-has-no-state")
     if all(key in live and live[key] is value for key, value in sides.probe.written.items()):
-        return Outcome(
-            "unspecified",
-            "The application has another object as its state, and what it writes there arrives"
-            " in the server's.",
-        )
-    return Outcome("broken", "What the application writes into its state is not in the server's.")
+        return _outcome("unspecified", "other-state")
+    return _outcome("broken", "state-lost")
 
 
 def _request(_: str, sides: _Sides) -> Outcome:
     """See whether requests have the values of the lifespan's state."""
     if not sides.probe.requests:
-        return Outcome("skip", _unrequested(sides.seen.spoken.entries))
-    live = sides.seen.state or {}
+        return Outcome("skip", _unrequested(sides.seen.entries))
+    live = sides.call.live or {}
     for scope in sides.probe.requests:
         state = scope.get("state")
         if state is None:
-            return Outcome("broken", "The application was called for a request without a state.")
+            return _outcome("broken", "app-request-without-state")
         if not all(key in state and state[key] is live[key] for key in live):
-            return Outcome("broken", "The state of a request does not have the lifespan's values.")
-    return Outcome("held", "The state of the request has the lifespan's values.")
+            return _outcome("broken", "request-state-differs")
+    return _outcome("held", "request-has-state")
 
 
-def _unrequested(entries: Sequence[Entry]) -> str:
-    """Say why the application was not called for a request."""
-    request = [
-        *dropwhile(lambda entry: entry.kind != "called" or entry.type == "lifespan", entries)
-    ]
-    for entry in request:
+def _unrequested(entries: Sequence[Any]) -> Fact:
+    """Return why the application was not called for a request."""
+    for entry in dropwhile(lambda each: each.kind != "called" or each.type == "lifespan", entries):
         if entry.kind == "sent" and entry.detail:
-            return f"{UNREQUESTED}: the middleware answered it with status {entry.detail}."
+            return fact("request-answered", status=str(entry.detail))
         if entry.kind == "raised":
-            text = f"{': ' * bool(entry.detail)}{entry.detail}"
-            return f"{UNREQUESTED}: the middleware raised {entry.type}{text}."
-    return f"{UNREQUESTED}: the middleware returned." if request else "There was no request."
+            kind = "error" if entry.detail else "error-bare"
+            return fact("request-raised", error=fact(kind, type=entry.type, text=entry.detail))
+        if entry.kind == "returned":
+            return Fact("request-returned")
+    return Fact("request-not-made")
 
 
 def _events(rule_id: str, sides: _Sides) -> Outcome:
     phase = rule_id.partition("-")[0]
     wanted, found = sides.offered(phase), sides.received(phase)
     if (types := _types(found)) != _types(wanted):
-        return Outcome("broken", f"The application received {_listed(types)}.")
+        return _outcome("broken", "app-received", events=_listed(types))
     if lost := _lost(wanted[0], found[0]):
-        return Outcome("unspecified", _changed(types[0], "the application", lost))
-    return Outcome("held", f"The application received {_listed(types)}.")
+        return _outcome("unspecified", "keys-lost-to-app", event=types[0], keys=lost)
+    return _outcome("held", "app-received", events=_listed(types))
 
 
 def _answers(rule_id: str, sides: _Sides) -> Outcome:
@@ -305,44 +265,43 @@ def _answers(rule_id: str, sides: _Sides) -> Outcome:
     found = sides.answers(phase) if getattr(sides.seen, phase) in ("complete", "failed") else []
     sent, types = _types(wanted), _types(found)
     if not sent and not types:
-        return Outcome("skip", UNFINISHED)
+        return _UNFINISHED
     if types != sent:
-        return Outcome(
-            "broken", f"The application sent {_listed(sent)}; the server received {_listed(types)}."
-        )
+        return _outcome("broken", "answers-differ", sent=_listed(sent), received=_listed(types))
     if bool(found[0].get("message")) < bool(wanted[0].get("message")):
-        return Outcome("broken", f"{sent[0]} reached the server without its message.")
+        return _outcome("broken", "message-lost", event=sent[0])
     if lost := _lost(wanted[0], found[0]):
-        return Outcome("unspecified", _changed(sent[0], "the server", lost))
-    return Outcome("held", f"The server received {_listed(types)}.")
+        return _outcome("unspecified", "keys-lost-to-server", event=sent[0], keys=lost)
+    return _outcome("held", "server-received", events=_listed(types))
 
 
 def _refusal(_: str, sides: _Sides) -> Outcome:
     if not sides.probe.finished:
-        return Outcome("skip", UNFINISHED)
+        return _UNFINISHED
     if not sides.probe.refusals:
-        return Outcome("broken", "The application sent an unknown event, and send did not raise.")
-    return Outcome("held", f"send raised {sides.probe.refusals[0]}.")
+        return _outcome("broken", "refusal-lost")
+    return _outcome("held", "refusal-seen", error=sides.probe.refusals[0])
 
 
 def _end(_: str, sides: _Sides) -> Outcome:
     seen, own = sides.seen, sides.probe.error
     if not sides.probe.finished:
-        return Outcome("skip", UNFINISHED)
-    did = f"raised {named(own)}" if own else "returned"
-    if (seen.ended == "returned") if own is None else _holds(seen.error, own):
-        return Outcome("held", f"The application {did}, and so did the middleware.")
-    return Outcome("broken", f"The application {did}; the middleware {_gone(seen)}.")
+        return _UNFINISHED
+    did = fact("app-raised", error=left.described(own).fact()) if own else Fact("app-returned")
+    if (seen.ended == "returned") if own is None else _holds(sides.call.raised, own):
+        return _outcome("held", "same-end", did=did)
+    return _outcome("broken", "other-end", did=did, end=_gone(seen))
 
 
-def _gone(seen: AppObservation) -> str:
-    if seen.ended in ("raised", "exited"):
-        return f"raised {named(seen.error)}"
-    return "returned" if seen.ended == "returned" else "did not end"
+def _gone(seen: Seen) -> Fact:
+    """Return how the call ended."""
+    if seen.ended in ("raised", "exited") and seen.error:
+        return fact("it-raised", error=seen.error.fact())
+    return Fact("it-returned" if seen.ended == "returned" else "it-did-not-end")
 
 
 def _holds(error: BaseException | None, own: BaseException) -> bool:
-    """Say whether an exception is this one, or a group that has it."""
+    """Tell whether an exception is this one, or a group that has it."""
     parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     return error is own or any(_holds(each, own) for each in parts)
 
@@ -351,30 +310,26 @@ def _rejects(_: str, sides: _Sides) -> Outcome:
     """See that an unknown scope is refused, by the application or by the middleware."""
     seen = sides.seen
     held = seen.ended == "raised" and not seen.sent
-    return Outcome("held" if held else "broken", f"It {_gone(seen)}.")
+    return Outcome("held" if held else "broken", _gone(seen))
 
 
 def _unchanged(_: str, sides: _Sides) -> Outcome:
     """Compare the server's own scope; what is in the state is no matter here."""
-    now, then = sides.seen.scope, dict(sides.seen.offered)
+    now, then = sides.call.scope, dict(sides.call.offered)
     if "state" in then:
-        then["state"] = sides.seen.state
+        then["state"] = sides.call.live
     keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
     if keys:
-        return Outcome("broken", f"The server's scope was changed: {', '.join(map(str, keys))}.")
-    return Outcome("held", "The server's scope is as it was.")
+        return _outcome("broken", "scope-changed", keys=tuple(map(str, keys)))
+    return _outcome("held", "scope-unchanged")
 
 
-def _listed(types: Sequence[str]) -> str:
-    return ", ".join(types) or "nothing"
+def _listed(types: Sequence[str]) -> tuple[str, ...] | Fact:
+    return tuple(types) or Fact("nothing")
 
 
-def _lost(wanted: Mapping[str, Any], found: Any) -> list[str]:
-    return [key for key, value in wanted.items() if found.get(key) != value]
-
-
-def _changed(what: str, side: str, keys: Sequence[str]) -> str:
-    return f"These keys of {what} did not reach {side} as they were sent: {', '.join(keys)}."
+def _lost(wanted: Mapping[str, Any], found: Any) -> tuple[str, ...]:
+    return tuple(key for key, value in wanted.items() if found.get(key) != value)
 
 
 _COMPARISONS: Mapping[str, Callable[[str, _Sides], Outcome]] = {

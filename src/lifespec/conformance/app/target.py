@@ -1,129 +1,88 @@
-"""Finds what a TARGET names, `module:attribute`, and says in a sentence why it cannot."""
+"""Find what a TARGET names, `module:attribute`, and say as a fact why it cannot be had."""
 
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from lifespec import limits
-from lifespec.conformance.texts import said, shown
-from lifespec.conformance.unchecked import Unchecked
+from lifespec.conformance.app import cause
+from lifespec.conformance.app.loops import needs_trio
+from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.texts import shown
+from lifespec.testing import left
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["find"]
+__all__ = ["NotFound", "check_signature", "find", "malformed"]
 
 
-def find(target: str, *, factory: bool = False, limit: float = 30.0) -> Callable[..., Any]:
-    """Return the callable that a target names, or with `factory` makes; raise Unchecked.
+class NotFound(Exception):
+    """There is no application or middleware to check; `fact` says why."""
 
-    The current folder is on the path, as it is for servers.  `limit` is in seconds.
-    """
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why.kind)
+        self.fact = why
+
+
+def malformed(target: str) -> Fact | None:
+    """Return what is wrong with a name as it is written, or None."""
     module, _, attribute = target.partition(":")
     if not module or not all(part.isidentifier() for part in attribute.split(".")):
-        raise Unchecked(f"{target!r} has no attribute: give module:attribute, {_LIKE}")
+        return fact("no-attribute-named", target=target)
     if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
-        raise Unchecked(f"{module!r} is not a module name: give {wanted}:{attribute}")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    found = _limited(target, limit, lambda: _attribute(target, _module(module), attribute))
-    if factory:
-        found = _limited(target, limit, _called(target, found))
-    if not callable(found):
-        what = f"what {target} makes" if factory else target
-        raise Unchecked(f"{what} is {shown(found)}, which cannot be called: name an application")
-    return cast("Callable[..., Any]", found)
+        return fact("no-module-name", module=module, wanted=f"{wanted}:{attribute}")
+    return None
 
 
-_LIKE = "as in shop.main:app"
-
-
-def _limited(target: str, limit: float, do: Callable[[], Any]) -> Any:
-    try:
-        with limits.limited(limit):
-            return do()
-    except limits.LimitPassed:
-        raise Unchecked(
-            f"{target} was not imported within {limit:g} s: let its module import faster,"
-            " or give a longer --timeout"
-        ) from None
-
-
-def _module(name: str) -> ModuleType:
-    """Import a module; say what its own code raised."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name and f"{name}.".startswith(f"{error.name}."):
-            raise Unchecked(
-                f"there is no module {error.name!r}: call the command in the folder that has it,"
-                " or name it as it is imported"
-            ) from None
-        raise Unchecked(_raised(f"import {name}", error)) from None
-    except limits.LimitPassed:
-        raise
-    except BaseException as error:
-        raise Unchecked(_raised(f"import {name}", error)) from None
-
-
-def _called(target: str, found: Any) -> Callable[[], Any]:
-    def call() -> Any:
-        try:
-            return found()
-        except limits.LimitPassed:
-            raise
-        except BaseException as error:
-            raise Unchecked(_raised(f"{target}()", error)) from None
-
-    return call
-
-
-def _raised(what: str, error: BaseException) -> str:
-    text = " / ".join(said(error).splitlines())
-    return (
-        f"`{what}` raised {type(error).__name__}{': ' * bool(text)}{text}:"
-        " make it work in `python -c` first"
-    )
-
-
-def _attribute(target: str, module: ModuleType, path: str) -> Any:
-    found: Any = module
+@functools.cache  # a process that is forked from this one has it
+def find(target: str, *, factory: bool = False) -> Callable[..., Any]:
+    """Return the callable that a target names, or with `factory` makes; raise NotFound."""
+    module, _, path = target.partition(":")
+    found: Any = _tried(lambda: importlib.import_module(module), f"import {module}", module)
     for name in path.split("."):
         owner = found
-        try:
-            found = getattr(owner, name)
-        except AttributeError:
-            raise Unchecked(
-                f"{target}: there is no {name!r} in {_whom(owner)}; {_instead(owner, name)}"
-            ) from None
-        except limits.LimitPassed:
-            raise
-        except BaseException as error:
-            raise Unchecked(_raised(f"getattr({shown(owner)}, {name!r})", error)) from None
-    return found
+        found = _tried(functools.partial(getattr, owner, name, _MISSING), f"{target}")
+        if found is _MISSING:
+            near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
+            kind = "no-attribute-near" if near else "no-attribute"
+            owner_name = getattr(owner, "__name__", None) or shown(owner)
+            raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
+    if factory and callable(found):
+        found = _tried(found, f"{target}()")
+    if not callable(found):
+        raise NotFound(fact("not-callable", target=target, value=shown(found)))
+    return found  # type: ignore[no-any-return]
 
 
-def _whom(owner: object) -> str:
-    return owner.__name__ if isinstance(owner, ModuleType) else shown(owner)
+_MISSING = object()
 
 
-def _instead(owner: object, name: str) -> str:
-    """Return which attributes may have been meant: names that are alike, or applications."""
-    if near := difflib.get_close_matches(name, dir(owner), n=3):
-        return f"it has {', '.join(near)}"
-    names = vars(owner) if isinstance(owner, ModuleType) else {}
-    found = [each for each, value in names.items() if _is_application(value)]
-    return f"its applications are {', '.join(found)}" if found else "name one that it has"
+def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
+    """Return what this returns; raise NotFound for whatever it raises."""
+    try:
+        return get()
+    except BaseException as error:
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{module}.".startswith(f"{missing}."):
+            raise NotFound(fact("no-module", name=missing)) from None
+        described = left.described(error)
+        if needs_trio(described):
+            raise NotFound(Fact("needs-trio-installed")) from None
+        raised = fact("import-raised", what=what, error=described.fact())
+        advice = cause.advice_on(described)
+        raise NotFound(fact("advised", what=raised, advice=advice) if advice else raised) from None
 
 
-def _is_application(value: Any) -> bool:
-    """Tell whether a value is, by its signature, an asynchronous application."""
-    call = value if inspect.isfunction(value) else type(value).__call__
-    count = 3 if call is value else 4  # with self
-    return inspect.iscoroutinefunction(call) and len(inspect.signature(call).parameters) == count
+def check_signature(app: Callable[..., Any]) -> None:
+    """Raise NotFound for what cannot be called with scope, receive and send."""
+    try:
+        inspect.signature(app).bind({}, None, None)
+    except ValueError:  # it does not say what it can be called with
+        return
+    except TypeError as error:
+        raise NotFound(fact("no-application-signature", error=str(error))) from None

@@ -1,4 +1,4 @@
-"""Checks a server case by case, several at a time, each in a process of its own."""
+"""Checks a server: plays its cases, several at a time, and judges what was observed."""
 
 from __future__ import annotations
 
@@ -9,330 +9,312 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance import cases, findings
-from lifespec.conformance.cases import Unchecked
-from lifespec.conformance.findings import STOPPED, Outcome
-from lifespec.conformance.report.model import Report
-from lifespec.conformance.server.assertions import AT_ONCE as SHOWN_AT_ONCE
-from lifespec.conformance.server.assertions import PHRASES, misled
-from lifespec.conformance.server.observation import (
-    LIFESPAN,
-    PATIENCE,
-    REQUESTS,
-    Beside,
-    Unspecified,
-    clock,
-)
-from lifespec.conformance.server.process import Subject
-from lifespec.conformance.server.run import START, CaseRun
-from lifespec.conformance.unchecked import unknown
-from lifespec.testing.diagram import sequence
+from lifespec.conformance import cases
+from lifespec.conformance.report import Fact, Finding, Outcome, Report, Row, fact, finding, skipped
+from lifespec.conformance.server.judge import AT_ONCE, Judge, clock, judge
+from lifespec.conformance.server.play import LIFESPAN, REQUESTS, START, TIMEOUT, Player
+from lifespec.conformance.server.process import Process
+from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec, unknown
 from lifespec.testing.trace import Entry
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from concurrent.futures import Executor, Future
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.findings import Tell
-    from lifespec.conformance.report.model import Finding
-    from lifespec.conformance.server.observation import Line, ServerObservation
+    from lifespec.conformance.server.play import Line, Observation
 
-__all__ = ["AT_ONCE", "MOST", "ServerCheck", "check", "chosen"]
+    Tell = Callable[[str, Sequence[Finding]], object]
 
-AT_ONCE = 2 * (os.cpu_count() or 1)  # cases in which something happens
-MOST = 6 * AT_ONCE  # with those that do nothing but wait
-_PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # what no shell takes for something else
-WITHOUT = "The server calls the application with no lifespan scope: no lifespan took place."
-IDLE = "Startup was completed, and the server answered no request."
-MISLED = "Not judged, because startup-sent failed."
-_DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's
+__all__ = ["Target", "check", "check_server", "chosen"]
+
+BUSY = 2 * (os.cpu_count() or 1)  # cases at a time in which something happens
+MOST = 6 * BUSY  # with those that only wait
+PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
+DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
+SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server under test.
+
+    `workers` is added to the command in cases with two workers.  The rest is for programs that
+    measure what is no server with a port: `process` starts it, `not_applicable` maps cases and
+    rules that do not apply to it to the reason, and `client` is True for a test client or an
+    adapter, which raises to the code that uses it.
+    """
+
+    command: tuple[str, ...]
+    spec: str = "asgi 2.0"
+    workers: str = ""
+    timeout: float = TIMEOUT
+    title: str = ""
+    process: Callable[[Sequence[str], list[Any], int], Process] = Process
+    not_applicable: Mapping[str, str] = field(default_factory=dict)
+    client: bool = False
+
+    @property
+    def subject(self) -> str:
+        """Its title, or the command in one line, as it was given."""
+        words = (word if PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
+        return self.title or " ".join(words)
+
+    @property
+    def takes_workers(self) -> bool:
+        """Whether it can be started with two workers."""
+        return bool(self.workers) or any("{workers}" in word for word in self.command)
+
+    def command_for(self, case: Case) -> list[str]:
+        """Return the command for a case."""
+        more = self.workers if case.workers > 1 and "{workers}" not in self.subject else ""
+        return [*self.command, *shlex.split(more)]
 
 
 def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:
-    """Return the cases for servers: those named, or all, of the slow ones only if `slow` is set.
+    """Return the cases for servers: those named, or all; slow ones only if `slow` is set.
 
     Raises Unchecked for an unknown name.
     """
     known = {case.name: case for case in cases.load() if case.role == "server"}
     for name in only:
         if name not in known:
-            raise unknown("case for servers", name, known, "lifespec cases --role server")
+            raise unknown("case", name, known, "lifespec cases --role server")
     usual = (name for name, case in known.items() if slow or not case.slow)
     return [known[name] for name in dict.fromkeys(only or usual)]
 
 
-def _left_out(only: Sequence[Case]) -> tuple[str, ...]:
-    """Return the names of the slow cases that are left out where all others are run."""
-    others = [case.name for case in chosen(slow=True) if case not in only]
-    return tuple(others if all(case in only for case in chosen()) else ())
-
-
-class _NoPlace(Unchecked):
-    """A command has no place for what a case needs."""
-
-
-@dataclass(frozen=True)
-class ServerCheck:
-    """What is checked: see the options of `lifespec check server`.
-
-    `begins` makes the process of a case.  `beside` has the names of cases and rules that say
-    nothing of this one, each with the sentence that says why.  `client` is True of a test client or
-    an adapter, whose exceptions go to the code that uses it.
-    """
-
-    command: tuple[str, ...]
-    spec: str = "asgi 2.0"
-    workers: str = ""
-    limit: float = PATIENCE
-    title: str = ""
-    begins: Callable[[Sequence[str], list[Any], int], Subject] = Subject
-    beside: Mapping[str, str] = field(default_factory=dict)
-    client: bool = False
-
-    @property
-    def demand(self) -> str:
-        """The option by which applications without lifespan support are refused, or ""."""
-        found = _DEMAND.search(" ".join(self.command))
-        return found[0] if found else ""
-
-    @property
-    def subject(self) -> str:
-        """Its title, or the command in one line, as it was given."""
-        words = (word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
-        return self.title or " ".join(words)
-
-    def arguments(self, case: Case) -> list[str]:
-        """Return the command for a case; raise Unchecked where workers have no place in it."""
-        if case.workers == 1 or any("{workers}" in word for word in self.command):
-            return [*self.command]
-        if not self.workers:
-            raise _NoPlace("the command has no {workers}, and --workers was not given")
-        return [*self.command, *shlex.split(self.workers)]
-
-
-def check(
-    job: ServerCheck,
-    only: Sequence[Case],
-    tell: Tell = lambda *_: False,
+def check_server(
+    command: Sequence[str] | str,
+    spec: str = "asgi 2.0",
     *,
-    places: threading.Semaphore | None = None,
-    broken_off: threading.Event | None = None,
+    strict: bool = False,
+    only: Collection[str] = (),
+    ignore: Collection[str] = (),
+    slow: bool = False,
+    workers: str = "",
+    timeout: float = TIMEOUT,
+    tell: Tell = lambda *_: None,
 ) -> Report:
-    """Check a server; raise Unchecked where it cannot be.
+    """Check a server that a command starts, and return the report.
 
-    Checks of several servers share `places`; one ends early once its `broken_off` is set.
+    `command` is a list of arguments, or one string as in a shell; {app} and {port} in it are
+    replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
+    to leave out; cases that take half a minute or longer are left out unless `slow` is set.
+    `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
+    server may do nothing after it has called the application.  `tell` is called with the name of
+    each case and its findings.  Raises Unchecked if the server cannot be checked.
+    """
+    spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
+    if (family := spec.partition(" ")[0]) != "asgi":
+        raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
+    words = _split(command) if isinstance(command, str) else command
+    _split(workers)
+    report = check(Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), tell)
+    return replace(report.without(ignored), strict=strict)
 
-    `tell` is called after a case; where it returns True, cases that have not begun are not played.
 
-    The first of all cases shows whether it can be, and is played even if it is not among `only`.
-    Where something was awaited in vain and a rule would be broken by that, a case is played again
-    when the others are over: a machine with too much to do is nobody's fault.
+def _split(text: str) -> list[str]:
+    """Split a text as a shell does."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise Unchecked(fact("bad-arguments", text=text, error=str(error))) from None
+
+
+def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) -> Report:
+    """Check a server, and return the report; raise Unchecked if that is not possible.
+
+    The first of all cases shows whether the server can be checked, and is played even if it is not
+    among `only`.
     """
     for place in ("{app}", "{port}"):
-        if not any(place in word for word in job.command):
-            raise Unchecked(f"the command has no {place}: {job.subject}")
-    first = chosen()[0]
-    bench = _CaseRunner(job, only, tell)
-    bench.places, bench.broken_off = places or bench.places, broken_off or bench.broken_off
-    waiting = [case for case in only if _waits(case)]
-    others = [case for case in only if case != first and not _waits(case)]
-    others.sort(key=lambda case: -case.workers)  # these take longest
-    with ThreadPoolExecutor(MOST) as pool:
-        try:
-            shows = bench.begin(pool, bench.first, first)
-            playing = {case.name: bench.begin(pool, bench.play, case) for case in waiting}
-            found = {first.name: shows.result()}
-            playing |= {case.name: bench.begin(pool, bench.play, case) for case in others}
-            found |= {name: each.result() for name, each in playing.items()}
-            doubted, bench.doubted = bench.doubted, None
-            repeated = {case.name: bench.begin(pool, bench.play, case) for case in doubted or ()}
-            found |= {name: each.result() for name, each in repeated.items()}
-        finally:
-            bench.broken_off.set()
-            bench.known.set()
-            pool.shutdown(cancel_futures=True)
-    findings = tuple(each for case in only for each in found[case.name])
+        if not any(place in word for word in target.command):
+            raise Unchecked(fact("no-place", place=place, command=target.subject))
+    began, clock_ = datetime.now(UTC), time.monotonic()
+    played = _Check(target, only, tell)
+    found = played.run()
+    left_out = () if played.obstacle else _left_out(target, only)
     return Report(
-        job.subject,
-        job.spec,
-        findings,
-        obstacle=bench.obstacle,
+        target.subject,
+        target.spec,
+        tuple(each for case in only for each in found[case.name]),
         role="server",
+        obstacle=played.obstacle,
+        rows=tuple(Row("left out", each) for each in left_out),
         partial=any(case not in only for case in chosen()),
-        times=bench.times,
-        left_out=_left_out(only),
+        times=played.times,
+        began=began,
+        seconds=time.monotonic() - clock_,
     )
 
 
-def _waits(case: Case) -> bool:
-    """Whether the suite does little in a case but wait: such a one begins before the others."""
-    verbs = {action.verb for action in case.script}
-    return "hang" in verbs or "wait" in {doing.verb for doing in case.meanwhile}
+def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
+    """Yield what was left out where nothing was chosen: slow cases, and cases with two workers."""
+    if any(case not in only for case in chosen()):
+        return
+    slow = [case for case in chosen(slow=True) if case not in only]
+    if slow:
+        yield fact("slow-cases", count=len(slow))
+    workers = sum(case.workers > 1 and target.spec in case.specs for case in only)
+    if workers and not target.takes_workers:
+        yield fact("worker-cases", count=workers)
 
 
-class _CaseRunner:
-    """Plays cases, and checks what was seen."""
+class _Check:
+    """One check: the first case alone, and the others side by side."""
 
-    def __init__(self, job: ServerCheck, only: Sequence[Case], tell: Tell) -> None:
-        self.job, self.spec, self.tell, self.only = job, job.spec, tell, only
-        self.over = threading.Event()
+    def __init__(self, target: Target, only: Sequence[Case], tell: Tell) -> None:
+        self.target, self.spec, self.only, self.tell = target, target.spec, only, tell
+        self.cancelled = threading.Event()
+        self.places = threading.Semaphore(BUSY)
+        self.obstacle: Fact | None = None
         self.times: dict[str, float] = {}
-        self.broken_off = threading.Event()
-        self.places = threading.Semaphore(AT_ONCE)
-        self.known, self.without = threading.Event(), ""  # what the first case shows
-        self.obstacle = ""
-        self.doubted: list[Case] | None = []  # to be played again; None while they are
 
-    def begin(
-        self, pool: Executor, play: Callable[[Case, ExitStack], list[Finding]], case: Case
-    ) -> Future[list[Finding]]:
-        """Let a case be played as soon as there is a place; it gives that up once it only waits."""
+    def run(self) -> dict[str, list[Finding]]:
+        """Play the cases, and return the findings of each."""
+        first = chosen()[0]
+        others = sorted((case for case in self.only if case != first), key=_may_wait, reverse=True)
         self.places.acquire()
-        place = ExitStack()
-        place.callback(self.places.release)
-        return pool.submit(play, case, place)
+        found = {first.name: self.timed(self.play_first, first)}
+        if self.obstacle:
+            return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
+        with ThreadPoolExecutor(MOST) as pool:
+            try:
+                playing = {}
+                for case in others:
+                    self.places.acquire()  # released once the case only waits
+                    playing[case.name] = pool.submit(self.timed, self.play, case)
+                return found | {name: each.result() for name, each in playing.items()}
+            finally:
+                self.cancelled.set()
+                pool.shutdown(cancel_futures=True)
 
-    def run_case(self, case: Case, place: ExitStack) -> ServerObservation:
-        """Play a case."""
-        job, command = self.job, self.job.arguments(case)
-        off, begins = self.broken_off, job.begins
-        seen = CaseRun(command, case, job.limit, off, begins=begins, rests=place.close).run()
-        seen.spec, seen.client, seen.demand = self.spec, job.client, job.demand
+    def timed(self, play: Callable[[Case, ExitStack], list[Finding]], case: Case) -> list[Finding]:
+        """Play a case in its place, and note how long it takes."""
+        began = time.monotonic()
+        with ExitStack() as place:
+            place.callback(self.places.release)
+            found = play(case, place)
+        self.times[case.name] = time.monotonic() - began
+        if case in self.only:
+            self.tell(case.name, found)
+        return found
+
+    def observe(self, case: Case, place: ExitStack) -> Observation:
+        """Play a case; return what was observed."""
+        expected = cases.expected(case, self.spec)
+        specified = any(not case.silent_on(each.rule, self.spec) for each in expected)
+        timeout, process = self.target.timeout, self.target.process
+        player = Player(
+            self.target.command_for(case),
+            case,
+            timeout,
+            self.cancelled,
+            longest=2 * timeout if specified else timeout,  # a server may restart for ever
+            process=process,
+            rest=place.close,
+        )
+        seen = player.play()
+        seen.spec, seen.client = self.spec, self.target.client
+        demand = DEMAND.search(" ".join(self.target.command))
+        seen.demand = demand[0] if demand else ""
         return seen
 
-    def first(self, case: Case, place: ExitStack) -> list[Finding]:
-        """Play the first case; raise Unchecked where it shows that nothing can be checked."""
-        began = time.monotonic()
-        with place:
-            seen = self.run_case(case, place)
-        self.times[case.name] = time.monotonic() - began
-        if not any(line["kind"] == "called" for line in seen.lines):
-            raise Unchecked(_obstacle(seen, self.job.title or self.job.command[0]))
-        if not any((line["kind"], line.get("type")) == LIFESPAN for line in seen.lines):
-            self.without = WITHOUT
-        elif seen.all("sent", "lifespan.startup.complete") and not any(
-            answer.body for answer in seen.answers
-        ):
-            self.without = IDLE
-        self.obstacle = self.without
-        self.known.set()
-        return self.announce(case, self.findings_of(case, seen))
-
-    def announce(self, case: Case, found: list[Finding]) -> list[Finding]:
-        waits = self.doubted is not None and case in self.doubted
-        if case in self.only and not waits and self.tell(case.name, found):
-            self.over.set()
-        return found
+    def play_first(self, case: Case, place: ExitStack) -> list[Finding]:
+        """Play the first case; raise Unchecked if it shows that nothing can be checked."""
+        seen = self.observe(case, place)
+        noted = {(line["kind"], line.get("type")) for line in seen.lines}
+        if not any(kind == "called" for kind, _type in noted):
+            raise Unchecked(_not_called(seen, self.target))
+        answered = any(answer.body for answer in seen.answers)
+        if LIFESPAN not in noted:
+            self.obstacle = fact("no-lifespan")
+        elif ("sent", "lifespan.startup.complete") in noted and not answered:
+            self.obstacle = fact("idle")
+        return self.judged(case, seen)
 
     def play(self, case: Case, place: ExitStack) -> list[Finding]:
-        """Play a case, and check it; where it cannot be, say why."""
-        if self.over.is_set() or self.broken_off.is_set():
-            place.close()
-            return [*findings.without(case, self.spec, "skip", STOPPED)]
-        began = time.monotonic()
-        found = self.play_or_say_why(case, place)
-        self.times[case.name] = time.monotonic() - began
-        return self.announce(case, found)
-
-    def play_or_say_why(self, case: Case, place: ExitStack) -> list[Finding]:
+        """Play a case, and judge it; if that is not possible, return why."""
+        why = None
+        if case.name in self.target.not_applicable:
+            why = fact("text", text=self.target.not_applicable[case.name])
+        elif case.workers > 1 and not self.target.takes_workers:
+            why = fact("no-workers")
+        if why or not any(cases.expected(case, self.spec)):
+            return [*skipped(case, self.spec, why or fact("no-case"))]
         try:
-            return self.play_and_check(case, place)
-        except _NoPlace as reason:
-            return [*findings.without(case, self.spec, "skip", f"Not run: {reason}.")]
+            return self.judged(case, self.observe(case, place))
         except Unchecked as unchecked:
-            self.obstacle = f"The case {case.name} could not be played: {unchecked}."
-            return [*findings.without(case, self.spec, "skip", f"Not run: {unchecked}.")]
-        finally:
-            place.close()
+            self.obstacle = fact("case-not-played", case=case.name, why=unchecked.fact)
+            return [*skipped(case, self.spec, unchecked.fact)]
 
-    def play_and_check(self, case: Case, place: ExitStack) -> list[Finding]:
-        if not any(findings.expected(case, self.spec)):
-            return []
-        if case.name in self.job.beside:
-            why = self.job.beside[case.name]
-            return [*findings.without(case, self.spec, "skip", why)]
-        seen = None if self.without else self.run_case(case, place)
-        place.close()
-        self.known.wait()
-        if seen is None or self.without:
-            return [*findings.without(case, self.spec, "skip", self.without)]
-        return self.findings_of(case, seen)
-
-    def findings_of(self, case: Case, seen: ServerObservation) -> list[Finding]:
-        drawn = sequence([*_entries(seen)])
-        found = [
-            findings.finding(case, self.spec, each, self.outcome(each, seen), drawn)
-            for each in findings.expected(case, self.spec)
+    def judged(self, case: Case, seen: Observation) -> list[Finding]:
+        """Return the findings of a case that was played."""
+        entries = [*_entries(seen)]
+        return [
+            finding(case, self.spec, each, self.outcome(each, seen), entries)
+            for each in cases.expected(case, self.spec)
         ]
-        if (
-            self.doubted is not None
-            and not self.without  # then nothing else is played
-            and seen.late
-            and any(each.fails(strict=True) for each in found)
-        ):
-            self.doubted.append(case)
-        return found
 
-    def outcome(self, expected: Expectation, seen: ServerObservation) -> Outcome:
-        if expected.rule in self.job.beside:
-            return Outcome("skip", self.job.beside[expected.rule])
-        others = {line.get("type") for line in seen.all("called")} - {"lifespan", *REQUESTS}
-        if self.without == WITHOUT and not (others and expected.rule == "scope-type"):
-            return Outcome("skip", WITHOUT)
-        if expected.phrase not in SHOWN_AT_ONCE and (self.without or misled(seen)):
-            return Outcome("skip", self.without or MISLED)
-        try:
-            held, actual = PHRASES[expected.phrase](seen, expected.argument)
-            if held:
-                seen.finished()
-        except Beside as beside:
-            return Outcome("skip", str(beside))
-        except Unspecified as unspecified:
-            return Outcome("unspecified", str(unspecified))
-        return Outcome("held" if held else "broken", actual)
+    def outcome(self, wanted: Expectation, seen: Observation) -> Outcome:
+        """Judge an expectation, unless something else explains what was observed."""
+        why, kind = None, self.obstacle.kind if self.obstacle else ""
+        if wanted.rule in self.target.not_applicable:
+            why = fact("text", text=self.target.not_applicable[wanted.rule])
+        elif kind == "no-lifespan":
+            types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
+            other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
+            why = None if other else self.obstacle
+        elif wanted.phrase not in AT_ONCE:
+            misled = fact("misled") if Judge(seen).misled() else None
+            why = self.obstacle if kind == "idle" else misled
+        return Outcome("skip", why) if why else judge(wanted.phrase, wanted.argument, seen)
 
 
-def _obstacle(seen: ServerObservation, name: str) -> str:
-    """Say why the application was never called: then nothing can be checked."""
-    if seen.left and seen.status is not None:
-        what = f"{name!r} ended and left other processes behind: start it in the foreground"
-    elif seen.status is not None:
-        what = f"{name!r} ended with status {seen.status} before it served anything"
-    elif seen.elsewhere:
-        ports = ", ".join(map(str, seen.elsewhere))
-        what = f"{name!r} listens on port {ports}, not on the one that {{port}} stands for"
+def _may_wait(case: Case) -> tuple[bool, bool, int]:
+    """Sort cases: those in which the suite waits, or would if the server is wrong, begin first."""
+    verbs = {action.verb for action in (*case.script, *case.meanwhile)}
+    return bool(verbs & {"hang", "wait", "throw"}), "stop" not in verbs, case.workers
+
+
+def _not_called(seen: Observation, target: Target) -> Fact:
+    """Return why the application was never called."""
+    name = target.subject
+    if seen.status is None:
+        why = fact("app-not-called", name=name, seconds=START)
+    elif seen.left:
+        why = fact("left-processes", name=name)
     else:
-        what = f"{name!r} did not call the application within {START:g} s"
-    said = seen.output.strip().splitlines()[-1:]
-    return what + "".join(f"; its last words: {line.strip()[:200]}" for line in said)
+        why = fact("ended-at-once", name=name, status=seen.status)
+    last = "".join(seen.output.strip().splitlines()[-1:]).strip()[:200]
+    return fact("last-words", what=why, line=last) if last else why
 
 
-SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
-
-
-def _entries(seen: ServerObservation) -> Iterator[Entry]:
-    """Yield what the first lifespan and the server said to each other, as a trace has it."""
+def _entries(seen: Observation) -> Iterator[Entry]:
+    """Yield what the first lifespan and the server exchanged, with the requests meanwhile."""
     calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
     for line in sorted(seen.lines, key=clock) if calls else ():
-        ours = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
+        own = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
         request = line["kind"] == "called" and line.get("type") in REQUESTS
-        if request or (ours and line["kind"] in SPOKEN):
+        if request or (own and line["kind"] in SPOKEN):
             seconds = round(clock(line) - clock(calls[0]), 3)
             yield Entry(seconds, line["kind"], _what(line), _detail(line))
 
 
 def _what(line: Line) -> str:
-    """Return what came, was sent or raised."""
+    """Return what was called, received, sent or raised."""
     what = str(line["error"] if line["kind"] == "raised" else line.get("type") or "")
     return f"{what} {line['path']}" if "path" in line else what
 
 
 def _detail(line: Line) -> str:
+    """Return the message of an event, or the text of an exception."""
     event = line.get("event")
-    said = event.get("message", "") if isinstance(event, dict) else ""
+    message = event.get("message", "") if isinstance(event, dict) else ""
     refusal = f"{line['error']}: {line['text']}" if line["kind"] == "refused" else line.get("text")
-    return str(refusal or said)
+    return str(refusal or message)

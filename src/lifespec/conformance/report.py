@@ -1,0 +1,338 @@
+"""The result of a check as data: facts, findings with their verdicts, and the report.
+
+A fact is a kind and its parts.  `text` has the sentence of each kind in every language, so that
+nothing here holds a sentence, and nobody has to read one to know what was found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from importlib import import_module
+from importlib.metadata import distributions
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from xml.etree import ElementTree as ET
+
+from lifespec.conformance.cases import expected
+from lifespec.conformance.rules import rules
+from lifespec.conformance.texts import printable
+from lifespec.testing.left import Fact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from lifespec.conformance.cases import Case, Expectation
+    from lifespec.testing.trace import Entry
+
+    Say = Callable[["Fact"], str]
+
+__all__ = ["Fact", "Finding", "Outcome", "Report", "Row", "Verdict", "as_json", "as_junit"]
+__all__ += ["fact", "finding", "skipped"]
+
+FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
+SECONDS = 3  # digits
+Role = Literal["server", "application", "middleware"]
+How = Literal["held", "broken", "missed", "unspecified", "skip"]
+
+
+class Verdict(StrEnum):
+    """The verdict on a rule in a case, a string: `fail`, `warn`, `pass`, `info` or `skip`.
+
+    If a rule has several cases, the first of these in this order counts: `info` and `skip` never
+    hide a `pass`.
+    """
+
+    FAIL = "fail"
+    WARN = "warn"
+    PASS = "pass"  # noqa: S105
+    INFO = "info"
+    SKIP = "skip"
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Verdict:
+        """Return the verdict that counts for a rule, of those in its cases."""
+        return min(verdicts, key=[*cls].index, default=cls.SKIP)
+
+
+def fact(kind: str, /, **parts: Any) -> Fact:
+    """Return a fact of this kind with these parts."""
+    return Fact(kind, parts)
+
+
+class Row(NamedTuple):
+    """A line of a report that belongs to no rule: a label, such as "stops", and what it says."""
+
+    label: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one rule in one case, and what was observed.
+
+    `phrase` and `argument` are what the case expected.  `framework` is the name of the package
+    that decides this in the author's place, or "".  `entries` is the message sequence.
+    """
+
+    verdict: Verdict
+    rule: str
+    case: str
+    observed: Fact
+    phrase: str = ""
+    argument: str = ""
+    entries: tuple[Entry, ...] = ()
+    framework: str = ""
+    kind = property(lambda self: self.observed.kind)
+    parts = property(lambda self: self.observed.parts)
+
+    def __str__(self) -> str:
+        words = import_module("lifespec.conformance.text").Words()  # which imports this
+        return f"{self.verdict.upper()} {self.rule} ({self.case}): {words.say(self.observed)}"
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
+        missed = self.verdict == Verdict.WARN and not self.framework
+        return self.verdict == Verdict.FAIL or (strict and missed)
+
+
+class Outcome(NamedTuple):
+    """What became of an expectation, before a specification gives it a verdict.
+
+    "missed" is broken where no specification goes beyond a should, "unspecified" where none says
+    anything.
+    """
+
+    how: How
+    observed: Fact
+
+
+def finding(
+    case: Case,
+    spec: str,
+    wanted: Expectation,
+    outcome: Outcome,
+    entries: Sequence[Entry] = (),
+    framework: str = "",
+) -> Finding:
+    """Return an outcome as a finding, with the verdict of the specification."""
+    verdict = _verdict(case, spec, wanted.rule, outcome.how)
+    missed = framework if verdict == Verdict.WARN else ""
+    parts = wanted.phrase, wanted.argument, tuple(entries), missed
+    return Finding(verdict, wanted.rule, case.name, outcome.observed, *parts)
+
+
+def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
+    """Yield the findings of a case that was not played."""
+    for each in expected(case, spec):
+        yield finding(case, spec, each, Outcome("skip", why))
+
+
+def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
+    """Return the verdict, by the level of the rule in the specification, which may be silent."""
+    plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
+    if how in plain:
+        return plain[how]
+    silent = how == "unspecified" or case.silent_on(rule_id, spec)
+    level = "" if silent else rules()[rule_id].level(spec)
+    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """The result of a check: all findings about a subject under one specification.
+
+    Of an application, `starts` says whether it completes startup, `stops` whether it stops in time
+    and without a failure, and `ends` whether its process can end then; None if that is not known.
+    `supported` is False if it does not support lifespan, `framework` names the package that lacks
+    it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
+    to no rule.  `partial` is True if only some cases were chosen, or rules are ignored.  `times`
+    is how many seconds each case took, while others ran beside it.
+    """
+
+    subject: str
+    spec: str
+    findings: tuple[Finding, ...] = ()
+    role: Role = "application"
+    strict: bool = False
+    obstacle: Fact | None = None
+    supported: bool = True
+    starts: bool | None = None
+    stops: bool | None = None
+    ends: bool | None = None
+    framework: str = ""
+    rows: tuple[Row, ...] = ()
+    partial: bool = False
+    times: Mapping[str, float] = field(default_factory=dict, compare=False)
+    began: datetime | None = field(default=None, compare=False)
+    seconds: float = field(default=0.0, compare=False)
+
+    def __str__(self) -> str:
+        text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
+        return text
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
+
+    def by_rule(self) -> dict[str, list[Finding]]:
+        """Return the findings of each rule, with the decisive one first."""
+        order = [*Verdict]
+        found: dict[str, list[Finding]] = {each.rule: [] for each in self.findings}
+        for each in sorted(self.findings, key=lambda each: order.index(each.verdict)):
+            found[each.rule].append(each)
+        return found
+
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict on each rule: "fail", "warn", "pass", "info" or "skip"."""
+        return {rule_id: findings[0].verdict for rule_id, findings in self.by_rule().items()}
+
+    def counts(self) -> Counter[Verdict]:
+        """Count the rules by verdict."""
+        return Counter(self.verdicts().values())
+
+    def without(self, ignored: Collection[str]) -> Report:
+        """Return the report without these rules."""
+        kept = tuple(each for each in self.findings if each.rule not in ignored)
+        return replace(self, findings=kept, partial=self.partial or kept != self.findings)
+
+    @property
+    def unchecked(self) -> Fact | None:
+        """Why the subject could not be checked, or None."""
+        seen = any(each.verdict != Verdict.SKIP for each in self.findings)
+        if self.obstacle or seen or not self.supported or self.starts is False:
+            return self.obstacle
+        return next((each.observed for each in self.findings), Fact("no-case"))
+
+    @property
+    def ok(self) -> bool:
+        """Whether the exit status is 0."""
+        return self.status == 0
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command.
+
+        0: every MUST was kept, and an application starts and stops, or does not support lifespan.
+        1: a MUST was broken, an application does not start as its author meant, does not stop, or
+        keeps its process from ending; if `strict`, also a missed SHOULD and missing support.
+        2: it could not be checked.
+        """
+        if any(each.fails(strict=self.strict) for each in self.findings):
+            return 1
+        if self.unchecked:
+            return 2
+        if not self.supported and self.starts is not False:
+            return int(self.strict and not self.framework)
+        return int(False in (self.starts, self.stops, self.ends))
+
+
+# ---- for machines ------------------------------------------------------------------------------
+
+
+def as_json(report: Report, say: Say) -> str:
+    """Return the report as a JSON object; `say` words a fact."""
+    times = {name: round(seconds, SECONDS) for name, seconds in report.times.items()}
+    counts = report.counts()
+    names = dict.fromkeys(each.case for each in report.findings)
+    whole = {
+        "format": FORMAT,
+        "tool": {"name": "lifespec", "version": _version()},
+        "subject": {"name": report.subject, "role": report.role},
+        "spec": report.spec,
+        "strict": report.strict,
+        "began": report.began.isoformat() if report.began else None,
+        "seconds": round(report.seconds, SECONDS),
+        "status": report.status,
+        "unchecked": _worded(report.unchecked, say) if report.unchecked else None,
+        "supported": report.supported,
+        "starts": report.starts,
+        "stops": report.stops,
+        "ends": report.ends,
+        "rows": [{"label": row.label, **_worded(row.fact, say)} for row in report.rows],
+        "counts": {verdict: counts[verdict] for verdict in Verdict},
+        "rules": [{"id": name, "verdict": each} for name, each in report.verdicts().items()],
+        "cases": [{"name": name, "seconds": times.get(name)} for name in names],
+        "findings": [_finding(each, say) for each in report.findings],
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def _version() -> str | None:
+    found = next(iter(distributions(name="lifespec")), None)
+    return found.version if found else None
+
+
+def _worded(observed: Fact, say: Say) -> dict[str, Any]:
+    return {"says": say(observed), **observed.data()}
+
+
+def _finding(each: Finding, say: Say) -> dict[str, Any]:
+    entries = [(asdict(entry), entry.detail) for entry in each.entries]
+    return {
+        "case": each.case,
+        "rule": each.rule,
+        "verdict": each.verdict,
+        "framework": each.framework,
+        "expected": " ".join(filter(None, (each.phrase, each.argument))),
+        "observed": _worded(each.observed, say),
+        "sequence": [
+            entry | ({"detail": _worded(detail, say)} if isinstance(detail, Fact) else {})
+            for entry, detail in entries
+        ],
+    }
+
+
+def as_junit(report: Report, say: Say) -> str:
+    """Return the report as JUnit XML: a test suite for each rule, a test case for each finding.
+
+    A broken MUST is a failure and, if strict, a missed SHOULD.  All other findings that were not
+    skipped have passed and say what was observed.  What else ends the check with another status
+    than 0 is one test case in a suite of its own.
+    """
+    root = ET.Element("testsuites", {"name": _xml(f"{report.subject}, {report.spec}")})
+    in_case = Counter(each.case for each in report.findings)
+    for rule_id, findings in report.by_rule().items():
+        suite = ET.SubElement(root, "testsuite", {"name": rule_id})
+        for each in findings:
+            fails = each.fails(strict=report.strict)
+            tag = (
+                "skipped" if each.verdict == Verdict.SKIP else "failure" if fails else "system-out"
+            )
+            seconds = report.times.get(each.case, 0.0) / in_case[each.case]
+            says = f"{each.verdict.upper()}: {say(each.observed)}"
+            _add_case(suite, rule_id, each.case, seconds, tag, says)
+    if report.status and not any(each.fails(strict=report.strict) for each in report.findings):
+        suite = ET.SubElement(root, "testsuite", {"name": "lifespan"})
+        facts = [report.unchecked] if report.unchecked else [row.fact for row in report.rows]
+        tag = "error" if report.unchecked else "failure"
+        _add_case(suite, "lifespan", "checked", 0.0, tag, " ".join(map(say, facts)))
+    for suite in (*root, root):
+        _count(suite, "disabled" if suite is root else "skipped")
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_case(
+    suite: ET.Element, rule_id: str, name: str, seconds: float, tag: str, says: str
+) -> None:
+    facts = {"classname": f"lifespec.{rule_id}", "name": name, "time": f"{seconds:.3f}"}
+    message = {} if tag == "system-out" else {"message": _xml(says)}
+    element = ET.SubElement(ET.SubElement(suite, "testcase", facts), tag, message)
+    element.text = None if message else _xml(says)
+
+
+def _count(element: ET.Element, skipped_: str) -> None:
+    """Write into a suite how many cases it has, and how they ended."""
+    cases = [*element.iter("testcase")]
+    counted = Counter(case[0].tag for case in cases)
+    element.set("tests", str(len(cases)))
+    for key, tag in (("failures", "failure"), ("errors", "error"), (skipped_, "skipped")):
+        element.set(key, str(counted[tag]))
+    element.set("time", f"{sum(float(case.get('time', 0)) for case in cases):.3f}")
+
+
+def _xml(text: str) -> str:
+    """Write what XML has no character for as an escape."""
+    return "".join(map(printable, text))

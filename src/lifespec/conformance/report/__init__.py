@@ -1,1 +1,0 @@
-"""What was found, and the forms in which it is told: terminal, JSON, JUnit."""

@@ -1,0 +1,151 @@
+"""The suite as a client of the server under test: requests over HTTP and on a WebSocket.
+
+Each has a deadline for the whole answer, since a server can send one byte at a time, and gives up
+when the check is cancelled.  The probe answers every request with a JSON object; any other answer
+is not one of the application.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import socket
+import time
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from lifespec.conformance.report import fact
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping
+
+    from _typeshed import WriteableBuffer
+
+__all__ = ["Answer", "Client", "Knock", "Unusable"]
+
+Knock = Literal["refused", "unanswered", "answered"]
+POLL = 0.1  # seconds between two looks whether the check was cancelled
+CONNECTING = 2.0  # seconds in which a system connects to a port of its own
+LONGEST = 200_000  # bytes of an answer that are read
+UPGRADE = (
+    "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+EXTENDED = {126: 2, 127: 8}  # how many bytes hold the length of a longer WebSocket frame
+FAILURES = (OSError, HTTPException, ValueError, TypeError, IndexError)
+
+
+class Answer(NamedTuple):
+    """A request, when it was sent and answered, and the probe's answer; None if there is none."""
+
+    path: str
+    sent: float
+    answered: float
+    body: Mapping[str, Any] | None
+
+
+class Unusable(Exception):
+    """A connection cannot be used as the case needs it; `fact` says why."""
+
+    def __init__(self, kind: str, **parts: Any) -> None:
+        super().__init__(kind)
+        self.fact = fact(kind, **parts)
+
+
+class _Socket(socket.socket):
+    """A socket whose reads end at a deadline, or when the check is cancelled."""
+
+    deadline: float
+    cancelled: threading.Event
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+        """Receive bytes before the deadline; raise TimeoutError after it."""
+        while (left := self.deadline - time.monotonic()) > 0 and not self.cancelled.is_set():
+            self.settimeout(min(left, POLL))
+            with contextlib.suppress(TimeoutError):
+                return super().recv_into(buffer, nbytes, flags)
+        raise TimeoutError("no whole answer in time")
+
+
+class Client:
+    """Requests to a port of this machine; answers count if they come from the probe `name`."""
+
+    def __init__(self, port: int, name: str, cancelled: threading.Event) -> None:
+        self.port, self.name, self.cancelled = port, name, cancelled
+        self.kept: HTTPConnection | None = None
+
+    def _connect(self, limit: float) -> _Socket:
+        plain = socket.create_connection(("127.0.0.1", self.port), min(limit, CONNECTING))
+        found = _Socket(fileno=plain.detach())
+        found.deadline, found.cancelled = time.monotonic() + limit, self.cancelled
+        return found
+
+    def _body(self, content: bytes) -> Mapping[str, Any] | None:
+        found = json.loads(content)
+        ours = isinstance(found, dict) and found.get("probe") == self.name
+        return found if ours else None
+
+    def request(self, path: str, limit: float) -> Answer:
+        """Request a path on a connection of its own."""
+        sent, body = time.monotonic(), None
+        connection = HTTPConnection("127.0.0.1", self.port)
+        with contextlib.suppress(*FAILURES), contextlib.closing(connection):
+            connection.sock = self._connect(limit)
+            connection.request("GET", path, headers={"Connection": "close"})
+            body = self._body(connection.getresponse().read(LONGEST))
+        return Answer(path, sent, time.monotonic(), body)
+
+    def keep(self, path: str, limit: float) -> Answer:
+        """Request a path on the connection that stays open; raise Unusable if it does not."""
+        sent = time.monotonic()
+        try:
+            if self.kept is None:
+                self.kept = HTTPConnection("127.0.0.1", self.port)
+                self.kept.sock = self._connect(limit)
+            if not isinstance(self.kept.sock, _Socket):
+                raise Unusable("connection-closed")
+            self.kept.sock.deadline = sent + limit
+            self.kept.request("GET", path)
+            body = self._body(self.kept.getresponse().read())
+        except FAILURES as error:
+            self.close()
+            raise Unusable("connection-unanswered", error=type(error).__name__) from None
+        return Answer(path, sent, time.monotonic(), body)
+
+    def close(self) -> None:
+        """Close the connection that stayed open."""
+        if self.kept:
+            self.kept.close()
+
+    def websocket(self, path: str, limit: float) -> Answer:
+        """Open a WebSocket and read its first message; raise Unusable if there is none."""
+        sent = time.monotonic()
+        try:
+            with self._connect(limit) as connection, connection.makefile("rb") as stream:
+                key = base64.b64encode(os.urandom(16)).decode()
+                connection.sendall(UPGRADE.format(path, key).encode())
+                status = stream.readline().split(b" ")[1].decode()
+                if status != "101":
+                    raise Unusable("websocket-refused", status=status)
+                while stream.readline().strip():
+                    pass
+                _, length = stream.read(2)
+                if length in EXTENDED:
+                    length = int.from_bytes(stream.read(EXTENDED[length]))
+                body = self._body(stream.read(length))
+        except FAILURES as error:
+            raise Unusable("connection-unanswered", error=type(error).__name__) from None
+        return Answer(path, sent, time.monotonic(), body)
+
+    def knock(self, limit: float) -> Knock:
+        """Connect and send a request; return how far that came."""
+        found: Knock = "refused"
+        with contextlib.suppress(OSError), self._connect(limit) as connection:
+            found = "unanswered"
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            if connection.recv_into(bytearray(1)):
+                found = "answered"
+        return found

@@ -1,0 +1,256 @@
+"""Plays one case with a server: the suite is the application, a client and an operator.
+
+Every wait is for something that is observed, and has a timeout, which begins anew whenever the
+application notes something.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.server.client import Answer, Knock, Unusable
+from lifespec.conformance.server.process import Process, until
+from lifespec.conformance.unchecked import Unchecked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lifespec.conformance.cases import Action, Case
+
+__all__ = ["LIFESPAN", "REQUESTS", "START", "TIMEOUT", "Line", "Observation", "Player"]
+
+Line = dict[str, Any]
+LIFESPAN = ("called", "lifespan")
+REQUESTS = ("http", "message", "websocket")  # the types of scopes of requests
+TIMEOUT = 10.0  # seconds in which a server does something, by default
+START = 40.0  # seconds in which a server imports or calls the application
+HOLD = 60.0  # seconds for a request that the application holds
+HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule requires it
+REST = 1.0  # seconds without news after which another case can begin beside this one
+BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
+POLL = 0.02  # seconds between two looks
+
+
+@dataclass
+class Observation:
+    """What was observed in one case; times are seconds of the monotonic clock.
+
+    `lines` is the probe's log, `answers` has one for each request.  `stopped` is when the signal
+    was sent, `last_action` when the suite last did something, `ended` when the process ended; None
+    if it still ran `timeout` seconds later.  `left` are processes that it left behind.
+    `unusable` says why a connection could not be used as the case needs it.  `late` is True if
+    something was awaited in vain, perhaps because the machine is busy.  `client` is True for a test
+    client or an adapter, which raises to the code that uses it: `raised` is what it raised.
+    `demand` is the option by which the server refuses applications without lifespan support.
+    """
+
+    case: Case
+    spec: str = "asgi 2.0"
+    timeout: float = TIMEOUT
+    lines: list[Line] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    knocks: list[Knock] = field(default_factory=list)
+    output: str = ""
+    stopped: float | None = None
+    last_action: float = 0.0
+    ended: float | None = None
+    status: int | None = None
+    left: set[int] = field(default_factory=set)
+    unusable: Fact | None = None
+    late: bool = False
+    client: bool = False
+    raised: str = ""
+    demand: str = ""
+
+
+class Player:
+    """Plays one case.  `cancelled` ends all waiting.
+
+    `longest` is the limit of a wait during which things happen, by default twice the timeout.
+    `rest` is called, perhaps often, when nothing is left to do but to wait.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        case: Case,
+        timeout: float,
+        cancelled: threading.Event,
+        *,
+        longest: float = 0.0,
+        process: Callable[[Sequence[str], list[Any], int], Process] = Process,
+        rest: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.case, self.timeout, self.cancelled, self.rest = case, timeout, cancelled, rest
+        self.longest = longest or 2 * timeout
+        script = [[action.verb, _argument(action)] for action in case.script]
+        self.process = process(command, script, case.workers)
+        self.process.cancelled = cancelled
+        hangs = any(action.verb == "hang" for action in case.script)
+        self.seen = Observation(case, timeout=min(timeout, HANGING) if hangs else timeout)
+        self.clients: list[threading.Thread] = []
+        self.in_vain = False
+
+    def play(self) -> Observation:
+        """Play the case to its end; raise Unchecked if that is not possible."""
+        seen, process = self.seen, self.process
+        with ExitStack() as stack:
+            if self.case.meanwhile[0].verb == "occupy":
+                stack.enter_context(socket.create_server(("127.0.0.1", process.port)))
+            stack.enter_context(process)
+            stack.callback(process.client.close)
+            seen.last_action = time.monotonic()
+            for action in self.case.meanwhile:
+                if self.called or not self.in_vain:
+                    _VERBS[action.verb](self, action)
+            self.await_end()
+            seen.left = set() if self.called else process.left()
+            process.end()
+            for client in self.clients:
+                client.join(HOLD)
+            seen.lines, seen.output = process.all_lines(), process.output
+            seen.raised = process.raised_to_caller
+        if process.flooded:
+            raise Unchecked(fact("flood"))
+        return seen
+
+    @property
+    def called(self) -> bool:
+        """Whether the server has called the application."""
+        return any(line["call"] for line in self.process.lines())
+
+    @property
+    def running(self) -> bool:
+        """Whether the process still runs, and the check goes on."""
+        stop = self.process.flooded or self.cancelled.is_set()
+        return self.process.status is None and not stop
+
+    def patiently(self, done: Callable[[], object]) -> None:
+        """Wait until something is done, as long as the server runs and things happen.
+
+        After one wait in vain there is no other.
+        """
+        begun = last = time.monotonic()
+        count = 0
+        while not done() and self.running and not self.in_vain:
+            lines, now = len(self.process.lines()), time.monotonic()
+            begun = begun if count else now
+            last = now if lines != count else last
+            count = lines
+            if lines and now - last > REST:
+                self.rest()
+            timeout = self.timeout if lines else START
+            self.in_vain = now - last > timeout or now - begun > self.longest
+            time.sleep(POLL)
+
+    def outlive(self, seconds: float) -> None:
+        """Wait for the end of the process, for at most so many seconds."""
+        began = time.monotonic()
+        if not until(lambda: not self.running, min(seconds, REST)):
+            self.rest()
+            until(lambda: not self.running, seconds - (time.monotonic() - began))
+
+    def await_end(self) -> None:
+        """Wait for the end of the process if it was told to stop, or is to end by itself."""
+        seen = self.seen
+        seen.last_action = time.monotonic()
+        waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not seen.stopped)
+        if not waited:
+            self.outlive(seen.timeout)
+        seen.status = self.process.status
+        seen.ended = None if seen.status is None else time.monotonic()
+        seen.late = self.in_vain or not (waited or seen.ended)
+
+    # ---- the verbs of `meanwhile` --------------------------------------------------------------
+
+    def request(self, action: Action) -> None:
+        """Request a path until it is answered; the first request waits for the server's start."""
+        before = any(answer.body for answer in self.seen.answers) and not self.in_vain
+        answers: list[Answer] = []
+
+        def answered() -> bool:
+            answers.append(self.process.request(action.text, self.timeout if before else BRIEF))
+            return answers[-1].body is not None
+
+        self.patiently(answered)
+        self.seen.answers.append(answers[-1])
+
+    def connect(self, action: Action) -> None:
+        """Request a path on the connection that stays open, or on a WebSocket."""
+        client = self.process.client
+        ask = client.keep if action.verb == "keep" else client.websocket
+        if not self.seen.unusable:
+            try:
+                self.seen.answers.append(ask(action.text, self.timeout))
+            except Unusable as unusable:
+                self.seen.unusable = unusable.fact
+
+    def traffic(self, _: Action) -> None:
+        """Send requests for a second, answered or not."""
+        until(lambda: self.process.request("/", BRIEF) and not self.running, BRIEF)
+
+    def knock(self, _: Action) -> None:
+        """Connect to the port, and send a request."""
+        if found := self.process.knock(BRIEF):
+            self.seen.knocks.append(found)
+
+    def open(self, action: Action) -> None:
+        """Send a request, and wait until the application holds it."""
+        client = threading.Thread(target=self.process.request, args=(action.text, HOLD))
+        client.start()
+        self.clients.append(client)
+        self.patiently(lambda: self.noted("holds"))
+
+    def noted(self, what: str) -> bool:
+        """Return whether the log has a line of this kind, perhaps followed by its type."""
+        lines = self.process.lines()
+        return any(what in (line["kind"], f"{line['kind']} {line.get('type')}") for line in lines)
+
+    def workers(self, _: Action) -> None:
+        """Wait until each worker has called the application with a lifespan scope."""
+
+        def called() -> bool:
+            calls = [each for each in self.process.lines() if each["kind"] == LIFESPAN[0]]
+            pids = {line["pid"] for line in calls if line.get("type") == LIFESPAN[1]}
+            return len(pids) >= self.case.workers
+
+        self.patiently(called)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal, if the process still runs."""
+        if self.process.status is None:
+            self.process.client.close()
+            self.seen.stopped = time.monotonic()
+            self.process.signal(number)
+
+
+_VERBS: dict[str, Callable[[Player, Action], object]] = {
+    "request": Player.request,
+    "keep": Player.connect,
+    "websocket": Player.connect,
+    "traffic": Player.traffic,
+    "open": Player.open,
+    "knock": Player.knock,
+    "release": lambda player, _: player.process.release(),
+    "until": lambda player, action: player.patiently(lambda: player.noted(action.text)),
+    "go": lambda player, _: player.process.go(),
+    "wait": lambda player, action: player.outlive(action.seconds),
+    "stop": lambda player, _: player.signal(signal.SIGTERM),
+    "interrupt": lambda player, _: player.signal(signal.SIGINT),
+    "occupy": lambda *_: None,
+    "workers": Player.workers,
+}
+
+
+def _argument(action: Action) -> Any:
+    """Return the argument of a step of the probe."""
+    of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
+    of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
+    return of.get(action.verb)

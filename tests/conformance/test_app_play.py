@@ -1,0 +1,168 @@
+"""A case is played in this process: what no other test reaches, or only sometimes."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import causes
+import pytest
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import process
+from lifespec.conformance.app.play import Call, Seen, play
+from lifespec.testing import left
+
+__all__: list[str] = []
+
+STARTED, STOPPED = causes.STARTED, causes.STOPPED
+
+
+def played(
+    app: Any, case: str = "start-and-stop", spec: str = "asgi 2.0", limit: float = 5.0
+) -> Call:
+    """Play a case, and end what is left in the loop."""
+    found = next(each for each in cases.load() if each.name == case)
+    call = play(app, found, spec, limit)[-1]
+    call.loop.sweep()
+    return call
+
+
+def test_an_answer_after_the_deadline_does_not_count() -> None:
+    app = causes.scripted(None, lambda: time.sleep(0.2), STARTED)
+    seen = played(app, limit=0.1).seen
+    assert (seen.startup, seen.doing, seen.sent) == ("hung", "late", [])
+
+
+def test_an_end_after_the_deadline_does_not_count() -> None:
+    app = causes.scripted(None, lambda: time.sleep(0.2))
+    assert played(app, limit=0.1).seen.startup == "hung"
+
+
+def test_an_application_that_has_not_received_the_event_is_told_so() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(60)
+
+    seen = played(app, limit=0.1).seen
+    assert (seen.startup, seen.doing) == ("hung", "not-received")
+    assert seen.stack[-1].function == "app"
+
+
+def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
+    call = played(causes.scripted(None, STARTED, None, STOPPED, None))
+    before = len(call.seen.entries)
+    asyncio.run(call._send(STARTED))
+    call.gone("returned")
+    assert len(call.seen.entries) == before
+
+
+@pytest.mark.parametrize(("spec", "kind"), [("amgi 2.0", "message"), ("asgi 1.0", "http")])
+def test_a_request_follows_its_specification(spec: str, kind: str) -> None:
+    scopes: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scopes.append(scope)
+        if scope["type"] == "lifespan":
+            await causes.scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+            return
+        assert [(await receive())["type"] for _ in range(2)] == [
+            f"{kind}.request",
+            f"{kind}.disconnect",
+        ]
+        await send({"type": "http.response.body"})
+        await receive()
+        raise KeyError("pool")
+
+    seen = played(app, "request-while-running", spec).seen
+    assert scopes[-1]["type"] == kind
+    assert ("state" in scopes[-1]) is (spec == "amgi 2.0")
+    assert [entry.detail for entry in seen.entries if entry.type == "KeyError"] == ["'pool'"]
+
+
+def test_an_event_that_the_specification_lacks_is_open() -> None:
+    seen = played(causes.says_failed, spec="asgi 1.0").seen
+    assert [(each.rule, each.open) for each in seen.broken] == [("events-known", True)]
+
+
+def test_a_parent_that_has_gone_ends_the_cases() -> None:
+    job = process.Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
+    with process.Host(job) as host:
+        host.connection.send((["start-and-stop"], 1, False))
+        deadline = time.monotonic() + 20
+        while not left.processes(host.process.pid) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        children = left.processes(host.process.pid)
+    assert children
+    assert left.processes(os.getpid()) == []
+
+
+def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
+    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    case = process._Process(job, "start-and-stop", "fork")
+    case.deadline = time.monotonic() + 1.0
+    while not case.is_over():
+        time.sleep(0.02)
+    found = case.played()
+    assert (found.seen.startup, found.seen.doing) == ("hung", "blocked")
+
+
+def test_what_a_forked_copy_says_after_the_end_changes_nothing() -> None:
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    case.process.join(20)
+    assert case.is_over()
+    assert case.complete
+    here, there = process.multiprocessing.Pipe()
+    case.pipe.close()
+    case.pipe = here
+    there.send((True, Seen("complete")))
+    deadline = case.deadline
+    assert case.is_over()
+    assert case.deadline == deadline
+    there.close()
+    case.end()
+
+
+def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
+    here, there = process.multiprocessing.Pipe()
+    there.close()
+    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    with pytest.raises(EOFError):
+        next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
+    assert left.processes(os.getpid()) == []
+
+
+def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    seen = Seen("complete", "complete", asked=True)
+    case._interrupted(seen, None)
+    case.end()
+    assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
+
+
+def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
+    files = [process.selectors.__file__, process.asyncio.base_events.__file__, process.__file__]
+    stack = "Thread 0x1 (most recent call first):\n" + "".join(
+        f'  File "{file}", line 1 in run\n' for file in files
+    )
+    assert process._frames(stack) == []
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    Path(case.stack.name).write_text(stack, encoding="utf-8")
+    seen = Seen()
+    case._interrupted(seen, None)
+    case.end()
+    assert (seen.startup, seen.doing) == ("hung", "starved")
+
+
+def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
+    job = process.Job("application", "causes:faultless", "asgi 2.0")
+    host = process.Host(job)
+    host.process.kill()
+    host.process.wait()
+    found = host._obstacle()
+    host.__exit__()
+    assert found is not None
+    assert (found.kind, found.parts) == ("import-ended", {"how": "SIGKILL"})

@@ -1,0 +1,159 @@
+"""The report as data: verdicts, the exit status, and what machines read."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from junitparser import Failure, JUnitXml, Skipped
+
+from lifespec.conformance import Fact, Finding, Report, Verdict, cases
+from lifespec.conformance.cases import expected
+from lifespec.conformance.report import Outcome, Row, as_json, as_junit, fact, finding
+from lifespec.conformance.text import Words
+from lifespec.testing.trace import Entry
+
+__all__: list[str] = []
+
+SAY = Words().say
+CASE = next(each for each in cases.load() if each.name == "start-and-stop")
+SENT = Fact("sent-nothing")
+
+
+def found(verdict: Verdict, rule: str = "events-known", case: str = "one", **more: Any) -> Finding:
+    return Finding(verdict, rule, case, SENT, **more)
+
+
+def report(*findings: Finding, **more: Any) -> Report:
+    return Report("shop:app", "asgi 2.0", findings, **more)
+
+
+PASSED = found(Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("status", "given"),
+    [
+        (0, report(PASSED)),
+        (0, report(PASSED, found(Verdict.WARN, "state-keys-text"))),
+        (1, report(PASSED, found(Verdict.WARN, "state-keys-text"), strict=True)),
+        (0, report(PASSED, found(Verdict.WARN, framework="Starlette"), strict=True)),
+        (1, report(PASSED, found(Verdict.FAIL))),
+        (2, report()),
+        (2, report(found(Verdict.SKIP))),
+        (2, report(PASSED, obstacle=Fact("does-not-start"), starts=False)),
+        (1, report(found(Verdict.FAIL), obstacle=Fact("does-not-start"))),
+        (0, report(PASSED, starts=True, stops=True, ends=True)),
+        (1, report(PASSED, starts=True, stops=False)),
+        (1, report(PASSED, starts=True, stops=True, ends=False)),
+        (0, report(supported=False)),
+        (1, report(supported=False, strict=True)),
+        (0, report(supported=False, strict=True, framework="Django")),
+        (1, report(supported=False, starts=False)),  # it raised after it had received startup
+    ],
+)
+def test_the_exit_status_says_the_worst(status: int, given: Report) -> None:
+    assert given.status == status
+    assert given.ok is (status == 0)
+
+
+def test_of_several_verdicts_info_and_skip_never_hide_a_pass() -> None:
+    every = [*Verdict]
+    assert Verdict.of(every) == "fail"
+    assert Verdict.of([Verdict.SKIP, Verdict.INFO, Verdict.PASS]) == "pass"
+    assert Verdict.of([]) == "skip"
+    given = report(found(Verdict.SKIP), PASSED, found(Verdict.INFO, case="two"))
+    assert given.verdicts() == {"events-known": "pass"}
+    assert given.counts() == {Verdict.PASS: 1}
+
+
+def test_a_finding_is_a_sentence() -> None:
+    assert str(PASSED) == "PASS events-known (one): It sent nothing."
+
+
+def test_a_report_without_rules_says_that_it_is_partial() -> None:
+    given = report(PASSED, found(Verdict.FAIL, "state-keys-text"))
+    assert given.without(["state-keys-text"]).ok
+    assert given.without(["state-keys-text"]).partial
+    assert not given.without([]).partial
+
+
+@pytest.mark.parametrize(
+    ("how", "rule", "spec", "verdict"),
+    [
+        ("held", "shutdown-answered", "asgi 2.0", "pass"),
+        ("broken", "shutdown-answered", "asgi 2.0", "fail"),
+        ("broken", "failed-to-prevent-start", "asgi 2.0", "warn"),
+        ("missed", "shutdown-answered", "asgi 2.0", "warn"),
+        ("unspecified", "shutdown-answered", "asgi 2.0", "info"),
+        ("skip", "shutdown-answered", "asgi 2.0", "skip"),
+    ],
+)
+def test_the_level_of_the_rule_gives_the_verdict(
+    how: Any, rule: str, spec: str, verdict: str
+) -> None:
+    wanted = next(each for each in expected(CASE, spec) if each.rule == rule)
+    given = finding(CASE, spec, wanted, Outcome(how, SENT), framework="Starlette")
+    assert given.verdict == verdict
+    assert given.framework == ("Starlette" if verdict == "warn" else "")
+    assert (given.kind, given.parts) == ("sent-nothing", {})
+
+
+def test_a_case_can_be_silent_about_a_rule() -> None:
+    case = next(each for each in cases.load() if each.name == "two-loops")
+    (wanted,) = expected(case, "asgi 2.0")
+    assert finding(case, "asgi 2.0", wanted, Outcome("broken", SENT)).verdict == "info"
+
+
+def test_a_specification_that_a_case_is_not_for_has_no_findings() -> None:
+    case = next(each for each in cases.load() if each.name == "without-state")
+    assert [*expected(case, "asgi 1.0")] == []
+
+
+WHOLE = report(
+    found(Verdict.FAIL, entries=(Entry(0.1, "refused", "lifespan.x", fact("text", text="no")),)),  # type: ignore[arg-type]
+    found(Verdict.SKIP, "state-keys-text"),
+    found(Verdict.PASS, "message-is-text", phrase="shows", argument="text"),
+    rows=(Row("stops", fact("no", failure=fact("text", text="a\x00b"))),),
+    times={"one": 0.25},
+)
+
+
+def test_json_has_kinds_parts_and_sentences() -> None:
+    found_ = json.loads(as_json(WHOLE, SAY))
+    assert (found_["format"], found_["status"], found_["unchecked"]) == (2, 1, None)
+    assert found_["rows"][0]["kind"] == "no"
+    assert found_["rows"][0]["failure"] == {"kind": "text", "text": "a\x00b"}
+    assert found_["rows"][0]["says"] == "no: a\\x00b"
+    assert found_["findings"][0]["sequence"][0]["detail"] == {
+        "says": "no",
+        "kind": "text",
+        "text": "no",
+    }
+    assert found_["findings"][2]["expected"] == "shows text"
+    assert found_["cases"] == [{"name": "one", "seconds": 0.25}]
+    assert json.loads(as_json(report(obstacle=Fact("does-not-start")), SAY))["unchecked"] == {
+        "says": "it does not start",
+        "kind": "does-not-start",
+    }
+
+
+def test_junit_is_read_by_others() -> None:
+    suites = JUnitXml.fromstring(as_junit(WHOLE, SAY).encode())
+    kinds = [type(case.result[0]) for suite in suites for case in suite if case.result]
+    assert kinds == [Failure, Skipped]
+    assert (suites.tests, suites.failures) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "counted"),
+    [
+        (report(PASSED, starts=True, stops=False, rows=WHOLE.rows), (2, 1, 0)),
+        (report(obstacle=Fact("does-not-start")), (1, 0, 1)),
+    ],
+)
+def test_junit_has_a_test_case_of_what_no_rule_says(
+    given: Report, counted: tuple[int, ...]
+) -> None:
+    suites = JUnitXml.fromstring(as_junit(replace(given, times={}), SAY).encode())
+    assert (suites.tests, suites.failures, suites.errors) == counted

@@ -1,0 +1,169 @@
+"""Requests of the suite: over HTTP, on a connection that stays open, and on a WebSocket."""
+
+import json
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from lifespec.conformance.server.client import Client, Unusable
+
+__all__: list[str] = []
+
+LIMIT = 30.0  # seconds; nothing here takes one
+Serve = Callable[[socket.socket], object]
+
+
+def client(port: int) -> Client:
+    """Return a client of the probe called "here"."""
+    return Client(port, "here", threading.Event())
+
+
+@contextmanager
+def served(serve: Serve) -> Iterator[Client]:
+    """Serve one connection, in a thread of its own; yield a client."""
+
+    def accept() -> None:
+        connection, _ = server.accept()
+        with connection:
+            serve(connection)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield client(server.getsockname()[1])
+        thread.join(LIMIT)
+        assert not thread.is_alive()
+
+
+def response(body: object, *fields: str) -> bytes:
+    """Return an HTTP response."""
+    content = json.dumps(body)
+    head = "\r\n".join(["HTTP/1.1 200 OK", f"content-length: {len(content)}", *fields])
+    return f"{head}\r\n\r\n{content}".encode()
+
+
+def answers(*parts: bytes) -> Serve:
+    """Return what answers each request with the next part, and then closes."""
+
+    def serve(connection: socket.socket) -> None:
+        for part in parts:
+            connection.recv(65536)
+            connection.sendall(part)
+
+    return serve
+
+
+HERE = {"probe": "here"}
+
+
+def test_a_request_is_answered_by_the_probe() -> None:
+    with served(answers(response({**HERE, "n": 1}))) as to:
+        found = to.request("/look", LIMIT)
+    assert (found.path, found.body) == ("/look", {**HERE, "n": 1})
+    assert found.sent < found.answered
+
+
+@pytest.mark.parametrize("body", [{"probe": "another"}, [28], "here"])
+def test_only_the_probe_answers(body: object) -> None:
+    with served(answers(response(body))) as to:
+        assert to.request("/", LIMIT).body is None
+
+
+def test_where_no_server_listens_there_is_no_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        to = client(bound.getsockname()[1])
+    assert to.request("/", LIMIT).body is None
+    assert to.knock(LIMIT) == "refused"
+    to.close()
+
+
+def test_a_cancelled_check_awaits_no_answer() -> None:
+    began = time.monotonic()
+    with served(drip) as to:
+        threading.Timer(0.2, to.cancelled.set).start()
+        assert to.request("/", LIMIT).body is None
+    assert time.monotonic() - began < LIMIT / 2
+
+
+@pytest.mark.parametrize(
+    ("part", "found"), [(b"HTTP/1.1 200 OK\r\n\r\n", "answered"), (b"", "unanswered")]
+)
+def test_a_connection_is_accepted_and_perhaps_answered(part: bytes, found: str) -> None:
+    with served(answers(part)) as to:
+        assert to.knock(LIMIT) == found
+
+
+def test_a_socket_that_listens_completes_a_connection() -> None:
+    """The system does, also if no server accepts it."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        assert client(listening.getsockname()[1]).knock(0.2) == "unanswered"
+
+
+def test_a_connection_stays_open() -> None:
+    """Each request comes on it."""
+    one, two = ({**HERE, "n": n} for n in (1, 2))
+    with served(answers(response(one), response(two))) as to:
+        assert [to.keep("/", LIMIT).body, to.keep("/", LIMIT).body] == [one, two]
+        to.close()
+
+
+@pytest.mark.parametrize("fields", [("connection: close",), ()])
+def test_a_connection_that_is_closed_is_told(fields: tuple[str, ...]) -> None:
+    """Also by a server that did not announce it."""
+    with served(answers(response({}, *fields))) as to:
+        to.keep("/", LIMIT)
+        with pytest.raises(Unusable, match="connection"):
+            to.keep("/", LIMIT)
+
+
+def drip(connection: socket.socket) -> None:
+    """Send a byte at a time, until the client has gone."""
+    with suppress(OSError):
+        while True:
+            connection.sendall(b"H")
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("ask", [Client.keep, Client.websocket])
+def test_a_server_that_drips_is_left(ask: Callable[..., Any]) -> None:
+    """The limit is for the whole answer."""
+    began = time.monotonic()
+    with served(drip) as to, pytest.raises(Unusable, match="connection-unanswered"):
+        ask(to, "/", 0.2)
+    assert time.monotonic() - began < LIMIT / 2
+
+
+UPGRADED = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+
+
+@pytest.mark.parametrize("size", [1, 200, 70_000])
+def test_a_message_of_a_websocket(size: int) -> None:
+    """The length of a frame is written in three ways."""
+    content = json.dumps({**HERE, "it": "x" * size}).encode()
+    short, long = len(content) < 126, len(content) > 65535
+    length = bytes([len(content)]) if short else b"\x7e" + struct.pack("!H", len(content) % 65536)
+    frame = b"\x81" + (b"\x7f" + struct.pack("!Q", len(content)) if long else length) + content
+    with served(answers(UPGRADED + frame)) as to:
+        assert to.websocket("/", LIMIT).body == {**HERE, "it": "x" * size}
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"),
+    [
+        (response({}), "websocket-refused"),
+        (UPGRADED + b"\x88\x02\x03\xe8", "connection-unanswered"),
+        (UPGRADED, "connection-unanswered"),
+        (b"", "connection-unanswered"),
+    ],
+)
+def test_a_server_without_websockets(part: bytes, kind: str) -> None:
+    """It answers as for another request, or closes."""
+    with served(answers(part)) as to, pytest.raises(Unusable) as unusable:
+        to.websocket("/", LIMIT)
+    assert unusable.value.fact.kind == kind

@@ -1,0 +1,266 @@
+"""Tables are templates: what a record says is what a page shows, in both languages."""
+
+import gettext
+import json
+import re
+import runpy
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import Browser
+from bs4 import BeautifulSoup
+from published import ROOT
+from sphinx.testing.util import SphinxTestApp
+
+from lifespec_docs import tables, views
+from lifespec_docs.tables import environment
+from lifespec_docs.views import records
+
+MATRIX = ROOT / "docs" / "matrix"
+RECORDS = ["servers", "amgi", "pagi", "drivers"]
+OTHERS = ["loglines", "frameworks", "hosts", "middleware"]
+looked_at = pytest.mark.needs("chromium")
+slow = pytest.mark.timeout(300)  # the first test builds the site
+both = pytest.mark.parametrize("language", ["en", "zh-cn"])
+
+
+def rendered(name: str, *arguments: str) -> str:
+    """Return the Markdown of a table in English."""
+    view = views.tables()[name]
+    template = environment(gettext.NullTranslations()).get_template(f"{name}.md")
+    return template.render(view(*arguments))
+
+
+def subjects(record: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((MATRIX / f"{record}.json").read_text("utf-8"))[
+        "subjects"
+    ]
+    return found
+
+
+# -- the directive --
+
+HOSTILE = "a|b <b>*x*</b> `c` [d](e) $f$"
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+    """Build a page with a table TEXT of a template that is given; return it and the warnings."""
+    apps = []
+
+    def build(template: str, page: str, builder: str = "html", language: str = "en") -> Any:
+        folder, templates = tmp_path / f"site-{len(apps)}", tmp_path / f"records-{len(apps)}"
+        folder.mkdir()
+        templates.mkdir()
+        (templates / "trial.md").write_text(template, "utf-8")
+        (folder / "conf.py").write_text("")
+        (folder / "index.md").write_text(page, "utf-8")
+        monkeypatch.setattr(tables, "TEMPLATES", templates)
+        monkeypatch.setattr(tables, "views_by_name", lambda: {"trial": view})
+        app = SphinxTestApp(
+            builder,
+            srcdir=folder,
+            freshenv=True,
+            confoverrides={
+                "extensions": ["myst_parser", "lifespec_docs.tables"],
+                "myst_enable_extensions": ["attrs_block", "attrs_inline"],
+                "html_theme": "basic",
+                "language": language,
+                "gettext_compact": False,
+            },
+        )
+        apps.append(app)
+        app.build()
+        warnings = re.sub(r"\x1b\[[\d;]*m", "", app.warning.getvalue())
+        suffix = {"html": "html", "gettext": "pot"}[builder]
+        text = (Path(app.outdir) / f"index.{suffix}").read_text("utf-8")
+        return text, warnings.replace(f"{folder}/", "")
+
+    yield build
+    for app in apps:
+        app.cleanup()
+
+
+def view(*arguments: str) -> dict[str, Any]:
+    return {"value": HOSTILE, "arguments": arguments, "sentence": "say `a|b` <x>"}
+
+
+def test_a_value_is_shown_as_it_is(page: Callable[..., Any]) -> None:
+    template = "| {{ value }} | {{ value|code }} |\n|---|---|\n| {{ sentence|prose }} | x |\n"
+    html, warnings = page(template, "# A\n\n```{table} trial\n```\n")
+    soup = BeautifulSoup(html, "html.parser")
+    assert [cell.get_text() for cell in soup.select("th")] == [HOSTILE, HOSTILE]
+    assert soup.select_one("td code").get_text() == "a|b"  # type: ignore[union-attr]
+    assert "<x>" in soup.td.get_text()  # type: ignore[union-attr]
+    assert not warnings
+
+
+def test_arguments_are_words_or_stand_in_quotes(page: Callable[..., Any]) -> None:
+    html, _ = page("{{ arguments|join('; ') }}", '# A\n\n```{table} trial "a, b" c\n```\n')
+    assert "<p>a, b; c</p>" in html
+
+
+def test_only_the_caption_belongs_to_the_catalog_of_the_page(page: Callable[..., Any]) -> None:
+    template = "{.stub}\n| Head |\n|---|\n| Cell |\n\nMore.\n"
+    text = "# A\n\n```{table} trial\nThe *caption*\n```\n"
+    html, _ = page(template, text)
+    soup = BeautifulSoup(html, "html.parser")
+    assert soup.caption.get_text().startswith("The caption")  # type: ignore[union-attr]
+    assert soup.select("tbody th")
+    catalog, _ = page(template, text, builder="gettext")
+    assert re.findall(r'^msgid "(.+)"$', catalog, re.MULTILINE) == ["A", "The *caption*"]
+
+
+def test_the_words_of_a_template_are_those_of_the_language(page: Callable[..., Any]) -> None:
+    html, _ = page('{{ _("Server") }}', "# A\n\n```{table} trial\n```\n", language="zh_CN")
+    assert "<p>服务器</p>" in html
+
+
+@pytest.mark.parametrize(
+    ("template", "table", "sentence"),
+    [
+        ("", "nothing", "No view has a table 'nothing': trial."),
+        ("{{ absent }}", "trial", "'absent' is undefined"),
+        ("{% if %}", "trial", "TemplateSyntaxError"),
+        ("x", 'trial "', "No closing quotation"),
+    ],
+)
+def test_a_fault_has_the_file_and_the_line_of_the_page(
+    page: Callable[..., Any], template: str, table: str, sentence: str
+) -> None:
+    _, warnings = page(template, f"# A\n\nText.\n\n```{{table}} {table}\n```\n")
+    assert warnings.startswith("index.md:5: ERROR: ")
+    assert sentence in warnings
+
+
+# -- the records --
+
+
+@pytest.mark.parametrize("record", [*RECORDS, *OTHERS])
+def test_a_record_says_its_date_and_its_versions_and_the_page_shows_both(record: str) -> None:
+    found = json.loads((MATRIX / f"{record}.json").read_text("utf-8"))
+    assert found["date"] == min(row["date"] for row in found["subjects"])
+    shown = rendered("measured", record)
+    assert found["date"] in shown
+    for row in found["subjects"]:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", row["date"])
+        assert row["versions"]
+        for package, version in row["versions"].items():
+            assert f"{package} {version}" in shown.replace("\\", "")
+
+
+def test_a_row_that_was_measured_alone_is_named_with_its_date(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record = records.read("servers")
+    record["subjects"][1] |= {"date": "2030-01-02", "python": "CPython 3.99.0"}
+    monkeypatch.setattr(records, "read", lambda _: record)
+    assert "hypercorn, asyncio was measured on 2030-01-02, with CPython 3.99.0." in rendered(
+        "measured", "servers"
+    )
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_each_cell_that_is_no_pass_leads_to_a_sentence(record: str) -> None:
+    cells = rendered("matrix", record) + rendered("matrix", record, "cases")
+    anchors: list[str] = []
+    for row in subjects(record):
+        anchors += re.findall(r"\{ #(seen-[\w-]+)\}", rendered("findings", record, row["name"]))
+    assert len(anchors) == len({*anchors})
+    assert {*re.findall(r"\(#(seen-[\w-]+)\)", cells)} == {*anchors}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_the_answers_of_a_record_are_those_of_its_findings(
+    record: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ROOT / "tests" / "measure"
+    monkeypatch.syspath_prepend(str(folder))
+    answers = runpy.run_path(str(folder / "run.py"))["answers"]
+    for row in subjects(record):
+        found = answers(row["findings"])
+        assert {key: row[key] for key in found} == found, row["name"]
+
+
+def test_the_log_lines_of_a_server_stand_once_if_both_signals_end_alike() -> None:
+    lines = rendered("loglines", "answers", "shutdown", "status").splitlines()
+    servers = [line.split(" | ")[0].removeprefix("| ").split()[0] for line in lines]
+    assert servers.count("gunicorn") == 2
+    assert servers.count("hypercorn") == 1
+
+
+# -- the page in a browser --
+
+PAGE = "server-compatibility.html"
+SHOWN = """
+    [...document.querySelectorAll("table.matrix.servers .row[id]")]
+        .filter((row) => row.offsetHeight > 0).map((row) => row.id)
+"""
+COLUMNS = """
+    document.querySelector("table.matrix.servers").querySelectorAll("th + th:not([hidden])").length
+"""
+
+
+def choose(name: str, value: str) -> str:
+    """Return a script that chooses as a reader does."""
+    return f"""(() => {{
+        const field = document.querySelector(".matrix-controls [name={name}]");
+        field.value = {json.dumps(value)};
+        field.dispatchEvent(new Event("change", {{ bubbles: true }}));
+    }})()"""
+
+
+@slow
+@looked_at
+@both
+def test_the_form_shows_some_rows_and_columns_and_all_again(
+    browser: Browser, address: str, language: str
+) -> None:
+    browser.width(1280)
+    browser.open(f"{address}/{language}/{PAGE}")
+    everything = browser.run(SHOWN)
+    browser.run(choose("rows", "faults"))
+    faults = browser.run(SHOWN)
+    assert 0 < len(faults) < len(everything)
+    counted = browser.run("document.querySelector('.matrix-controls output').value")
+    assert {str(len(faults)), str(len(everything))} <= {*re.findall(r"\d+", counted)}
+    browser.run(choose("subject", "uvicorn"))
+    assert browser.run(COLUMNS) == 1
+    assert browser.run("location.search") == "?subject=uvicorn&rows=faults"
+    browser.run("document.querySelector('.matrix-controls button').click()")
+    browser.until(f"({SHOWN}).length === {len(everything)}")
+    assert browser.run(COLUMNS) == len(subjects("servers"))
+    browser.run(choose("rows", "differences"))
+    assert "servers-state-untouched" in browser.run(SHOWN)
+    assert "servers-scope-type" not in browser.run(SHOWN)
+    browser.run("location.hash = 'servers-scope-type-uvicorn'")  # what the address names is shown
+    browser.until(f"({SHOWN}).includes('servers-scope-type')")
+
+
+@slow
+@looked_at
+def test_an_address_shows_its_view_and_the_head_stays_in_sight(
+    browser: Browser, address: str
+) -> None:
+    browser.open("about:blank")
+    browser.open(f"{address}/en/{PAGE}?part=startup&subject=granian&rows=nonsense")
+    rows = browser.run(SHOWN)
+    assert "servers-startup-sent" in rows
+    assert "servers-shutdown-sent" not in rows
+    assert browser.run(COLUMNS) == 1
+    browser.width(390)
+    browser.open("about:blank")
+    browser.open(f"{address}/en/{PAGE}")
+    browser.run("document.documentElement.style.scrollBehavior = 'auto'")
+    browser.run("document.querySelector('#servers-shutdown-sent').scrollIntoView({block: 'end'})")
+    heads = browser.run("""
+        [...document.querySelector("table.matrix").querySelectorAll("thead th")]
+            .map((head) => head.getBoundingClientRect())
+            .map((box) => [box.top, box.bottom, box.right])
+    """)
+    browser.width(1280)
+    for top, bottom, right in heads:
+        assert 0 <= top < bottom < 300
+        assert right <= 390

@@ -1,0 +1,131 @@
+"""Drivers under test: test clients and adapters, which start an application without a server.
+
+`target(NAME)` is what `lifespec.conformance.server.check.check` takes; client_host.py puts the
+driver behind a port.
+"""
+
+import itertools
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from client_host import DRIVERS, RAISED
+
+from lifespec.conformance.server.check import Target
+from lifespec.conformance.server.client import Answer, Knock
+from lifespec.conformance.server.judge import words
+from lifespec.conformance.server.process import Process, until
+
+__all__ = ["DRIVERS", "Delivered", "target"]
+
+HOST = str(Path(__file__).with_name("client_host.py"))
+SPECS = {"asgi": "asgi 2.0", "amgi": "amgi 2.0"}
+NOT_APPLICABLE = {
+    "interrupted": "A test client or adapter gets no signal.",
+    **dict.fromkeys(
+        ("hangs-at-startup", "stopped-after-a-failed-start"),
+        "A test client is not told to stop while it starts.",
+    ),
+    "port-in-use": "A test client or adapter listens on no port.",
+    **dict.fromkeys(
+        (
+            "two-workers",
+            "two-workers-failed",
+            "two-workers-failed-with-empty-message",
+            "two-workers-failed-without-message",
+            "two-workers-shutdown-failed",
+        ),
+        "A test client or adapter runs in one process.",
+    ),
+    **dict.fromkeys(
+        ("state-on-one-connection", "state-on-a-websocket"),
+        "A test client or adapter has no connections.",
+    ),
+    "request-in-flight": "The caller waits for the response before it ends the lifespan.",
+    "shutdown-after-serving": "The caller makes the requests and decides when they end.",
+}
+OF_EACH: Mapping[str, Mapping[str, str]] = {
+    "amgi-common": {"state-shallow-copy": "The servers that use it copy the state."},
+    "mangum": dict.fromkeys(
+        (
+            "slow-start",
+            "very-slow-start",
+            "slow-shutdown",
+            "very-slow-shutdown",
+            "crashes-while-serving",
+            "returns-while-serving",
+            "fails-while-serving",
+            "sends-after-its-end",
+            "state-set-while-serving",
+            "state-shallow-copy",
+        ),
+        "Each request has a lifespan of its own, which ends with it.",
+    ),
+}
+
+
+class Driver(Process):
+    """A driver behind a port: it raises to the code that uses it."""
+
+    @property
+    def raised_to_caller(self) -> str:
+        """The exception that left the driver, or ""."""
+        return next(reversed([*words(self.output)]), "an exception") * (self.status == RAISED)
+
+
+class Delivered(Process):
+    """A process whose application gets messages, not requests.
+
+    The payload of a message is a path, and a number after "?".  The probe notes that number when it
+    answers, so it does not matter which way answers take.
+    """
+
+    def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
+        super().__init__(command, script, workers)
+        self.numbers = itertools.count(1)
+
+    def deliver(self, message: str, limit: float) -> bool:
+        """Let a message come to the process; return whether there is a way to it."""
+        super().request(message, limit)
+        return True
+
+    def request(self, path: str, limit: float) -> Answer:
+        """Let a message come; its answer is what the probe noted in time, or none."""
+        sent, number = time.monotonic(), f"{next(self.numbers)}"
+        if self.deliver(f"{path}?{number}", limit):
+            until(lambda: self.noted(number) or self.over, limit)
+        found = self.noted(number)
+        return Answer(path, sent, time.monotonic(), found[0]["body"] if found else None)
+
+    def knock(self, _limit: float) -> Knock | None:
+        """Connect to no port: it has none."""
+        return None
+
+    @property
+    def over(self) -> bool:
+        """Whether no answer can come any more, or none is awaited."""
+        return self.status is not None or self.cancelled.is_set()
+
+    def noted(self, number: str) -> list[dict[str, Any]]:
+        """Return the lines that say that a message was answered."""
+        rows = (line for line in self.lines() if line["kind"] == "answered")
+        return [line for line in rows if line["query"] == [number]]
+
+
+class DeliveredDriver(Driver, Delivered):
+    """A driver of AMGI."""
+
+
+def target(name: str, python: str = sys.executable) -> Target:
+    """Return a driver as what can be checked, run by a Python that has it."""
+    protocol = DRIVERS[name].protocol
+    return Target(
+        (python, HOST, name, "{app}", "{port}"),
+        SPECS[protocol],
+        title=name,
+        process=DeliveredDriver if protocol == "amgi" else Driver,
+        not_applicable={**NOT_APPLICABLE, **OF_EACH.get(name, {})},
+        client=True,
+    )

@@ -1,0 +1,7 @@
+"""A module is given as the lifespan."""
+
+import contextlib as lifespan
+
+from fastapi import FastAPI
+
+app = FastAPI(lifespan=lifespan)

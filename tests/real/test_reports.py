@@ -1,0 +1,90 @@
+"""Public reports, rebuilt with the libraries of today: the command names the cause of each.
+
+The lock has some of the libraries; `make build/frameworks/complete build/recipes/complete` installs
+all.
+"""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+__all__: list[str] = []
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).with_name("reports")
+NEEDS = {"litestar_3601": "frameworks", "mcp_1467": "frameworks", "flexmeasures_85": "frameworks"}
+NEEDS |= {"field_text": "frameworks", "field_thread": "recipes"}
+LIMIT = 120.0  # seconds, on a machine that is busy
+
+REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "uvicorn_2308": (1, ("does not stop", "RuntimeError: the queue is gone, in `poll`")),
+    "fastapi_811": (0, ("`open_orders`", "given to orders.on_event, and nothing ran it")),
+    "advanced_alchemy_367": (0, ("`open_engine`", "app.router.add_event_handler, and nothing")),
+    "litestar_3601": (0, ("`channels`", "given to Litestar, and nothing ran it")),
+    "mcp_1467": (0, ("given to Router of mcp, and nothing ran it",)),
+    "lightspeed_130": (
+        2,
+        ("cannot be called from a running event loop, in `lifespan`", "await the coroutine"),
+    ),
+    "flexmeasures_85": (2, ("no running event loop, in `<module>`", "Create it in the lifespan")),
+    "instrumentator_292": (
+        2,
+        ("Cannot add middleware after", "Add middleware before the application starts"),
+    ),
+    "datasette_auth_github_10": (
+        0,
+        ("does not support lifespan", "KeyError: 'path', in `Login.__call__`", "Only requests"),
+    ),
+    "codex_autorunner_110": (0, ("a task that still runs: `prune`, made in `lifespan`",)),
+    "field_blocked": (1, ("blocks the event loop in `lifespan`", "execute(ENDLESS)")),
+    "field_thread": (1, ("its process does not end", "thread that is not a daemon", "`lifespan`")),
+    "field_trio": (0, ("on trio, which it needs",)),
+    "field_copied": (0, ("`depot`", "given to FastAPI, and nothing ran it")),
+    "field_text": (
+        2,
+        ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", "Quart sends only \"'DATABASE_URL_OF"),
+    ),
+    "field_logged": (
+        0,
+        (
+            "while stopping: ERROR rows: live event publish failed (RuntimeError: Plugin not yet",
+            "the task `receive_messages`, made in `lifespan`",
+            "ConnectionError: link detached",
+        ),
+    ),
+    "field_module": (
+        2,
+        ("'module' object is not callable", "which FastAPI was given as its lifespan, is no func"),
+    ),
+    "field_scopes": (1, ("in a different task", "in `lifespan`", "use one task group instead")),
+}
+
+
+def test_each_program_is_a_report() -> None:
+    assert {path.stem for path in PROGRAMS.glob("*.py")} == {*REPORTS}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_command_names_the_cause(name: str) -> None:
+    status, sentences = REPORTS[name]
+    python = Path(sys.executable)
+    if name in NEEDS and not (python := ROOT / "build" / NEEDS[name] / "bin" / "python").exists():
+        pytest.skip(f"build/{NEEDS[name]} is not there: not run")
+    if name not in NEEDS and find_spec("fastapi") is None:
+        pytest.skip("fastapi is not installed: not run")
+    done = subprocess.run(
+        [python, "-m", "lifespec", "check", "app", f"{name}:app", "--timeout", "10"],
+        cwd=PROGRAMS,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    text = " ".join(done.stdout.split())
+    assert [each for each in sentences if each not in text] == [], done.stdout + done.stderr
+    assert done.returncode == status, done.stdout
