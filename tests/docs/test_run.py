@@ -187,7 +187,7 @@ def test_a_link_does_not_run_by_itself(browser: Browser, address: str) -> None:
     browser.requests.clear()
     browser.open(f"{address}/en/playground.html{linked(FRIENDLY)}")
     assert browser.run("document.querySelector('textarea').value") == FRIENDLY + "\n"
-    assert not [each for each in browser.requests if "worker.js" in each or "manifest" in each]
+    assert not [each for each in browser.requests if "blob:" in each or "manifest" in each]
     assert state(browser)["printed"] == ""
 
 
