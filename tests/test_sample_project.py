@@ -60,7 +60,7 @@ async def test_it(lifespan, app):
 
 
 def run(*command: str | Path, folder: Path, status: int = 0, **environment: str) -> str:
-    """Run a command as a user of the project would, who knows nothing of ours; return its output."""
+    """Run a command as a user would, whose settings are not ours; return its output."""
     ours = ("PYTHON", "PYTEST", "COV", "LIFESPEC_", "VIRTUAL_ENV", "GITHUB_")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     found = subprocess.run(
@@ -108,7 +108,7 @@ def test_the_wheel_has_all_that_the_command_uses(project: Path) -> None:
 
 
 def test_the_wheel_has_its_types(project: Path) -> None:
-    """mypy would refuse an import that carries none."""
+    """An import that carries none is refused."""
     mypy = (sys.executable, "-m", "mypy", "--config-file=", "--python-executable", PYTHON)
     run(*mypy, "shop/leaves.py", folder=project)
 
