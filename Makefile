@@ -10,23 +10,29 @@ PIP = $(RUN) -m pip --quiet --quiet --disable-pip-version-check
 MEASURE = PYTHONPATH=src:docs/_ext $(RUN) tests/measure
 ROW = $(if $(ONLY),"$(ONLY)")
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
+PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 TARGETS := $(shell sed -n 's/^\([a-z]*\):.*/\1/p' Makefile) waiting frameworks middleware
 .PHONY: $(TARGETS) FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
-docs: build/doctrees/begun  ## build site/ in both languages: open site/index.html
-	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees/en.built build/doctrees/zh-cn.built
+docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
+	@rm -f build/doctrees$(if $(LIVE),,-live)/begun  # the site of the other kind is built from nothing the next time
+	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
 	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
+	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
 
 # pages that have not changed are read again after a change of the programs that draw them
-build/doctrees/begun: .venv/complete $(shell find docs/_ext -name '*.py')
+build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')
 	@rm -rf $(@D) site; mkdir -p $(@D); touch $@
-build/doctrees/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
-	@$(RUN) -m sphinx -q -n -W --keep-going -D language=$(subst -cn,_CN,$*) -d build/doctrees/$* docs site/$*
+build/doctrees$(LIVE)/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d build/doctrees$(LIVE)/$* docs site/$*
 	@$(RUN) docs/_ext/lifespec_docs/search.py site/$*
 	@touch $@
+
+live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
+	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
 	@$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-fail-under=100)
@@ -57,7 +63,7 @@ review: .venv/complete  ## print the sentences that stayed as they were while wh
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
-	@$(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@$(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
@@ -94,5 +100,11 @@ build/%/complete: pyproject.toml .venv/complete
 	@$(PIP) --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $(subst /,-,$*))
 	@touch $@
 build/matrix/pytest-amgi/complete: build/matrix/complete
+# Python for browsers, with the sum that npm has of it
+build/live/complete: Makefile
+	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
+	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent pyodide@314.0.7 >/dev/null; \
+		echo "$(PYODIDE_SHA512)  pyodide-314.0.7.tgz" | sha512sum --check --quiet && tar --extract --gzip --file pyodide-314.0.7.tgz
+	@touch $@
 .venv/complete: FORCE
 	@sh .ci/venv "$(PYTHON)"

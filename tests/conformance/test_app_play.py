@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import causes
@@ -139,6 +140,21 @@ def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
     case._interrupted(seen, None)
     case.end()
     assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
+
+
+def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
+    files = [process.selectors.__file__, process.asyncio.base_events.__file__, process.__file__]
+    stack = "Thread 0x1 (most recent call first):\n" + "".join(
+        f'  File "{file}", line 1 in run\n' for file in files
+    )
+    assert process._frames(stack) == []
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    Path(case.stack.name).write_text(stack, encoding="utf-8")
+    seen = Seen()
+    case._interrupted(seen, None)
+    case.end()
+    assert (seen.startup, seen.doing) == ("hung", "starved")
 
 
 def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:

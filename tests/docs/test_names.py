@@ -24,6 +24,7 @@ EXCEPTIONS = {
     "compose": "a command of Docker",
     "asyncpg": "a database driver in an address of SQLAlchemy",
     "on-failure": "a value of systemd's Restart",
+    "operate": "a word of a message of SQLite",
     "postgresql": "a database in an address of SQLAlchemy",
     "terminationGracePeriodSeconds": "a setting of Kubernetes",
     "test_startup_failure": "a test of hypercorn",

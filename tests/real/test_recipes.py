@@ -1,4 +1,4 @@
-"""The recipes of docs/more-recipes.md, and the one for MCP, print what their page shows."""
+"""The recipes of libraries, and the one for MCP, print what their page shows."""
 
 import os
 import re
@@ -19,7 +19,7 @@ SHOWN = re.compile(
     r"^```\{shown\} programs/recipes/(\w+\.py)\n```\n(?:```\{output\}\n(.*?)```\n)?",
     re.MULTILINE | re.DOTALL,
 )
-PAGES = [ROOT / "docs" / f"{name}.md" for name in ("more-recipes", "mount-applications")]
+PAGES = [ROOT / "docs" / f"{name}.md" for name in ("recipes", "mount-applications")]
 OUTPUTS = dict(found for page in PAGES for found in SHOWN.findall(page.read_text("utf-8")))
 RUN = {name: output for name, output in OUTPUTS.items() if output}
 LIMIT = 120.0  # seconds; none takes five

@@ -26,7 +26,8 @@ MENDED = {  # what the theme's markup lacks for those who do not see it
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
     '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
 }
-UNUSED = {  # scripts of Sphinx's own search and its keys; one calls eval, which no page may
+UNUSED = {  # what Sphinx's own search loads, where one calls eval, and styles for other buttons
+    "furo-extensions.css",
     "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
 }  # fmt: skip
 LINK, ID = re.compile(r'\shref="#([^"]+)"'), re.compile(r'\sid="([^"]+)"')
@@ -78,8 +79,8 @@ def add_context(
     """Give the templates what they show."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
-    scripts = context["script_files"]
-    context["script_files"] = [each for each in scripts if Path(each.filename).name not in UNUSED]
+    for files in ("script_files", "css_files"):
+        context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != config.language]
     context["root_page"] = config.site_base_url or "../" * (target.count("/") + 1) + "index.html"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lifespec.testing import clock
-    from lifespec_pages.page import Block
+    from lifespec_pages.block import Block
 
     Rewrite = Callable[[ast.Module, str], object]
 
@@ -36,6 +36,7 @@ __all__ = ["TRACEBACK", "BlockFailed", "Difference", "OutputDiffers", "run"]
 HERE, APART = 20.0, 60.0  # seconds that a block may take, on an idle machine
 TRACEBACK = "Traceback (most recent call last):"
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
+SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)")  # of a report
 SERVER_LINE = re.compile(r".*(?:server|parent) process \[.*\n")  # names a process
 UNDER_UVICORN = """\
 import subprocess
@@ -304,7 +305,7 @@ def _printed_apart(block: Block) -> str:
             sentence = " ".join([f"the block ended with status {status}", *last])
             raise BlockFailed(block, int([block.line, *where][-1]), sentence)
         printed += "\n" * (printed[-1:] not in ("", "\n")) + TRACEBACK + rest
-    return ADDRESS.sub(r"\1:8000", SERVER_LINE.sub("", printed))
+    return SECONDS.sub("0.0", ADDRESS.sub(r"\1:8000", SERVER_LINE.sub("", printed)))
 
 
 def _summary(printed: str) -> str:

@@ -7,6 +7,7 @@ own, which also sees into a loop that is blocked by C code.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import faulthandler
 import gc
@@ -14,6 +15,7 @@ import linecache
 import multiprocessing
 import os
 import re
+import selectors
 import signal
 import subprocess
 import sys
@@ -45,6 +47,7 @@ POLL = 0.05
 TICK = 1.0
 SPARE = 10.0  # seconds for a process beside the limits of what it does
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
+_LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
 
@@ -129,7 +132,7 @@ class Host:
         if not stack:
             self.process.wait(ENDING)
             return fact("import-ended", how=_how(self.process.returncode))
-        where = _own_frames(stack, self.job.own)
+        where = _own(_frames(stack), self.job.own)
         what = fact("import-hangs", limit=self.job.limit)
         return (
             fact("at-place", what=what, place=fact("place", **_short(where[-1])._asdict()))
@@ -264,10 +267,11 @@ class _Process:
         """Note how a process ended that had not come to the end of its script."""
         stack = self.stack.read()
         if stack or code is None:
-            own = _own_frames(stack, self.job.own)
+            frames = _frames(stack)
+            own = _own(frames, self.job.own)
             seen.stack = tuple(map(_short, own))
             seen.sources = {_short(each): _source(each) for each in own}
-            seen.doing = "blocked"
+            seen.doing = "starved" if stack and not frames else "blocked"
             seen.waited = "shutdown" if seen.asked else "serving" if seen.startup else "startup"
             how = "hung"
         else:
@@ -298,12 +302,21 @@ def _how(code: int) -> str:
     return f"status {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _own_frames(text: str, own: str) -> list[places.Place]:
-    """Return the author's frames of what faulthandler wrote of the main thread, outermost first."""
+def _frames(text: str) -> list[places.Place]:
+    """Return the frames below ours, of what faulthandler wrote of the main thread, outermost first.
+
+    Those of an event loop that waits are left out: where there is no other, nothing blocks it, and
+    the machine gave the process too little time.
+    """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
     found = [places.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
     inner = takewhile(lambda each: not places.is_ours(each.file), found)
-    return [each for each in inner if _is_own(each, own)][::-1]
+    return [each for each in inner if not each.file.startswith(_LOOPS)][::-1]
+
+
+def _own(frames: list[places.Place], own: str) -> list[places.Place]:
+    """Return those of the author's code."""
+    return [each for each in frames if _is_own(each, own)]
 
 
 def _is_own(place: places.Place, own: str) -> bool:

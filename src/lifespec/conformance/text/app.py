@@ -36,7 +36,8 @@ def headline(report: Report) -> str:
 
 def is_told(finding: Finding) -> bool:
     """Tell whether a finding says what the first lines of the report say."""
-    return finding.case == "start-and-stop" and finding.kind in ("course", "course-start")
+    first = finding.case in ("start-and-stop", "request-while-running")
+    return first and finding.kind in ("course", "course-start")
 
 
 SENTENCES: Mapping[str, str] = {
@@ -73,6 +74,7 @@ SENTENCES: Mapping[str, str] = {
     "doing-at": _("{what} in {place}"),
     "doing-blocked": _("it blocks the event loop"),
     "doing-running": _("it waits"),
+    "doing-starved": _("this machine gave its process too little time: try again"),
     "doing-late": _("its answer came later"),
     "doing-idle": _("instead of answering it waits for another event"),
     "doing-not-received": _("it has not received the event"),
